@@ -225,14 +225,14 @@ EVENTS: dict[str, Event] = {
         ("success", PASS_TITLE),
     ),
     "two apps, six builds, all that can be wrong": Event(
-        everything, 4, (FAILED, "**What does not hold**"), ("failure", "2 more changed"), FAILURE
+        everything, 4, (FAILED, "**Failures**"), ("failure", "2 more changed"), FAILURE
     ),
     "documents alone": Event(
         skipped, 0, (PASSED, "Nothing was measured: only README.md changed"),
         ("success", "pass: vision"),
     ),
     "a change of the terms": Event(
-        terms, 1, (FAILED, "**Terms that this change sets**"), ("failure", FAIL_TITLE), FAILURE
+        terms, 1, (FAILED, "**Changed terms**"), ("failure", FAIL_TITLE), FAILURE
     ),
     "malformed configuration": Event(
         problem(2, "sizeguard.yaml:3: unknown metric 'laod'"), 2, (FAILED, "unknown metric"),

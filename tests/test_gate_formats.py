@@ -225,7 +225,7 @@ def test_a_comment_fits_and_says_what_it_leaves_out(apps: int, targets: int, che
     assert len(text.encode()) <= 65_536
     assert text.splitlines()[1].startswith("### ❌ Size gate: fail")
     note = re.search(
-        r"_([\d,]+) rows?, ([\d,]+) bytes left out: GitHub allows 65,536 a comment", text
+        r"_([\d,]+) rows?, ([\d,]+) bytes omitted: GitHub allows 65,536 per comment", text
     )
     assert bool(note) == (apps * targets * checks > 6)
     assert text.count("<details>") == text.count("</details>")

@@ -129,7 +129,7 @@ def test_the_articles_file_builds_and_its_model_runs(article_build: Path, folder
     assert run(f"{program} --check", folder).stderr == ""
     run(f"mkdir -p out && {program} --input x.npy --output-dir out", folder)
     assert np.array_equal(np.load(folder / "out" / "output0.npy"), given * 3)
-    # What the list does not name is not there.
+    # Names that are missing in the list do not exist.
     done = run("strings build_mobile/install/bin/run_program | grep -c aten::", folder)
     assert int(done.stdout) <= 4
     assert (article_build / "install/lib/cmake/sizeguard/sizeguardConfig.cmake").is_file()

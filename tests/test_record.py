@@ -113,7 +113,7 @@ def test_every_kind_of_link_and_of_builder(tmp_path: Path) -> None:
     names = ["cleared", "twice", "part.o", "bare", "lib é.so", "fixed", "cached", "elsewhere"]
     names += ["stripped", "stripped_later", "other.o", *(f"same{i}" for i in range(4))]
     found = {name: read_link_record(record_file(folder, folder / name)) for name in names}
-    assert "(1 of images that are gone or moved, 1 failed)" in done.stderr
+    assert "(1 of images that were removed or moved, 1 failed)" in done.stderr
     assert "--build-id=0x02" in found["stripped"].arguments
     assert found["elsewhere"].output == folder / "moved"
     assert found["other.o"].program.endswith("aarch64-linux-gnu-ld.bfd")

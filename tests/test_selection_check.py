@@ -539,7 +539,7 @@ def test_a_dtype_that_is_lacking_is_found_by_tracing(
     foreign = update_selection(tmp_path, app, [model], calls, tracer, WIDENED)
     assert foreign.is_translated
     said = update_text(tmp_path, foreign)
-    assert "its names of PyTorch or ExecuTorch are translated into this runtime's" in said
+    assert "names of PyTorch or ExecuTorch were translated into this runtime's" in said
     new = read_selection(app.selection).selection
     assert "aten::relu.out" not in new.operators and "add_stub" not in new.kernel_metadata
     assert {"aten::relu", "aten::addmm"} <= set(new.operators)

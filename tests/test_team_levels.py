@@ -115,7 +115,7 @@ def test_a_report_shows_what_fits(project: Path) -> None:
     shown = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     assert shown["by"] == ["namespace", "symbol"] and shown["rules"] == ""
     text = subprocess.run(command[:-2], check=True, capture_output=True, text=True).stdout
-    assert "rules: none fits these names" in text
+    assert "rules: none match these names" in text
     chosen = subprocess.run([*command, "--preset", "aten"], check=True, capture_output=True).stdout
     assert json.loads(chosen)["by"] == ["operator"] and json.loads(chosen)["rules"] == "aten"
 

@@ -28,7 +28,7 @@ jobs:
     steps:
       - uses: actions/checkout@v4
         with:
-          fetch-depth: 0  # the merge base must be there
+          fetch-depth: 0  # fetches the merge base
           persist-credentials: false
       - uses: actions/cache@v4
         with:
@@ -60,7 +60,7 @@ size-gate:
     - if: $CI_PIPELINE_SOURCE == "merge_request_event"
     - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
   variables:
-    GIT_DEPTH: "0"  # the merge base must be there
+    GIT_DEPTH: "0"  # fetches the merge base
   before_script:
     - apt-get update -qq
     # add the packages that the build needs

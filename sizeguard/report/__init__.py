@@ -1,1 +1,1 @@
-"""Results as text, for people and for machines; nothing is computed here."""
+"""Format results as text for people and machines; nothing is computed here."""

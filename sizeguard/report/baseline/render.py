@@ -52,7 +52,7 @@ def baselines_text(baselines: Sequence[Baseline], format_: str) -> str:
         ]
         return json.dumps({"schema_version": 1, "baselines": rows}, indent=1)
     if not baselines:
-        return "there are no baselines; make them with: sizeguard baseline update"
+        return "there are no baselines; run sizeguard baseline update"
     lines = [
         f"{'app':<12} {'target':<14} {'toolchain':<24} {'load':>9} {'ram':>7} {'file':>9}"
         f" {'rows':>5}"

@@ -1,4 +1,4 @@
-"""Print the progress of a bisect on stderr: sizes, and about how long the rest takes."""
+"""Print the progress of a bisect on stderr: sizes, and an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sizeguard.report.writers.printable import printable
 
 
 class BisectProgress:
-    """A line for each commit that was built; measurements from the store are counted.
+    """Prints a line for each built commit, and counts measurements from the store.
 
     Use it as a context manager.
     """
 
     def __init__(self, what: str, metric: str) -> None:
-        """Start a bisect of `what` for `metric`."""
+        """Start the progress of a bisect: `what` is searched for `metric`."""
         self._title = f"bisecting {printable(what)} for {printable(metric)}"
         self._start = self._before = time.monotonic()
         self._built = 0
@@ -36,8 +36,8 @@ class BisectProgress:
         trace: TracebackType | None,
     ) -> None:
         """Print the counts and the time."""
-        ending = "stopped; go on with sizeguard bisect --resume" if kind is not None else "done"
-        counts = f"{self._built} built, {self._stored} known before"
+        ending = "stopped; continue with sizeguard bisect --resume" if kind is not None else "done"
+        counts = f"{self._built} built, {self._stored} from the store"
         announce(f"{ending}: {counts}, {clock(time.monotonic() - self._start)}")
 
     def tell(self, news: News) -> None:
@@ -49,7 +49,7 @@ class BisectProgress:
         self._built += 1
         now = time.monotonic()
         size = f"{news.value:>12,}" if news.value is not None else f"{'no build':>12}"
-        # With --jobs several run at once: only the time between two results tells the pace.
+        # With --jobs, several builds run in parallel: measure the time between two results.
         left = (
             f"about {news.remaining} more,"
             f" {clock((now - self._start) / self._built * news.remaining)}"

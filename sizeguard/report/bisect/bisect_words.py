@@ -20,7 +20,7 @@ def verdict(result: BisectResult) -> str:
     )
     found = len(result.culprits) + result.smaller.count
     if not found:
-        return f"{name} {moved} in {commits}: none moved it"
+        return f"{name} {moved} in {commits}: none changed it"
     both = ", there and back" if not result.delta else ""
     return f"{name} {moved} in {commits}: {counted(found, 'change')} did it{both}"
 
@@ -30,7 +30,7 @@ def effort(result: BisectResult) -> str:
     builds = result.builds
     parts = [f"built {builds.done} of {len(result.points)}"]
     if builds.failed:
-        parts.append(f"{builds.failed} of them in vain")
+        parts.append(f"{builds.failed} of them failed")
     if builds.reused:
         parts.append(f"{builds.reused} known before")
     if result.equal_inputs:
@@ -44,7 +44,7 @@ def counted(number: int, what: str) -> str:
 
 
 def failures_text(culprit: Culprit) -> str:
-    """Sum up a range whose commits do not all build.
+    """Sum up a range with commits that do not build.
 
     3 commits, the first 2 do not build (main.c:1: error: …)
     """
@@ -57,7 +57,7 @@ def failures_text(culprit: Culprit) -> str:
 
 
 def row_texts(row: CulpritRow, width: int) -> tuple[str, str, str]:
-    """Return operator, dtype and symbol as shown."""
+    """Return the operator, dtype and symbol to show."""
     operator, dtype, symbol = row.keys
     return (
         shown("operator", operator, 40),
@@ -79,7 +79,7 @@ def by_dtype(rows: Sequence[CulpritRow]) -> str:
 
 
 def rest_of(rows: Sequence[CulpritRow], limit: int) -> tuple[Sequence[CulpritRow], int, int]:
-    """Return the rows to show, how many are left, and the sum of those."""
+    """Return the rows to show, and the number and the sum of the others."""
     kept = rows if limit == 0 else rows[:limit]
     return kept, len(rows) - len(kept), sum(row.delta for row in rows[len(kept) :])
 
@@ -91,7 +91,7 @@ def short_subject(commit: Commit, width: int) -> str:
 
 
 def notes_of(result: BisectResult) -> Iterator[str]:
-    """Write notes on the search, and the command that shows the largest culprit."""
+    """Write notes on the search, and the command that shows the largest change."""
     if result.nearest or result.is_unknown:
         near = f"; nearest is {printable(result.nearest)}" if result.nearest else ""
         yield f"neither end has {printable(str(result.metric))}{near}"
@@ -99,13 +99,13 @@ def notes_of(result: BisectResult) -> Iterator[str]:
         named = ", ".join(commit.id[:7] for commit in result.neutral[:3])
         more = f" and {len(result.neutral) - 3} more" if len(result.neutral) > 3 else ""
         yield (
-            f"{counted(len(result.neutral), 'commit')} moved bytes inside the image, and"
-            f" {result.metric} by nothing: {named}{more}"
+            f"{counted(len(result.neutral), 'commit')} moved bytes inside the image, but did not "
+            f"change {result.metric}: {named}{more}"
         )
     if result.failures:
         yield (
-            f"{counted(result.failures, 'commit')} of those tried"
-            f" {'does' if result.failures == 1 else 'do'} not build"
+            f"{counted(result.failures, 'commit')} of the tried commits "
+            f"{'does' if result.failures == 1 else 'do'} not build"
         )
     if result.blind_spot:
         yield f"note: {result.blind_spot}"

@@ -213,7 +213,7 @@ def _branch_lines(branch: Branch, limit: int, style: Style, indent: str) -> Iter
             f"{indent}{branch.smaller.delta:>+10,} "
             f" {counted(branch.smaller.count, 'smaller commit')}"
         )
-    yield f"{indent}{branch.merge_itself:>+10,}  the merge itself, where both lines meet"
+    yield f"{indent}{branch.merge_itself:>+10,}  the merge itself, which joins both lines"
 
 
 def _wrapped(text: str, width: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Write what a recording of links found, as lines."""
+"""Write the result of a recording of links, as lines."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from sizeguard.builds.link_record import LinkRecord
 from sizeguard.report.writers.printable import plain_text
 
-_SHOWN = 20  # links; a large build has thousands
+_SHOWN = 20  # links to show; a large build has thousands
 
 
 def link_lines(links: Sequence[LinkRecord], failed: int, folder: Path, here: Path) -> str:
-    """Write a line a link whose output is there, and a sum.
+    """Write a line for each link with an existing output, and a sum.
 
-    failed: runs of linkers that failed
-    folder: where the records are kept
+    failed: number of failed linker runs
+    folder: of the records
     here:   the current folder; outputs below it are written relative to it
     """
     return plain_text(_lines(links, failed, folder, here))
@@ -31,7 +31,7 @@ def _lines(links: Sequence[LinkRecord], failed: int, folder: Path, here: Path) -
         yield f"… and {len(there) - _SHOWN} more"
     gone = len(links) - len(there)
     about = [
-        *([f"{gone} of images that are gone or moved"] if gone else []),
+        *([f"{gone} of images that were removed or moved"] if gone else []),
         *([f"{failed} failed"] if failed else []),
     ]
     if links:
@@ -41,8 +41,8 @@ def _lines(links: Sequence[LinkRecord], failed: int, folder: Path, here: Path) -
     else:
         more = f"; {failed} failed" if failed else ""
         yield (
-            f"nothing was linked{more}: everything was built already, or the linkers were started"
-            " where they cannot be seen; build from clean"
+            f"nothing was linked{more}: everything was up to date, or the linkers ran outside of "
+            f"this build's processes; build from clean"
         )
 
 

@@ -23,7 +23,7 @@ from sizeguard.report.writers.size_rows import (
 from sizeguard.report.writers.style import Style, growth_look, kib
 
 SCHEMA_VERSION = 1
-_SHORT = 36  # characters of a symbol where there is no room for all of it
+_SHORT = 36  # characters of a symbol's name if it does not fit
 _NAMES = tuple(cause.replace("_", " ") for cause in CAUSES)
 
 
@@ -37,7 +37,7 @@ def diff_chunks(diff: Diff, format_: str, limit: int, style: Style | None = None
     elif format_ == "csv":
         yield from _csv(diff)
     elif format_ == "html":
-        # Imported for this format alone: it takes 7 ms of a small diff's 370.
+        # Imported for this format only: it takes 7 ms of a small diff's 370.
         from sizeguard.report.diff.diff_page import diff_html
 
         yield from diff_html(diff)
@@ -110,7 +110,7 @@ class _Line:
 
 
 def _lines(diff: Diff, limit: int, width: int) -> tuple[list[_Line], str, int]:
-    """Make lines of the largest rows; describe the others and sum them."""
+    """Make lines from the largest rows; describe and sum the others."""
     number = len(diff) if limit == 0 else min(limit, len(diff))
     lines = []
     for i in range(number):

@@ -14,7 +14,7 @@ from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
 from sizeguard.report.writers.style import Style
 
 SCHEMA_VERSION = 1
-_EVIDENCE = 4  # names of a finding on the terminal
+_EVIDENCE = 4  # names to show of a finding on the terminal
 
 
 def doctor_chunks(diagnosis: Diagnosis, most: int, format_: str, style: Style) -> Iterator[str]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from sizeguard.report.writers.source_links import SourceLinks
 
 MARKER = "<!-- sizeguard gate -->"  # later runs find the comment by it
-COMMENT = 65_536  # bytes; GitHub allows as many characters
-_NOTE = 400  # bytes kept for saying what was left out
+COMMENT = 65_536  # bytes; GitHub's limit is as many characters
+_NOTE = 400  # bytes reserved for the note on omitted parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Frame:
 
     marker:   the first line, by which later runs find the comment
     links:    to the sources; None for none
-    measured: Markdown that says what was measured; empty for the result's own word
+    measured: Markdown that names the measured commit; empty for the result's own text
     notes:    lines of Markdown below the title
     is_informational: nothing blocks a merge
     """
@@ -35,7 +35,7 @@ class Block:
     """A part of the comment.
 
     rank: parts of the highest rank are cut first
-    rows: may be cut from the end; head and foot are kept or left out as a whole
+    rows: may be cut from the end; head and foot are kept or omitted as a whole
     """
 
     rank: int
@@ -54,12 +54,12 @@ def _size(lines: Iterable[str]) -> int:
 
 
 def fitted(blocks: Sequence[Block], limit: int) -> str:
-    """Join what fits within the limit, by rank.
+    """Join the blocks that fit within the limit, by rank.
 
-    A last line says how many rows and bytes are left out.
+    The last line has the number of omitted rows and bytes.
     """
     left = limit - _NOTE
-    kept: dict[int, int] = {}  # block → rows of it
+    kept: dict[int, int] = {}  # block → number of its rows that fit
     for i in sorted(range(len(blocks)), key=lambda i: (blocks[i].rank, i)):
         block = blocks[i]
         if block.size > left:
@@ -86,8 +86,8 @@ def fitted(blocks: Sequence[Block], limit: int) -> str:
         lines += [
             "",
             (
-                f"_{what} left out: GitHub allows {COMMENT:,} a comment. `sizeguard gate --format"
-                " json` has all._"
+                f"_{what} omitted: GitHub allows {COMMENT:,} per comment. `sizeguard gate --format"
+                " json` shows everything._"
             ),
         ]
     return "\n".join(lines)

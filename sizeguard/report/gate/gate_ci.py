@@ -28,8 +28,8 @@ _OUTCOMES = {
     NOT_RUN: junit.SKIPPED,
 }
 _LEVELS = {FAIL: sarif.ERROR, INCONCLUSIVE: sarif.WARNING}
-_TERMS = "terms"  # the suite of what a change does to the terms that it is judged by
-_POLICY = "sizeguard.yaml"  # the file of findings without a place
+_TERMS = "terms"  # the suite of changed terms
+_POLICY = "sizeguard.yaml"  # the file for findings without a place
 _RELATED = 10  # causes shown with a finding
 _SIZES = ("load", "ram", "file")
 _PLACED = 50  # causes whose place is looked up
@@ -50,7 +50,7 @@ def junit_text(result: GateResult) -> str:
             _body(finding) if finding.verdict != PASS else _noted(finding),
         )
         suites.setdefault(name, []).append(case)
-    # A result without findings must not read as passed
+    # A result without findings must not look like a pass
     if not any(suites.values()) and result.verdict != PASS:
         suites["gate"] = [
             junit.Case("gate", "verdict", _OUTCOMES[result.verdict], verdict_line(result))
@@ -69,7 +69,7 @@ def _is_policy(finding: GateFinding) -> bool:
 
 
 def _noted(finding: GateFinding) -> str:
-    """Return the text of a finding that passes and has something to say."""
+    """Return the text of a passing finding that has a note."""
     says = _is_policy(finding) or is_note(finding) or finding.rule == "growth"
     return finding.message if says else ""
 
@@ -163,9 +163,9 @@ def github_text(result: GateResult) -> str:
 
 
 def _annotations(result: GateResult) -> Iterator[github.Annotation]:
-    """Annotate each failure at its place, with the first causes; add the verdict and the offers.
+    """Annotate each failure at its place, with the first causes; add the verdict and suggestions.
 
-    Changed terms come first: one annotation has all that are noted.
+    Changed terms come first; one annotation has all those that are only noted.
     """
     found = findings(result)
     yield from _changed_terms(found)
@@ -213,7 +213,7 @@ def _changed_terms(found: Iterable[GateFinding]) -> Iterator[github.Annotation]:
     for verdict, level in levels.items():
         texts = [finding.message for finding in terms if finding.verdict == verdict]
         if texts:
-            title = f"this change sets other terms than its base: {len(texts)}"
+            title = f"this change has different terms from its base: {len(texts)}"
             yield github.Annotation(level, title, "\n".join(texts), first=True)
 
 
@@ -222,7 +222,7 @@ def _subject(finding: GateFinding) -> str:
 
 
 def _place(finding: GateFinding) -> SourcePlace | None:
-    """Choose the line of the change that made it grow, else the policy, else a function that grew.
+    """Choose the edited line that caused growth, else the policy, else a function that grew.
 
     GitHub shows an annotation beside the code only if its line is in the change.
     """
@@ -256,7 +256,7 @@ COLUMNS = (
 def csv_text(result: GateResult) -> str:
     """Write a row for each finding.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe before it.
+    Text that looks like a spreadsheet formula gets an apostrophe before it.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""List a gate's findings: one for each thing that was checked.
+"""List a gate's findings, one for each check.
 
 Test reports and annotations show them one by one.
 """
@@ -34,45 +34,45 @@ from sizeguard.report.gate.moved_code import changed
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.style import change_text
 
-# What a trailer can accept: the beginnings of `what`.
+# Prefixes of `what` for changes that a trailer can accept.
 ACCEPTABLE = ("baseline", "waiver", "selection record")
 
 MARKS = {PASS: "✓", FAIL: "✗", INCONCLUSIVE: "?", NOT_RUN: "–"}
 
 # The requirement behind each kind of finding.
 RULES = {
-    "policy/loosened": "A change does not loosen the terms that it is judged by",
-    "policy/changed": "A change of the terms is not a loosening",
-    "limit/absolute": "A size is at most what sizeguard.yaml allows",
+    "policy/loosened": "A change does not loosen its own terms",
+    "policy/changed": "A change of the terms does not loosen them",
+    "limit/absolute": "A size is within the limit of sizeguard.yaml",
     "limit/growth": (
-        "A size grows at most by what sizeguard.yaml allows, since the merge base or the baseline"
+        "Growth since the merge base or the baseline is within the limit of sizeguard.yaml"
     ),
-    "limit/creep": "A size grows at most by what sizeguard.yaml allows, since a release",
-    "elimination": "What a selection leaves out is gone from the app, and what it keeps is there",
-    "needed": "An app needs no library that its base does not need",
-    "run": "The command after the build ends with 0",
-    "library": "Each library that ships with an app counts in its sizes",
-    "model": "A model gives the same bits on the selective as on the full build",
-    "selection/operator": "A model needs no operator that its selection lacks",
-    "selection/dtype": "A model needs no dtype that its selection lacks",
-    "selection/class": "A model needs no class that its selection lacks",
-    "selection/feature": "A model needs no feature that its selection lacks",
-    "selection/closure": "A kernel calls no operator that the selection lacks",
+    "limit/creep": "Growth since a release is within the limit of sizeguard.yaml",
+    "elimination": "Deselected code is absent from the app, and selected code is present",
+    "needed": "An app needs only libraries that its base needs",
+    "run": "The command after the build exits with 0",
+    "library": "The sizes of an app include each library that ships with it",
+    "model": "A model gives the same bits on the selective and on the full build",
+    "selection/operator": "The selection has every operator that a model needs",
+    "selection/dtype": "The selection has every dtype that a model needs",
+    "selection/class": "The selection has every class that a model needs",
+    "selection/feature": "The selection has every feature that a model needs",
+    "selection/closure": "The selection has every operator that a kernel calls",
     "selection/trace": "A trace is not older than the code",
-    "selection/export": "A trace is of the model as it is now",
-    "selection/lint": "A selection says what it seems to say",
-    "selection/stale": "A file that is written from a build is of this one",
-    "selection/surplus": "A selection keeps nothing that no model needs",
+    "selection/export": "A trace is of the model's present content",
+    "selection/lint": "A selection has no errors or surprising entries",
+    "selection/stale": "A file that is generated from a build is up to date",
+    "selection/surplus": "A selection keeps only what a model needs",
     "selection/covered": "A selection covers its models",
     "waiver": "A waiver is not spent, exceeded or expired",
-    "problem": "Everything could be built and measured",
+    "problem": "Everything was built and measured",
     "section": "Each section of the shipped file is loaded or known",
     "growth": "Growth since the merge base is known",
-    "offer": "A limit is not much wider than what is there",
+    "offer": "A limit is not much wider than the size",
 }
 
 
-# Rules of selections that lack what models need.
+# Rules about parts that models need but selections lack.
 LACKING = frozenset(
     f"selection/{kind}" for kind in ("operator", "dtype", "class", "feature", "closure")
 )
@@ -81,12 +81,12 @@ _NOTES = frozenset({"section", "library", "selection/surplus", "selection/lint"}
 
 @dataclass(frozen=True, slots=True)
 class GateFinding:
-    """The finding about one thing that was checked.
+    """The finding of one check.
 
     rule:     a key of RULES
     app, target: empty if it concerns all
-    name:     of the thing, in a few words
-    identity: the same for one finding in all runs
+    name: of the checked thing, in a few words
+    identity: the same for the same finding in all runs
     message:  the error; empty if there is none
     related:  causes of growth
     check:    the numbers, if it is about a limit
@@ -106,7 +106,7 @@ class GateFinding:
 
 
 def findings(result: GateResult) -> list[GateFinding]:
-    """List every finding: changes of terms, what concerns all, then by app and target.
+    """List every finding: changed terms, findings about all apps, then by app and target.
 
     Models that do not run, and selections that lack something, come before sizes.
     """
@@ -121,7 +121,7 @@ def findings(result: GateResult) -> list[GateFinding]:
 
 
 def urgency(finding: GateFinding) -> int:
-    """Rank a finding by what it stops, the gravest first."""
+    """Rank a finding by severity, the most severe first."""
     rule, verdict = finding.rule, finding.verdict
     if rule.startswith("policy/"):
         return 0
@@ -133,7 +133,7 @@ def urgency(finding: GateFinding) -> int:
 
 
 def is_note(finding: GateFinding) -> bool:
-    """Return whether a finding passes and has something to say all the same."""
+    """Return whether a finding passes but has a note."""
     return finding.verdict == PASS and finding.rule in _NOTES and bool(finding.message)
 
 
@@ -164,7 +164,7 @@ def policy_text(change: PolicyChange) -> str:
 
 def _policy_advice(change: PolicyChange) -> str:
     if change.verdict == INCONCLUSIVE:
-        return "mend it on the base's branch first"
+        return "fix it on the base's branch first"
     if change.verdict != FAIL:
         return ""
     if not change.what.startswith(ACCEPTABLE):
@@ -209,8 +209,8 @@ def _library(app: AppResult, library: LibrarySize) -> GateFinding:
 def library_text(library: LibrarySize) -> str:
     """Describe a library that ships with an app in one sentence."""
     return (
-        f"{library.name} ships with the image and counts: load {library.load:,}, ram"
-        f" {library.ram:,}, file {library.file:,}"
+        f"{library.name} ships with the image and counts for its sizes: load {library.load:,}, "
+        f"ram {library.ram:,}, file {library.file:,}"
     )
 
 
@@ -219,7 +219,7 @@ def _needed(app: AppResult, check: Check) -> GateFinding:
     message = (
         ""
         if check.verdict == PASS
-        else f"{what} is needed, and the {check.since} does not need it"
+        else f"{what} is needed, but the {check.since} does not need it"
         if what
         else f"needed libraries: {check.advice}"
     )
@@ -275,8 +275,8 @@ def limit_message(check: Check) -> str:
     """
     if check.limit is None:
         return (
-            f"{check.metric} is {check.actual:,} bytes, and there is nothing to compare it with:"
-            f" {rule_text(check)}"
+            f"{check.metric} is {check.actual:,} bytes, but there is no base to compare it with: "
+            f"{rule_text(check)}"
         )
     over = check.actual - check.limit
     is_grown = check.kind in (GROWTH, CREEP) and check.base is not None
@@ -303,7 +303,7 @@ def rule_text(check: Check) -> str:
 
 
 class _Related:
-    """Causes by metric: what changed, read once for all checks of an app."""
+    """Causes by metric, sorted once for all checks of an app."""
 
     def __init__(self, app: AppResult) -> None:
         """Sort the causes by operator and dtype."""
@@ -382,7 +382,10 @@ def _waiver(use: WaiverUse) -> GateFinding:
 
 
 def waiver_text(use: WaiverUse) -> str:
-    """Describe a use: used: 204 of 300 bytes used, until 2027-01-31, owner: reason."""
+    """Describe the use of a waiver.
+
+    Used: 204 of 300 bytes used, until 2027-01-31, owner: reason.
+    """
     waiver = use.waiver
     return (
         f"{use.state}: {use.used:,} of {waiver.bytes:,} bytes used, until {waiver.expires},"

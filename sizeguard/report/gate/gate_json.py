@@ -1,7 +1,7 @@
 """Write a gate's result as JSON, and read such JSON from untrusted files.
 
-Checks, models and savings are lists of their own, each row with its app and target; all else of an
-app is in `apps`.
+Checks, models and savings are separate lists, each row with its app and target; everything else
+about an app is in `apps`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from sizeguard.claims.verdict import NOT_APPLICABLE
 from sizeguard.gate.gate_result import AppResult, GateResult
 
 SCHEMA_VERSION = 1
-LARGEST = 16 << 20  # bytes of a result that is read; one of 6 builds has 400 KB
-_MOST_TOKENS = 4 * MOST  # commas and brackets: names have commas, too
+LARGEST = 16 << 20  # limit of a result in bytes; one with 6 builds has 400 KB
+_MOST_TOKENS = 4 * MOST  # commas and brackets, including commas in names
 _LISTS = {"checks": "checks", "models": "models", "savings": "saved"}
 _VERDICTS = ("pass", "fail", "inconclusive")
 
@@ -55,7 +55,7 @@ def _list(value: Json) -> list[Json]:
 
 
 def read_gate_json(path: Path) -> GateResult:
-    """Read a result from a file; no type, size or depth in it is trusted.
+    """Read a result from a file, and trust no type, size or depth in it.
 
     Raises InputError, in one line, for a file that is not a result of `sizeguard gate`.
     """
@@ -75,7 +75,7 @@ def read_gate_json(path: Path) -> GateResult:
 def result_of(data: bytes, where: str) -> GateResult:
     """Read a result from bytes; `where` begins the message of the InputError.
 
-    What is too much is refused before it is walked: 16 MB of empty rows took 97 s.
+    Too many values are an error before the content is walked: 16 MB of empty rows took 97 s.
     """
     if sum(map(data.count, (b",", b"{", b"["))) > _MOST_TOKENS:
         raise InputError(f"{where}: more than {MOST:,} values")
@@ -95,7 +95,8 @@ def result_of(data: bytes, where: str) -> GateResult:
             app[key] = rows.get(build, [])
         if len({*named}) != len(named) or not rows.keys() <= {*named}:
             raise InputError(
-                f"{where}: {name} are of builds that are not in apps, or a build is there twice"
+                f"{where}: {name} has rows of builds that are not in apps, or apps has a build "
+                f"twice"
             )
     result = decode(GateResult, {**document, "apps": list[Json](apps)}, where)
     for verdict in (result.verdict, *(app.verdict for app in result.apps), *_verdicts(result)):
@@ -114,13 +115,13 @@ def _verdicts(result: GateResult) -> list[str]:
 
 
 def _claims(app: AppResult) -> list[Any]:
-    """List the claims that apply: the others have a verdict of their own."""
+    """List the claims that apply; the others have a separate verdict."""
     claims = app.verification.verdicts if app.verification else ()
     return [claim for claim in claims if claim.verdict != NOT_APPLICABLE]
 
 
 def _build(row: dict[str, Any]) -> tuple[str, str]:
-    """Return app and target of a row; what is not text is refused when its type is read."""
+    """Return the app and target of a row; values that are not strings are an error later."""
     return str(row.get("app")), str(row.get("target"))
 
 

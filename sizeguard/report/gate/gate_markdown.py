@@ -1,4 +1,4 @@
-"""Write a gate's result as a comment on a pull request: verdict, numbers, causes, what to do.
+"""Write a gate's result as a pull request comment: verdict, numbers, causes, commands.
 
 All other numbers are folded, and the whole fits GitHub's limit.
 """
@@ -63,10 +63,10 @@ from sizeguard.report.writers.markdown import (
 from sizeguard.report.writers.printable import middle
 
 _NAME = 80
-_NAMED = 3  # builds of a sentence
+_NAMED = 3  # builds to name in a sentence
 _CLAIMS = 5
-_COMMANDS = 12  # lines of commands
-_MESSAGE = 1_200  # characters of one finding: a compiler can say 20,000
+_COMMANDS = 12  # lines of commands to show
+_MESSAGE = 1_200  # characters of one finding: a compiler's message can have 20,000
 _BARE = Frame()
 
 
@@ -119,7 +119,7 @@ def _base(result: GateResult, frame: Frame) -> Iterator[str]:
 
 
 def _counted_from(result: GateResult, base: Base) -> Iterator[str]:
-    """Say which builds are judged by growth since the merge base, and which by their baselines."""
+    """Name the builds that are compared with the merge base, and those with baselines."""
     of = f", merge base with {code(base.ref)}" if base.ref else ""
     reviewed = [f"{app.app} {app.target}" for app in result.apps if app.base == REVIEWED]
     if not reviewed:
@@ -136,7 +136,7 @@ def _counted_from(result: GateResult, base: Base) -> Iterator[str]:
 
 
 def _changed_terms(found: Sequence[GateFinding]) -> Iterator[Block]:
-    """List how the change's terms differ from the base's; loosened ones are bold."""
+    """List how the change's terms differ from the base's, with loosened terms in bold."""
     terms = [finding for finding in found if finding.rule.startswith("policy/")]
     rows: list[str] = []
     for finding in terms:
@@ -148,7 +148,7 @@ def _changed_terms(found: Sequence[GateFinding]) -> Iterator[Block]:
         place = f" ({code(finding.place)})" if finding.place else ""
         rows.append(f"- {shown}: {prose(text)}{place}")
     if rows:
-        yield Block(0, ["", "**Terms that this change sets**", ""], rows)
+        yield Block(0, ["", "**Changed terms**", ""], rows)
 
 
 class _Item(NamedTuple):
@@ -159,7 +159,7 @@ class _Item(NamedTuple):
     advice: str = ""
 
     def lines(self, where: str = "") -> Iterator[str]:
-        """Write it; `where` is Markdown."""
+        """Write the item; `where` is Markdown."""
         yield f"- {ICONS[self.verdict]} {where}{self.text}"
         if self.advice:
             yield f"  - {instruction(self.advice)}"
@@ -175,7 +175,7 @@ def _short(text: str) -> str:
 
 
 def _wrong(builds: Sequence[Placed], outside: Iterable[GateFinding]) -> list[Block]:
-    """List what does not hold besides sizes: the same finding once, with all its builds."""
+    """List the failures that are not sizes, each once with all its builds."""
     found: dict[_Item, list[str]] = {}
     for finding in outside:
         subject = " ".join(part for part in (finding.app, finding.target) if part)
@@ -186,7 +186,7 @@ def _wrong(builds: Sequence[Placed], outside: Iterable[GateFinding]) -> list[Blo
     rows: list[str] = []
     for item, names in found.items():
         rows += item.lines(_where(names) if len(builds) > 1 or len(names) > 1 else "")
-    return [Block(1, ["", "**What does not hold**", ""], rows)] if rows else []
+    return [Block(1, ["", "**Failures**", ""], rows)] if rows else []
 
 
 def _where(names: Sequence[str]) -> str:
@@ -197,7 +197,7 @@ def _where(names: Sequence[str]) -> str:
 
 
 def _of_build(build: Placed) -> Iterator[_Item]:
-    """List what does not hold of a build besides its sizes."""
+    """List the failures of a build that are not sizes."""
     yield from map(_item, others(build.found))
     claims = broken_claims(build.app)
     for claim in claims[:_CLAIMS]:
@@ -229,19 +229,19 @@ def _sizes(build: Placed) -> Iterator[Block]:
 
 
 def _why(builds: Sequence[Placed], frame: Frame) -> Iterator[Block]:
-    """Write the causes of growth: of the builds that fail, or else of those that changed."""
+    """Write the causes of growth of the failing builds, else of the changed ones."""
     bad = [build.app for build in builds if build.verdict != PASS]
     yield from cause_block(bad or [build.app for build in builds], frame.links, 2)
     moved = [line for app in bad for line in moved_lines(app)]
     rows = [f"- {size} bytes: {prose(text)}" for size, text in dict.fromkeys(moved)]
     if rows:
-        yield Block(2, ["", "**What only changed its operator**", ""], rows)
+        yield Block(2, ["", "**Moved to another operator**", ""], rows)
     yield from (_shares(check) for app in bad for check in app.checks if check.shares)
 
 
 def _shares(check: Check) -> Block:
     """Write the share of each commit in a metric's creep."""
-    title = f"**What {code(check.metric)} crept by since {code(check.since)}**"
+    title = f"**Creep of {code(check.metric)} since {code(check.since)}**"
     head = ["", title, "", row(["change", "commit", "date", "subject"]), "|---:|---|---|---|"]
     shares = [
         row([f"{share.delta:+,}", code(share.commit[:11]), code(share.date), prose(share.subject)])
@@ -288,7 +288,7 @@ def _todo(builds: Sequence[Placed]) -> Iterator[Block]:
         ]
         if len(runnable) > _COMMANDS:
             lines.append(f"# and {len(runnable) - _COMMANDS:,} more for other builds and limits")
-        title = "**Do one of**" if len(lines) > 1 else "**What to do**"
+        title = "**Do one of**" if len(lines) > 1 else "**Next steps**"
         yield Block(1, ["", title, "", *fenced(lines)])
     rest = [command for command in commands if command not in runnable]
     if rest:
@@ -344,7 +344,7 @@ def _details(build: Placed) -> Iterator[Block]:
     facts += [f"- {prose(note)}" for note in notes(build.found)]
     facts.append(
         f"- toolchain {code(app.toolchain)}"
-        + (", all inputs are those of an earlier run" if app.unchanged else "")
+        + (", inputs unchanged since an earlier run" if app.unchanged else "")
     )
     lines = limit_lines(app)
     summary = (

@@ -36,12 +36,12 @@ SAVINGS = 12
 
 
 def changed_terms(found: Iterable[GateFinding], style: Style) -> Iterator[str]:
-    """Write how the change's terms differ from the base's; `!` marks those that are loosened."""
+    """Write how the change's terms differ from the base's; `!` marks loosened terms."""
     terms = [finding for finding in found if finding.rule.startswith("policy/")]
     if not terms:
         return
     yield ""
-    yield "terms that this change sets"
+    yield "changed terms"
     for finding in terms:
         if finding.verdict != PASS:
             yield from finding_lines(finding, style)
@@ -53,12 +53,12 @@ def changed_terms(found: Iterable[GateFinding], style: Style) -> Iterator[str]:
 
 
 def failures(build: Placed, style: Style) -> Iterator[str]:
-    """Write what is wrong besides the sizes: models, selections, claims, builds."""
+    """Write the failures that are not sizes: models, selections, claims, builds."""
     found, claims = others(build.found), broken_claims(build.app)
     elimination = [f for f in build.found if f.rule == "elimination" and f.verdict != PASS]
     if found or claims or elimination:
         yield ""
-        yield "what does not hold"
+        yield "failures"
     for finding in found:
         yield from finding_lines(finding, style)
     for claim in claims[:CLAIMS]:
@@ -78,7 +78,7 @@ def changes(app: AppResult, style: Style) -> Iterator[str]:
     lines = moved_lines(app)
     if lines:
         yield ""
-        yield "what only changed its operator"
+        yield "moved to another operator"
     for size, text in lines[:CAUSES]:
         yield from wrapped(f"  {size:>9}  {printable(text)}", 0, style)
     if len(lines) > CAUSES:
@@ -130,7 +130,7 @@ def _cause(cause: Cause, style: Style) -> tuple[str, str]:
 
 
 def _short(name: str, width: int) -> str:
-    """Leave out the parameters of a name that is too long with them."""
+    """Drop the parameters of a name that is too long with them."""
     return name if len(name) <= width else without_parameters(name)
 
 
@@ -139,7 +139,7 @@ def creep(app: AppResult, style: Style) -> Iterator[str]:
     for check in app.checks:
         if check.shares:
             yield ""
-            yield f"what `{printable(check.metric)}` crept by since {printable(check.since)}"
+            yield f"creep of `{printable(check.metric)}` since {printable(check.since)}"
             yield from _shares(check, style)
 
 
@@ -162,7 +162,7 @@ def commands_to_try(commands: Sequence[Command], style: Style) -> Iterator[str]:
     if not commands:
         return
     yield ""
-    yield "do one of" if len(commands) > 1 else "what to do"
+    yield "do one of" if len(commands) > 1 else "next steps"
     before = None
     for command in commands:
         label = printable(command.label) if command.label != before else ""
@@ -217,7 +217,7 @@ def _saved(app: AppResult, full: int, selective: int) -> Iterable[str]:
     operators = [row for row in app.savings if row.is_operator]
     no_operators = [row for row in app.savings if not row.is_operator]
     yield (
-        f"{'what the selection saved, by operator':<48} {'full':>9}"
+        f"{'savings of the selection, by operator':<48} {'full':>9}"
         f" {cut(printable(app.app), 10):>10} {'saved':>10}"
     )
     for row in operators[:SAVINGS]:

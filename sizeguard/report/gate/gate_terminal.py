@@ -1,4 +1,4 @@
-"""Write a gate's result for a terminal: verdict, numbers, causes, what to do."""
+"""Write a gate's result for a terminal: verdict, numbers, causes, commands."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import NONE, Style
 
-_NOTES = 12  # lines of builds that pass
-_NUMBER = 12  # characters: three columns hold the sentence on claims
+_NOTES = 12  # lines of passing builds
+_NUMBER = 12  # characters: the sentence on claims fits three columns
 
 
 def terminal_text(result: GateResult, style: Style) -> str:
@@ -54,7 +54,7 @@ def _lines(result: GateResult, style: Style) -> Iterator[str]:
     found = findings(result)
     builds, outside = placed(result, found)
     alone = builds[0] if len(builds) == 1 and not outside else None
-    # A failing waiver belongs to no build: then one build's headline does not say why it fails.
+    # A failing waiver belongs to no build, so a build's headline cannot explain the failure.
     if alone and alone.verdict == result.verdict:
         yield from _head(
             word(result.verdict), headline(alone.app, alone.found, alone.app.app), result, style
@@ -84,7 +84,7 @@ def _lines(result: GateResult, style: Style) -> Iterator[str]:
 
 
 def _head(verdict: str, text: str, result: GateResult, style: Style) -> Iterator[str]:
-    """Write the verdict and, on the right, the base that growth is counted from."""
+    """Write the verdict and, on the right, the base of growth."""
     verdict_ = style.bold(verdict)
     if style.colour:
         verdict_ = f"\x1b[{COLOURS[result.verdict]}m{verdict_}"
@@ -101,7 +101,7 @@ def _head(verdict: str, text: str, result: GateResult, style: Style) -> Iterator
 
 
 def _many(builds: Sequence[Placed], style: Style) -> Iterator[str]:
-    """Write failing builds in full; of each passing build only the limit with the least room."""
+    """Write failing builds in full, and the limit with the least room of each passing build."""
     for build in builds:
         if build.verdict != PASS:
             yield ""
@@ -141,7 +141,7 @@ def _many(builds: Sequence[Placed], style: Style) -> Iterator[str]:
 
 
 def _least(app: AppResult) -> CheckLine | None:
-    """Find the limit that leaves the smallest share of itself."""
+    """Find the limit with the smallest relative headroom."""
     lines = [line for line in limit_lines(app) if line.headroom is not None and line.limit]
     return min(lines, key=lambda line: (line.headroom or 0) / (line.limit or 1), default=None)
 
@@ -166,7 +166,7 @@ def _matrix(builds: Sequence[Placed], style: Style) -> Iterator[str]:
 
 
 def _growths(builds: Sequence[Placed], style: Style) -> Iterator[str]:
-    """Write how much each build grew since the merge base, whatever it is judged by."""
+    """Write each build's growth since the merge base, even if checks use another base."""
     grown = [build.app for build in builds if build.app.growth_since_base is not None]
     if not grown:
         return
@@ -192,7 +192,7 @@ def _cell(build: Placed | None, width: int, style: Style) -> str:
 def _block(build: Placed, style: Style) -> Iterator[str]:
     app = build.app
     if app.unchanged:
-        yield "  all inputs are those of an earlier run: shown is what was found then"
+        yield "  inputs unchanged since an earlier run; this is the result of that run"
     if is_urgent(build):
         yield from failures(build, style)
         yield ""

@@ -33,7 +33,7 @@ _CAUSES = {
     "padding": "padding",
     "other": "headers, tables, smaller things",
 }
-FOLDED = 6  # more checks of one pattern than this are shown as one line
+FOLDED = 6  # a pattern with more checks than this gets one line
 
 
 def word(verdict: str) -> str:
@@ -54,7 +54,7 @@ def verdict_line(result: GateResult) -> str:
         text = f"{counted(len(builds), 'build')} within all limits"
     else:
         bad = {(f.app, f.target) for f in wrong} & builds
-        parts = _counts(wrong) or ["something could not be decided"]
+        parts = _counts(wrong) or ["evidence is missing"]
         text = (
             f"{len(bad)} of {counted(len(builds), 'build')}: {', '.join(parts)}"
             if bad and len(builds) > 1
@@ -93,7 +93,7 @@ def _counts(wrong: Iterable[GateFinding]) -> list[str]:
 
 
 def base_text(result: GateResult) -> str:
-    """Name the base, or why there is none: base 4f2a91c."""
+    """Name the base, or the reason for its absence: base 4f2a91c."""
     if result.base is None:
         return ""
     return (
@@ -126,13 +126,13 @@ def headline(app: AppResult, found: Sequence[GateFinding], name: str) -> str:
 def _reasons(found: Sequence[GateFinding]) -> list[str]:
     failing = [f for f in found if f.verdict == FAIL]
     wrong = failing or [f for f in found if f.verdict == INCONCLUSIVE]
-    # This change's own growth before creep, which comes from earlier changes.
+    # The change's own growth comes before creep, which includes earlier changes.
     wrong.sort(key=lambda f: (urgency(f), f.check is not None and f.check.kind == CREEP))
     without = sum(_lacks_baseline(f.check) for f in wrong)
     reasons: list[str] = []
     for each in wrong:
         if without > 1 and _lacks_baseline(each.check):
-            text = f"{without} sizes have no baseline"  # a new app: one cause, one reason
+            text = f"{without} sizes have no baseline"  # a new app: one reason for all
             reasons += [] if text in reasons else [text]
         else:
             reasons.append(_reason(each))
@@ -144,7 +144,7 @@ def _lacks_baseline(check: Check | None) -> bool:
 
 
 def _change(app: AppResult, unit: str) -> str:
-    """Describe the change: grew 1,204; empty if there is none, or nothing to compare with."""
+    """Describe the change: grew 1,204; empty without a change or a base."""
     if app.sizes is None or app.old_sizes is None:
         return ""
     delta = app.sizes.load - app.old_sizes.load
@@ -168,7 +168,7 @@ def _reason(finding: GateFinding) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckLine:
-    """A check as shown, or several that pass in one line."""
+    """A line for one check, or for several that pass."""
 
     name: str
     actual: int
@@ -181,8 +181,8 @@ class CheckLine:
 def limit_lines(app: AppResult) -> list[CheckLine]:
     """List the limits, exceeded ones first.
 
-    Many checks of one pattern are folded into a line. If they pass, it shows the one with the least
-    headroom; if they are undecided, the largest.
+    Many checks of one pattern share one line. It shows the passing check with the least headroom,
+    or the largest undecided one.
     """
     checks = sorted(
         (check for check in app.checks if check.kind in SIZE_KINDS),
@@ -215,7 +215,7 @@ def _folded(pattern: str, group: list[Check], verdict: str) -> CheckLine:
 def _line(check: Check) -> CheckLine:
     """Format a check as one line.
 
-    The commit of a merge base is in the headline: here it would take the room of the limit.
+    The commit of the merge base is in the headline, so it is omitted here.
     """
     since = (
         " since merge base"
@@ -239,7 +239,7 @@ def _line(check: Check) -> CheckLine:
 
 
 def models_text(app: AppResult) -> tuple[str, str]:
-    """Sum up the models: 2 of 2 models as full, 7 cases; and the verdict."""
+    """Sum up the models, and their verdict: 2 of 2 models as full, 7 cases."""
     ran = [model for model in app.models if model.verdict != NOT_RUN]
     good = [model for model in ran if model.verdict == PASS]
     if not ran:
@@ -255,7 +255,7 @@ def models_text(app: AppResult) -> tuple[str, str]:
 
 
 def elimination_text(app: AppResult) -> tuple[str, str] | None:
-    """Sum up the claims: 212 absent, 41 present, 0 leftovers; and the verdict.
+    """Sum up the claims, and their verdict: 212 absent, 41 present, 0 leftovers.
 
     None if they were not checked.
     """
@@ -278,7 +278,7 @@ def broken_claims(app: AppResult) -> list[Verdict]:
 
 
 def selection_text(found: Sequence[GateFinding]) -> tuple[str, str] | None:
-    """Sum up the selection: 2 missing, 1 to be looked at; and the verdict.
+    """Sum up the selection, and its verdict: 2 missing, 1 to review.
 
     None if it was not checked.
     """
@@ -293,7 +293,7 @@ def selection_text(found: Sequence[GateFinding]) -> tuple[str, str] | None:
     text = (
         f"{missing} missing"
         if missing == len(wrong)
-        else f"{missing} missing, {len(wrong) - missing} to be looked at"
+        else f"{missing} missing, {len(wrong) - missing} to review"
     )
     return text, FAIL if any(finding.verdict == FAIL for finding in wrong) else INCONCLUSIVE
 
@@ -306,7 +306,7 @@ def cause_name(cause: Cause) -> str:
 
 
 def offer_text(offer: Offer) -> str:
-    """Describe an offer in one sentence."""
+    """Describe a suggested limit in one sentence."""
     return (
         f"{offer.metric} is {offer.actual:,} bytes of {offer.limit:,} allowed; {offer.offered:,}"
         f" would do: {offer.text}"
@@ -329,7 +329,7 @@ def waiver_line(use: WaiverUse) -> str:
 
 
 def todo(app: AppResult, found: Sequence[GateFinding]) -> list[Command]:
-    """List commands that help with the sizes: the result's, else the advice on limits."""
+    """List commands that help with the sizes: the result's commands, else the advice on limits."""
     limits = [
         f.advice
         for f in found
@@ -342,9 +342,9 @@ def todo(app: AppResult, found: Sequence[GateFinding]) -> list[Command]:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A build with the findings that are shown with it.
+    """A build with its findings.
 
-    verdict: the worst of them
+    verdict: the worst of its findings
     """
 
     app: AppResult
@@ -355,9 +355,9 @@ class Placed:
 def placed(
     result: GateResult, found: Iterable[GateFinding]
 ) -> tuple[list[Placed], list[GateFinding]]:
-    """Sort the findings by build; also return those of no build.
+    """Group the findings by build; also return those without a build.
 
-    A finding that concerns all targets of an app is with its first. Waivers are left out.
+    A finding about all targets of an app is with its first target. Waivers are left out.
     """
     first: dict[str, AppResult] = {}
     for app in result.apps:
@@ -386,7 +386,7 @@ def _worst(app: AppResult, found: Iterable[GateFinding]) -> str:
 
 
 def notes(found: Iterable[GateFinding]) -> list[str]:
-    """Write a line for each finding that passes and has something to say."""
+    """Write a line for each passing finding that has a note."""
     return [f"{f.message} ({f.place})" if f.place else f.message for f in found if is_note(f)]
 
 
@@ -396,7 +396,7 @@ def is_urgent(build: Placed) -> bool:
 
 
 def others(found: Iterable[GateFinding]) -> list[GateFinding]:
-    """List the failures that are not about numbers: models, selections, builds."""
+    """List the failures that are not about sizes: models, selections, builds."""
     return [
         f
         for f in found

@@ -14,13 +14,13 @@ from sizeguard.report.writers.printable import middle
 from sizeguard.report.writers.source_links import SourceLinks
 
 CAUSES = 5
-_NAME = 32  # characters that fit beside the change on a screen of 480 px
-_NAMED = 3  # builds that are named
+_NAME = 32  # characters that fit beside the change on a screen 480 px wide
+_NAMED = 3  # builds to name
 
 
 @dataclass
 class _Shared:
-    """A cause and the builds that it is in."""
+    """A cause and its builds."""
 
     causes: list[Cause] = field(default_factory=list)
     builds: list[AppResult] = field(default_factory=list)
@@ -32,7 +32,7 @@ class _Shared:
 
 
 def cause_block(apps: Sequence[AppResult], links: SourceLinks | None, rank: int) -> Iterator[Block]:
-    """Write the largest causes of all builds, and how many more there are."""
+    """Write the largest causes of all builds, and the number of the others."""
     apps = [app for app in apps if changed(app)]
     shared = _shared(apps)
     if not shared:
@@ -61,7 +61,7 @@ def _shared(apps: Iterable[AppResult]) -> list[_Shared]:
 
 
 def _change(causes: Sequence[Cause]) -> str:
-    """Write the change, or the least and the most of several builds."""
+    """Write the change, or the smallest and largest change of several builds."""
     low, high = min(causes, key=lambda c: c.delta), max(causes, key=lambda c: c.delta)
     if low.delta != high.delta:
         return f"{low.delta:+,} … {high.delta:+,}"
@@ -70,7 +70,7 @@ def _change(causes: Sequence[Cause]) -> str:
 
 
 def _cause(shared: _Shared, apps: Sequence[AppResult], links: SourceLinks | None) -> str:
-    """Write operator, symbol, place and builds below each other: columns would not fit a phone."""
+    """Write operator, symbol, place and builds on separate lines; phones are too narrow."""
     cause = shared.causes[0]
     owner = " ".join(code(middle(text, _NAME)) for text in (cause.operator, cause.dtype) if text)
     name = cause_name(cause)
@@ -95,7 +95,7 @@ def _builds(builds: Sequence[AppResult], apps: Sequence[AppResult]) -> str:
 
 
 def _rest(rest: Sequence[_Shared], apps: Sequence[AppResult]) -> Iterator[str]:
-    """Write how many causes are left out; of one build all sum to the change of its load."""
+    """Write the number of omitted causes; those of a single build sum to its change of load."""
     if len(apps) == 1 and rest:
         left = sum(cause.delta for each in rest for cause in each.causes)
         yield row([f"{left:+,}", f"{len(rest):,} more changes"])

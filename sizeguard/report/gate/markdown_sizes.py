@@ -62,7 +62,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def is_changed(app: AppResult) -> bool:
-    """Return whether a size of the build is another than its base's, or has no base."""
+    """Return whether a size of the build differs from its base's, or has no base."""
     return app.sizes is not None and (app.old_sizes is None or app.sizes != app.old_sizes)
 
 
@@ -94,9 +94,9 @@ def _cell(build: Placed) -> str:
 
 
 def size_table(build: Placed, rank: int) -> Block:
-    """Write base, new, change and limit of a build's sizes; a narrow screen shows all columns.
+    """Write base, new, change and limit of a build's sizes; all columns fit a narrow screen.
 
-    The build's name stands above: in the table it would take the room of a number.
+    The build's name is above the table, because a column for it would not fit.
     """
     app = build.app
     name = f"{ICONS[build.verdict]} {code(app.app)} for {code(app.target)}"
@@ -131,7 +131,7 @@ def _worst(checks: Iterable[Check]) -> str:
 
 
 def bad_limits(build: Placed) -> list[str]:
-    """Write an item for each limit that does not hold; sentences wrap where tables do not."""
+    """Write an item for each exceeded limit; sentences wrap, but tables do not."""
     lines = [line for line in limit_lines(build.app) if line.verdict in (FAIL, INCONCLUSIVE)]
     return [f"- {_limit_item(line)}" for line in lines]
 
@@ -139,7 +139,7 @@ def bad_limits(build: Placed) -> list[str]:
 def _limit_item(line: CheckLine) -> str:
     metric = code(middle(line.name, 2 * _NAME))
     if line.limit is None or line.headroom is None:
-        what = f"{line.actual:,} bytes, and no baseline"
+        what = f"{line.actual:,} bytes, no baseline"
     elif line.headroom < 0:
         what = f"{line.actual:,} of {line.limit:,} bytes, **{-line.headroom:,} too many**"
     else:
@@ -156,7 +156,7 @@ def unchanged_builds(builds: Sequence[Placed]) -> Iterator[Block]:
 
 
 def growths(result: GateResult) -> Iterator[Block]:
-    """Write growth since the merge base where growth is judged by something else."""
+    """Write growth since the merge base for builds that are compared with another base."""
     head = ["", row(["since merge base", "load", "file", "ram"]), "|---|---:|---:|---:|"]
     rows = []
     for app in result.apps:

@@ -1,19 +1,19 @@
-"""Causes that change the size, and those that only changed their operator."""
+"""Separate causes that change the size from bytes that only moved to another operator."""
 
 from __future__ import annotations
 
 from sizeguard.gate.gate_result import MOVED, AppResult, Cause
 
-_PARTS = 3  # names of code that changed its operator
+_PARTS = 3  # names of moved code to show
 
 
 def changed(app: AppResult) -> tuple[Cause, ...]:
-    """Select the causes that change the size; the others only changed their operator."""
+    """Select the causes that change the size; the others only moved to another operator."""
     return tuple(cause for cause in app.causes if cause.kind != MOVED)
 
 
 def moved_lines(app: AppResult) -> list[tuple[str, str]]:
-    """Write the bytes that only changed their operator: from and to whom, and the largest parts."""
+    """Write the bytes that moved between operators: source, destination and the largest parts."""
     sums: dict[tuple[str, str], list[Cause]] = {}
     for cause in app.causes:
         if cause.kind == MOVED and cause.operator:

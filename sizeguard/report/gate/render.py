@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # The writers of other formats take 15 ms to import: each function imports its own.
 
-_PAGE = 4 << 20  # bytes of Markdown in a page: no comment's limit holds there
+_PAGE = 4 << 20  # bytes of Markdown in a page, which has no comment's limit
 
 
 def gate_text(
@@ -24,7 +24,7 @@ def gate_text(
     style: Style | None = None,
     links: SourceLinks | None = None,
 ) -> str:
-    """Write the result, without a newline at its end.
+    """Write the result, without a final newline.
 
     links: to the sources, in Markdown
     """
@@ -71,7 +71,7 @@ def _for_services(result: GateResult, format_: str) -> str:
 
 
 def write_step_summary(result: GateResult) -> None:
-    """Append the comment's Markdown, cut less, to the step's summary if GitHub provides one."""
+    """Append the comment's Markdown, with a larger limit, to GitHub's step summary, if any."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
         from sizeguard.report.gate.comment_blocks import Frame

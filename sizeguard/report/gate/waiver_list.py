@@ -16,7 +16,7 @@ SCHEMA_VERSION = 1
 
 
 def waiver_list(waivers: Sequence[Waiver], today: datetime.date, format_: str) -> str:
-    """Write one line for each waiver; empty without any, but for JSON."""
+    """Write one line for each waiver; no text without waivers, except in JSON."""
     if format_ == "json":
         rows = [{**asdict(each), "days": _days(each, today)} for each in waivers]
         return json.dumps({"schema_version": SCHEMA_VERSION, "waivers": rows}, indent=2)

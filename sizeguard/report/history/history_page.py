@@ -1,4 +1,4 @@
-"""Write a history as one HTML file: a line for each app, and what each app consists of.
+"""Write a history as one HTML file: a line for each app, and the parts of each app.
 
 The page has no script, and its policy allows none. Names are escaped text.
 """
@@ -38,9 +38,9 @@ from sizeguard.report.writers.plot import (
 )
 
 _SHOWN_ROWS = 20
-_LAYERS = 9  # names of their own in a stack; the smaller ones are one layer
+_LAYERS = 9  # separate layers in a stack; smaller names share one layer
 _OTHERS = "others"
-# Colours that differ for the colour-blind, too (Okabe and Ito), then shades of grey.
+# Colours that colour-blind people can distinguish (Okabe and Ito), then shades of grey.
 _COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9",
     "#d55e00", "#b8a900", "#7a5195", "#5b8c5a", "#9aa0a6",
@@ -149,7 +149,7 @@ def _line_section(line: HistoryLine, number: int, limit: int) -> Iterator[str]:
 
 
 def _stack(line: HistoryLine, points: Sequence[HistoryPoint], number: int) -> Iterator[str]:
-    """Draw the parts of each point on top of each other; each column leads to its row."""
+    """Draw the parts of each point stacked; each column links to its row."""
     names = _layers(points)
     height = max(sum(point.parts.values()) for point in points)
     scale = Scale(len(points), 0, height + max(height // 20, 1))
@@ -176,7 +176,7 @@ def _stack(line: HistoryLine, points: Sequence[HistoryPoint], number: int) -> It
 
 
 def _layers(points: Sequence[HistoryPoint]) -> list[str]:
-    """Choose the names with most bytes at any point; the others are one layer at the end."""
+    """Choose the names with most bytes at any point; the others share the last layer."""
     most: dict[str, int] = {}
     for point in points:
         for name, size in point.parts.items():

@@ -17,7 +17,7 @@ from sizeguard.report.writers.printable import NOTHING, middle, printable, shown
 
 
 def line_title(line: HistoryLine) -> str:
-    """Say what an app weighs now and what it weighed first."""
+    """Write an app's size now and at the first point."""
     name = f"{printable(line.app)}  {printable(line.target)}"
     known = line.known
     if not known:
@@ -41,7 +41,7 @@ def sizes_text(point: HistoryPoint) -> tuple[str, str, str]:
 
 
 def points_shown(history: SizeHistory, line: HistoryLine) -> Iterator[HistoryPoint]:
-    """Leave out commits that nothing names and that changed nothing, but the ends."""
+    """Leave out unnamed commits that changed nothing, except the first and the last."""
     for number, point in enumerate(line.points):
         is_end = number in (0, len(line.points) - 1)
         has_change = point.change is None or any(
@@ -51,11 +51,11 @@ def points_shown(history: SizeHistory, line: HistoryLine) -> Iterator[HistoryPoi
         if history.kind == RELEASES or is_end or point.release.tags or (is_known and has_change):
             yield point
         elif point.source not in (NOT_KNOWN,) and not is_known:
-            yield point  # it does not build
+            yield point  # the commit does not build
 
 
 def without_size(point: HistoryPoint) -> str:
-    """Say why there is no size."""
+    """Write why the size is unknown."""
     return f"{point.source}: {printable(point.why)}" if point.why else point.source
 
 
@@ -67,7 +67,7 @@ def part_text(row: ChangedPart, width: int) -> str:
 
 
 def largest_part(point: HistoryPoint, width: int) -> str:
-    """Name what changed most since the point before."""
+    """Name the part that changed most since the previous point."""
     note = "  (baseline)" if point.source == REVIEWED else ""
     rows = point.change.rows if point.change else None
     if not rows:
@@ -76,20 +76,20 @@ def largest_part(point: HistoryPoint, width: int) -> str:
 
 
 def notes_of(history: SizeHistory) -> Iterable[str]:
-    """Say what the table leaves out, and what its sizes are."""
+    """Write notes on omitted commits and on the source of sizes."""
     hidden = sum(
         len(line.points) - sum(1 for _ in points_shown(history, line)) for line in history.lines
     )
     if hidden:
-        yield f"commits left out: {hidden:,} that changed nothing or are not known; JSON has all"
+        yield f"commits left out: {hidden:,} without a change or a known size; JSON has all"
     points = [point for line in history.lines for point in line.points]
     unknown = sum(point.source == NOT_KNOWN for point in points)
     if unknown:
         yield f"sizes not known: {unknown:,}; --build builds their commits"
     failed = [point for point in points if point.source == REVIEWED and point.why]
     if failed:
-        yield f"not built: {len(failed):,}; the first says: {printable(failed[0].why)}"
+        yield f"not built: {len(failed):,}; first error: {printable(failed[0].why)}"
     if any(point.source == REVIEWED for point in points):
-        yield "sizes of a baseline are those that were reviewed, which can be older than the commit"
+        yield "sizes from a baseline are the reviewed ones and can be older than the commit"
     if history.older:
         yield "there are older ones: --last 0 shows all"

@@ -140,8 +140,8 @@ _KEPT, _LEFT_OUT = "kept", "left out"
 
 def _handler_note(prediction: Prediction) -> str:
     return (
-        f"each saving of a dtype is less by {prediction.handler:,}: the first dtype that is left"
-        " out adds the handler of deselected dtypes"
+        f"each saving of a dtype is {prediction.handler:,} smaller: the first deselected dtype "
+        f"adds the handler of deselected dtypes"
     )
 
 

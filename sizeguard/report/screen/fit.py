@@ -1,4 +1,4 @@
-"""Break lines that are wider than the terminal, so that it does not break them itself."""
+"""Break lines that are wider than the terminal, so that the terminal does not break them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from sizeguard.report.writers.style import Style
 
 _ESCAPE = re.compile(r"\x1b\[[\d;]*m")
-_INDENT = 6  # spaces before what continues a line
+_INDENT = 6  # spaces before a continued line
 # A command, or the trailer of a commit.
 _COMMAND = re.compile(r"(?:^|  |→ |: )(?:(?:sizeguard|git|cmake|make) \S|Size-[A-Z][a-z]+: )")
 
@@ -16,7 +16,7 @@ _COMMAND = re.compile(r"(?:^|  |→ |: )(?:(?:sizeguard|git|cmake|make) \S|Size-
 def fit(lines: Iterable[str], style: Style) -> Iterator[str]:
     """Break lines at spaces, or within a word that is longer than a line.
 
-    Lines with a command stay whole: people copy them.
+    Lines with a command are not broken, because people copy them.
     """
     for line in lines:
         if style.full or len(_ESCAPE.sub("", line)) <= style.width or _COMMAND.search(line):
@@ -31,7 +31,7 @@ def _broken(line: str, width: int) -> Iterator[str]:
     room = width
     while start < len(line):
         end, last_space = _end(line, start, room)
-        # A break that leaves next to nothing in a line is none.
+        # Do not break if that leaves a line almost empty.
         if end < len(line) and last_space > start + width // 4:
             end = last_space
         before = " " * indent if start else ""
@@ -41,7 +41,7 @@ def _broken(line: str, width: int) -> Iterator[str]:
 
 
 def _end(line: str, start: int, room: int) -> tuple[int, int]:
-    """Find where a line of `room` characters ends, and its last space; escapes take no room."""
+    """Find the end of a line of `room` characters, and its last space; escapes have no width."""
     at, shown, last_space = start, 0, -1
     while at < len(line):
         escape = _ESCAPE.match(line, at)

@@ -1,4 +1,4 @@
-"""The words of reports and what they mean, for legends and `sizeguard explain`."""
+"""The words of reports and their meanings, for legends and `sizeguard explain`."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ _WORDS = {
         " that has no dtype. In a column of numbers: the value is not known.",
     ),
     "exclusive": Word(
-        "leaves with the row",
+        "bytes that leave with the row",
         "Bytes that only this operator uses: they leave the image if it is deselected. They come"
         " from the link's section graph.",
         "sizeguard predict",
     ),
     "shared": Word(
-        "used by others, too",
+        "also used by others",
         "The operator's part of code that several operators use. It stays while one of them stays.",
         "sizeguard predict",
     ),
@@ -81,19 +81,19 @@ _WORDS = {
     ),
     "neutral": Word(
         "code for all dtypes",
-        "Code of an operator that is not for one dtype: shape checks, memory planning, drivers. It"
-        " stays whatever dtypes are selected.",
+        "Code of an operator that is not for one dtype: shape checks, memory planning, drivers. "
+        "It stays for every selection of dtypes.",
     ),
     "unattributed": Word(
-        "bytes that nothing explains",
+        "bytes without an owner",
         "Bytes that no symbol, section, map or table explains. They are a row, and are never left"
         " out of a sum.",
         "sizeguard report IMAGE --by section,symbol --filter unattributed",
     ),
     "inconclusive": Word(
         "the evidence for a verdict is missing",
-        "A check that can be neither passed nor failed, because evidence is missing: no map, no"
-        " symbols, another toolchain, or a name that nothing knows. It never counts as a pass; the"
+        "A check that can be neither passed nor failed, because evidence is missing: no map, no "
+        "symbols, another toolchain, or an unknown name. It never counts as a pass; the"
         " exit code is 3.",
         "sizeguard verify BUILD",
     ),
@@ -106,7 +106,7 @@ _WORDS = {
     ),
     "headroom": Word(
         "bytes left until the limit",
-        "Limit minus actual size. A negative headroom is what has to go.",
+        "Limit minus actual size. A negative headroom is the number of bytes to remove.",
         "sizeguard gate",
     ),
     "growth": Word(
@@ -140,11 +140,11 @@ _WORDS = {
     ),
     "canary": Word(
         "the verifier's check of itself",
-        "A live symbol that verify has to find and a dead one that it must not find. If that goes"
-        " wrong the verifier is broken, and the exit code is 4.",
+        "A live symbol that verify has to find, and a dead one that it must not find. If either "
+        "check fails, the verifier is broken, and the exit code is 4.",
     ),
     "elimination": Word(
-        "what a selection left out is gone",
+        "deselected code is absent",
         "The claims that everything deselected is absent from the image.",
         "sizeguard verify BUILD",
     ),
@@ -160,26 +160,26 @@ _WORDS = {
         "sizeguard report IMAGE --by component",
     ),
     "kind": Word(
-        "what the bytes are: code, rodata, …",
-        "What bytes are: code, rodata, string, vtable, unwind, relocation, symbol table, debug,"
+        "kind of bytes: code, rodata, …",
+        "The kind of bytes: code, rodata, string, vtable, unwind, relocation, symbol table, debug,"
         " padding and others.",
         "sizeguard report IMAGE --by kind",
     ),
     "snapshot": Word(
-        "all that is known of an image, in a file",
-        "A file with everything that is known of an image. It stands for the image in later reports"
-        " and diffs.",
+        "everything known of an image, in a file",
+        "A file with everything that is known of an image. It replaces the image in later "
+        "reports and diffs.",
         "sizeguard report IMAGE --save FILE",
     ),
     "margin": Word(
-        "how far a prediction may be off",
+        "possible error of a prediction",
         "The bytes by which a prediction may be off, from choices of the compiler.",
         "sizeguard predict",
     ),
     "saving": Word(
-        "bytes that leaving it out wins",
-        "Bytes that leave the image if this operator or dtype alone is left out, with an interval"
-        " that holds what a rebuild saves.",
+        "bytes that deselecting it frees",
+        "Bytes that leave the image if only this operator or dtype is deselected, with an "
+        "interval that contains the saving of a rebuild.",
         "sizeguard predict",
     ),
     "moved": Word(

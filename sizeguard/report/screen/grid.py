@@ -1,7 +1,7 @@
-"""Lay out tables for a terminal: which columns fit, how long names are, and colours.
+"""Lay out tables for a terminal: choose columns, shorten names, and add colours.
 
 On screens narrower than 100 characters, columns are dropped before names are shortened. Two names
-are never shortened to the same text. What is not for a terminal is neither cut nor coloured.
+are never shortened to the same text. Output that is not for a terminal is neither cut nor coloured.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from sizeguard.names.short import shortened
 from sizeguard.report.writers.printable import middle
 from sizeguard.report.writers.style import Style
 
-_ROOMY = 100  # columns from which on all columns stay while names have room
-_ROOM = 32  # characters that a name has there at least
+_ROOMY = 100  # columns; wider screens keep all columns while names have room
+_ROOM = 32  # least characters of a name there
 _GAP = 2  # spaces between columns
-_SHORT = 60  # characters for which parameters of a symbol need not go
+_SHORT = 60  # characters of a symbol that keeps its parameters
 _BY_RICH = 2_000  # rows
 _LEAST = 12  # characters of a name on the narrowest terminal
 
@@ -26,7 +26,7 @@ _LEAST = 12  # characters of a name on the narrowest terminal
 class Column:
     """A column of a table.
 
-    drop: columns with a higher number go first where there is no room; 0 stays
+    drop: columns with a higher number are dropped first if there is no room; 0 is never dropped
     """
 
     head: str = ""
@@ -39,9 +39,9 @@ class RowName:
     """A name, which may be shortened.
 
     indent:    spaces before it
-    suffix:    what is behind it and is not shortened
-    is_symbol: parameters go first
-    short:     the text where the whole one does not fit
+    suffix: text after it that is not shortened
+    is_symbol: parameters are dropped first
+    short: the text to use if the whole name does not fit
     """
 
     text: str
@@ -51,13 +51,13 @@ class RowName:
     short: str = ""
 
     def whole(self) -> str:
-        """Write all of it."""
+        """Write the whole name."""
         return f"{' ' * self.indent}{self.text}{self.suffix}"
 
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """Cells, one a column; the name is the last.
+    """Cells, one per column; the name is the last.
 
     look:  style of the row for rich: bold, dim
     looks: of single cells, by number
@@ -70,7 +70,7 @@ class GridRow:
 
 
 def head_lines(left: str, right: str, style: Style, gap: int = 2) -> Iterator[str]:
-    """Write a title with figures on its right, or below it where there is no room."""
+    """Write a title with figures on its right, or below it if there is no room."""
     space = style.width - len(left) - len(right)
     if style.full or space >= gap:
         yield f"{style.bold(left)}{' ' * max(space, gap)}{right}"
@@ -106,7 +106,7 @@ def grid_lines(
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A row as it is shown."""
+    """A row ready to draw."""
 
     cells: Sequence[str]
     looks: Sequence[str]
@@ -154,7 +154,7 @@ def _by_rich(
 
 
 def _kept(columns: Sequence[Column], widths: Sequence[int], names: int, style: Style) -> list[int]:
-    """Choose the columns that leave room for names."""
+    """Choose columns so that names have room."""
     kept = [i for i, width in enumerate(widths) if width]
     if style.full:
         return kept
@@ -221,7 +221,7 @@ def _common(names: Sequence[str]) -> int:
 
 
 def _around(name: str, start: int, width: int) -> str:
-    """Keep the beginning of a name and the part at which it differs from others."""
+    """Keep the beginning of a name and the part that differs from other names."""
     begin = max((width - 2) // 3, 1)
     part = name[max(start - 4, begin) :]
     text = f"{name[:begin]}…{part}"
@@ -229,7 +229,7 @@ def _around(name: str, start: int, width: int) -> str:
 
 
 def _numbered(name: str, number: int, width: int, taken: set[str]) -> str:
-    """Write a name with a number if nothing short tells it apart."""
+    """Add a number to a name that cannot be shortened to a distinct text."""
     while True:
         number += 1
         text = f"{name[: max(width - len(str(number)) - 2, 1)]}…{number}"

@@ -10,7 +10,7 @@ from sizeguard.report.writers.style import Style
 
 
 def legend_lines(words: Sequence[str], style: Style) -> Iterator[str]:
-    """Write what the words mean, each once, wrapped to the terminal."""
+    """Write the meaning of each word once, wrapped to the terminal."""
     known = [word for word in dict.fromkeys(words) if word in WORDS]
     if not known:
         return

@@ -13,7 +13,7 @@ SCHEMA_VERSION = 1
 
 
 def static_text(result: StaticSelection, calls: Mapping[str, frozenset[str]], format_: str) -> str:
-    """List each operator in reach with its calls and models; then what is unknown."""
+    """List each reachable operator with its calls and models, then the unknown calls."""
     selection = result.selection
     names = sorted(selection.operators)
     called = {name: sorted(calls.get(name, ())) for name in names}
@@ -50,32 +50,32 @@ def static_text(result: StaticSelection, calls: Mapping[str, frozenset[str]], fo
 
 
 def static_notes(result: StaticSelection) -> list[str]:
-    """Write what the selection keeps because it is not known to be unused."""
+    """List the parts that the selection keeps because they may be used."""
     notes = []
     if result.whole_tags:
         notes.append(
-            f"all dtypes are kept of {len(result.whole_tags)} kernel tags, since models do not tell"
-            f" them: {' '.join(result.whole_tags)}"
+            f"all dtypes of {len(result.whole_tags)} kernel tags are kept, because the models do "
+            f"not determine them: {' '.join(result.whole_tags)}"
         )
     if result.selection.build_features:
         notes.append(
             f"all build features are kept: {' '.join(sorted(result.selection.build_features))}"
         )
     notes += _unknown_lines(result.unknown)
-    notes += [f"{printable(name)} is called, and no library registers it" for name in result.absent]
+    notes += [f"{printable(name)} is called, but no library registers it" for name in result.absent]
     return notes
 
 
 def adequacy_text(result: Adequacy, format_: str) -> str:
-    """List what the trace missed, with its callers, and what the graph missed."""
+    """List operators that only the graph has, with callers, and those that only the trace has."""
     if format_ == "json":
         return json.dumps(_adequacy_json(result), indent=2)
-    wrong = [(name, "seen, not in reach", "") for name in result.observed_not_reachable]
+    wrong = [(name, "seen, not reachable", "") for name in result.observed_not_reachable]
     wrong += [
         (name, "dtype seen, not selected", "") for name in result.dtypes_observed_not_reachable
     ]
     missed = [
-        (name, "in reach, not seen", result.callers[name] or "the model")
+        (name, "reachable, not seen", result.callers[name] or "the model")
         for name in result.reachable_not_observed
     ]
     rows = [*wrong, *missed]
@@ -83,8 +83,8 @@ def adequacy_text(result: Adequacy, format_: str) -> str:
     if format_ == "csv":
         return table
     head = (
-        f"{printable(result.model)}: {result.reachable} operators in reach, {result.observed} seen"
-        " by the trace"
+        f"{printable(result.model)}: {result.reachable} operators reachable, {result.observed} "
+        f"seen by the trace"
     )
     notes = []
     if missed:
@@ -127,7 +127,7 @@ def _unknown_json(unknown: Sequence[tuple[str, Unknown]]) -> list[dict[str, str]
 
 def _unknown_lines(unknown: Sequence[tuple[str, Unknown]]) -> list[str]:
     return [
-        f"{printable(owner) or 'a static initializer'} may call more: {printable(where.function)}"
-        " hands over a name that is not constant"
+        f"{printable(owner) or 'a static initializer'} may call more: "
+        f"{printable(where.function)} passes a name that is not constant"
         for owner, where in unknown
     ]

@@ -1,4 +1,4 @@
-"""Write the changes of an updated selection: operators that came or went, and new calls."""
+"""Write the changes of an updated selection: added and removed operators, and new calls."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def _lines(root: Path, update: SelectionUpdate) -> Iterable[str]:
         path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
         for path in update.changed
     ]
-    yield f"{update.app}: wrote {', '.join(files)}; review the change and check it in"
+    yield f"{update.app}: wrote {', '.join(files)}; review and commit the change"
     if update.is_translated:
-        yield "  its names of PyTorch or ExecuTorch are translated into this runtime's"
+        yield "  names of PyTorch or ExecuTorch were translated into this runtime's"
     for label, names in (
         ("added", update.added),
         ("dropped", update.dropped),

@@ -1,4 +1,4 @@
-"""Write what an error line of a device means: terminal and JSON."""
+"""Explain an error line of a device, for the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SCHEMA_VERSION = 1
 
 
 def triage_text(found: Sequence[Named], format_: str, *, has_apps: bool) -> str:
-    """Write all that the line names, and what to do.
+    """Describe everything that the line names, and the next steps.
 
-    has_apps: the selections are those of apps, which commands can name
+    has_apps: the selections belong to apps, so commands can name them
     """
     if format_ == "json":
         rows = [asdict(each) for each in found]
@@ -27,8 +27,8 @@ def triage_text(found: Sequence[Named], format_: str, *, has_apps: bool) -> str:
 def _lines(named: Named, has_apps: bool) -> Iterator[str]:
     name = printable(named.name)
     if not named.is_known:
-        near = f"; the nearest are {', '.join(map(printable, named.near))}" if named.near else ""
-        yield f"{named.kind} {name}: this runtime never had it{near}"
+        near = f"; nearest are {', '.join(map(printable, named.near))}" if named.near else ""
+        yield f"{named.kind} {name}: unknown to this runtime{near}"
         if named.kind == "operator":
             yield "  export the model without it, or add a kernel for it"
         return
@@ -43,10 +43,10 @@ def _lines(named: Named, has_apps: bool) -> Iterator[str]:
 
 def _additions(named: Named, app: str, has_apps: bool) -> Iterator[str]:
     if not has_apps:
-        yield "  add it to that file: trace the model with the inputs that lead here"
+        yield "  add it to that file: trace the model with inputs that cause this error"
         return
     word = shlex.quote(printable(app))
-    yield f"  add it: sizeguard select update --app {word} (with inputs that lead here)"
+    yield f"  add it: sizeguard select update --app {word} (with inputs that cause this error)"
     if named.kind in ("operator", "dtype"):
         what = shlex.quote(printable(named.name))
         yield f"  its cost: sizeguard predict --app {word} --add {what}"

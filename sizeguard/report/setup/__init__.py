@@ -1,1 +1,1 @@
-"""Speech of commands that set a project up."""
+"""Output of the commands that set up a project."""

@@ -1,4 +1,4 @@
-"""Write what cleaning took from the store, as text or as JSON."""
+"""Write the entries that cleaning removed from the store, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def _lines(cleaning: Cleaning) -> Iterator[str]:
     limits = f"{kib(cleaning.max_size)}, {cleaning.max_age // _DAY:,} days since the last use"
     yield f"limits  {limits}{f' ({cleaning.place})' if cleaning.place else ''}"
     for part, why in (
-        (cleaning.old, "not used for so long"),
-        (cleaning.over, "too much: those used longest ago"),
-        (cleaning.lost, "snapshots of no entry"),
+        (cleaning.old, "not used within the limit"),
+        (cleaning.over, "above the size limit: least recently used"),
+        (cleaning.lost, "snapshots without an entry"),
     ):
         if part.count:
             yield f"goes    {_counted(part)}: {why}"
     if cleaning.in_use.count:
         who = "process" if cleaning.users == 1 else "processes"
-        yield f"stays   {_counted(cleaning.in_use)}: {cleaning.users} running {who} may use them"
+        yield f"kept {_counted(cleaning.in_use)}: {cleaning.users} running {who} may use them"
     done = "would remove" if cleaning.is_dry else "removed"
     yield f"{done} {_counted(cleaning.goes)}" if cleaning.goes.count else "nothing goes"
 

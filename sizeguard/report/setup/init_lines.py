@@ -1,4 +1,4 @@
-"""Write what sizeguard init found, as lines."""
+"""Write the findings of sizeguard init, as lines."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from sizeguard.proposals.proposal import Proposal, ProposedImage
 from sizeguard.report.writers.printable import plain_text
 
-_SHOWN = 8  # images that are left out
+_SHOWN = 8  # omitted images to name
 
 
 def proposal_lines(proposal: Proposal) -> str:
-    """Write the images with their sizes, the commands, what is missing and what is left out."""
+    """Write the images with their sizes, the commands, missing flags and omitted images."""
     return plain_text(_lines(proposal))
 
 

@@ -44,7 +44,7 @@ def report_html(report: Report) -> Iterator[str]:
 
 
 def _with_aliases(report: Report, level: str, label: Label) -> Label:
-    """Add the other names of a symbol's bytes to what the page shows, so that a search finds it."""
+    """Add the other names of a symbol's bytes to its text, so that a search finds them."""
     if level != "symbol" or report.aliases is None:
         return label
     ids = label.ids.copy()

@@ -22,7 +22,7 @@ from sizeguard.report.sizes.size_tree import (
 from sizeguard.report.writers.printable import NOTHING, printable
 from sizeguard.report.writers.style import Style, bar, kib, share
 
-# Where there is no room KiB go first, then the running total, the count, the bar, the shares.
+# Without room, KiB are dropped first, then the running total, the count, the bar, the shares.
 _COLUMNS = {"KiB": 6, "share": 0, "": 3, "total": 5, "n": 4}
 _SHARES = {"exclusive": 1, "shared": 2}
 
@@ -37,7 +37,7 @@ def report_lines(report: Report, limit: int, style: Style) -> Iterator[str]:
 
 
 def _head(image: ImageInfo, style: Style) -> Iterator[str]:
-    """Write what was measured, and its sizes: in one line if there is room.
+    """Write the measured image and its sizes, in one line if there is room.
 
     vision  x86_64-linux  gcc 12.2 -Os  id 8f3c2d10        load 41,204   ram 1,312   file 41,984
     """
@@ -65,7 +65,7 @@ class _Table:
         report, style = self.report, self.style
         yield from _head(report.image, style)
         if report.rules is not None:
-            rules = f"rules: {report.rules}" if report.rules else "rules: none fits these names"
+            rules = f"rules: {report.rules}" if report.rules else "rules: none match these names"
             yield style.dim(rules)
         if report.filters:
             yield style.dim(f"only rows with {' and '.join(map(printable, report.filters))}")
@@ -118,7 +118,7 @@ class _Table:
         yield GridRow(cells, RowName("= sum of rows"), "bold")
 
     def _words(self, rows: list[GridRow]) -> list[str]:
-        """List the words in the table that a first reader does not know."""
+        """List the words in the table that a new reader does not know."""
         names = [row.name.text for row in rows]
         words = [self.metric]
         words += (
@@ -184,7 +184,7 @@ class _Table:
             yield self._row(group.rest.sums, name, depth)
 
     def _others(self, others: tuple[RowGroup, ...]) -> Iterator[GridRow]:
-        """Write rows that are not operators."""
+        """Write the rows that are not operators."""
         if not others:
             return
         sums = ByteSums(
@@ -201,7 +201,7 @@ class _Table:
 
 
 def region_share(region: RegionUse) -> tuple[str, str]:
-    """Write the size of a region and the share that is used; nothing for one without an end."""
+    """Write the size of a region and its used share; nothing for a region without an end."""
     if not region.length:
         return "", ""
     return f"{region.length:,}", share(region.used, region.length)

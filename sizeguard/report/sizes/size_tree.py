@@ -11,15 +11,15 @@ import numpy.typing as npt
 from sizeguard.attribution.size_report import UNATTRIBUTED, ByteSums, Report
 
 Rows = npt.NDArray[np.int64]
-CHILDREN = 6  # shown of each group
+CHILDREN = 6  # parts to show of each group
 
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
     """Rows with one value of one level.
 
-    children: the largest groups of the next level, if there are any worth showing
-    rest:     its other groups
+    children: the largest groups of the next level, if worth showing
+    rest: the other groups
     """
 
     level: str
@@ -31,7 +31,7 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Groups that are not shown.
+    """The groups that are not shown.
 
     groups:  their number
     largest: bytes of the largest
@@ -49,7 +49,7 @@ class SizeTree:
 
     top, rest:    the level's values
     others:       rows of the level operator that are not operators
-    unattributed: bytes that no analyzer explains
+    unattributed: bytes without an owner
     """
 
     top: tuple[RowGroup, ...]
@@ -59,7 +59,7 @@ class SizeTree:
 
 
 def aliases_of(report: Report, group: RowGroup) -> str:
-    """Say how many other names a symbol's bytes have; empty if they have none."""
+    """Write the number of other names of a symbol's bytes; empty for none."""
     if report.aliases is None or group.level != "symbol":
         return ""
     count = len(report.aliases.others(group.text))
@@ -110,7 +110,7 @@ def _is_special(level: str, text: bytes) -> bool:
 def _unattributed(report: Report) -> list[int]:
     """Find the id of unattributed among the texts of the first level.
 
-    Lengths are compared first: there may be half a million texts.
+    Lengths are compared first, because there may be half a million texts.
     """
     texts = report.labels[0].texts
     wanted = UNATTRIBUTED.encode()
@@ -125,7 +125,7 @@ def _groups(
     if not len(rows):
         return (), None
     label = report.labels[depth]
-    # Rows come sorted: in a report of one level each row is a group, in its place.
+    # Rows are sorted, so in a report with one level each row is a group.
     single = len(report.labels) == 1
     ids, index = (
         (rows, np.arange(len(rows))) if single else np.unique(label.ids[rows], return_inverse=True)

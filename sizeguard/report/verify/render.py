@@ -16,7 +16,7 @@ from sizeguard.report.writers.style import Style
 
 
 def verification_text(result: Verification, format_: str, style: Style | None = None) -> str:
-    """Write the verification, without a newline at its end."""
+    """Write the verification, without a final newline."""
     if format_ == "json":
         return json.dumps(verification_json(result), indent=1)
     if format_ in ("markdown", "csv"):
@@ -31,7 +31,7 @@ def verification_text(result: Verification, format_: str, style: Style | None = 
 
 
 def claims_text(claims: Sequence[Claim], format_: str) -> str:
-    """Write claims that are not judged, as JSON or a line each, without a newline at the end."""
+    """Write claims that are not judged, as JSON or as lines, without a final newline."""
     if format_ == "json":
         return json.dumps(listed_json(claims), indent=1)
     return "\n".join(printable(f"{each.kind} {each.name} {each.expect}") for each in claims)

@@ -19,7 +19,7 @@ _OUTCOMES = {
 def junit_text(result: Verification) -> str:
     """Write a test case for each claim.
 
-    Undecided claims are errors, so that no CI takes them for passed.
+    Undecided claims are errors, so that no CI treats them as passed.
     """
     cases = [
         junit.Case(

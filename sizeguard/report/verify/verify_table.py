@@ -19,7 +19,7 @@ def table_text(result: Verification, format_: str) -> str:
         return format_table(COLUMNS, [_row(result, i) for i in range(len(result.verdicts))], "csv")
     parts = [
         f"**{prose(headline(result))}**",
-        format_table(("", "how it went", "claims"), summary_rows(result), "markdown"),
+        format_table(("", "result", "claims"), summary_rows(result), "markdown"),
     ]
     wrong = [
         i for i, verdict in enumerate(result.verdicts) if verdict.verdict in (FAIL, INCONCLUSIVE)

@@ -10,7 +10,7 @@ from sizeguard.report.verify.verify_words import headline, summary_rows
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import VERDICT_LOOKS, Style
 
-SHOWN = 12  # claims that do not pass
+SHOWN = 12  # claims to show that do not pass
 
 
 def terminal_text(result: Verification, style: Style) -> str:
@@ -32,8 +32,7 @@ def _lines(result: Verification) -> Iterable[str]:
         yield f"  {what + '  ' + how if how else what:<31} {count}"
     if result.canary == OK:
         yield (
-            f"  {'canary':<31} ok: what was planted as live was found, what was planted as dead"
-            " was not"
+            f"  {'canary':<31} ok: the planted live symbol was found, the planted dead one was not"
         )
     for note in result.canary_notes:
         yield f"  {'canary':<31} BROKEN: {note}"

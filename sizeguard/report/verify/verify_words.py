@@ -21,7 +21,7 @@ _GONE = {
     "removed_by_compiler": "removed by the compiler",
     "discarded_by_linker": "discarded by the linker",
 }
-# Singular and plural of kinds whose names do not take an s.
+# Singular and plural of kinds with an irregular plural.
 _NAMES = {
     "dtype": ("dtype branch", "dtype branches"),
     "class": ("class", "classes"),
@@ -33,10 +33,10 @@ def claim_message(verdict: Verdict) -> str:
     """Describe a claim that does not pass."""
     if verdict.verdict == INCONCLUSIVE:
         return (
-            f"{verdict.kind} {verdict.name} ({verdict.expect}) cannot be decided:"
-            f" {'; '.join(verdict.evidence[:2])}"
+            f"{verdict.kind} {verdict.name} ({verdict.expect}) is undecided: "
+            f"{'; '.join(verdict.evidence[:2])}"
         )
-    what = "is still there" if verdict.expect == ABSENT else "is not there"
+    what = "is still present" if verdict.expect == ABSENT else "is absent"
     size = f" ({verdict.bytes} bytes)" if verdict.bytes else ""
     return f"{verdict.kind} {verdict.name} {what}{size}" + (
         f": {verdict.cause}" if verdict.cause else ""
@@ -49,8 +49,8 @@ def headline(result: Verification) -> str:
     gone = sum(v.expect == ABSENT for v in applying)
     there = sum(v.expect == PRESENT for v in applying)
     what = (
-        f"{result.subject} against {result.against}: {gone} {'thing' if gone == 1 else 'things'}"
-        f" must be gone, {there} must be there"
+        f"{result.subject} against {result.against}: {gone} {'thing' if gone == 1 else 'things'} "
+        f"must be absent, {there} must be present"
     )
     if result.canary != OK:
         return f"BROKEN  {what}; no verdict can be trusted"
@@ -65,7 +65,7 @@ def headline(result: Verification) -> str:
 
 
 def summary_rows(result: Verification) -> list[tuple[str, str, str]]:
-    """Count claims by result: gone or there, how, and the counts by kind."""
+    """Count claims by result: absent or present, the reason, and the counts by kind."""
     rows = []
     for how, text in _GONE.items():
         kinds = [

@@ -20,7 +20,7 @@ ROOTS = {
     "fini_array": "run at exit",
     "entry": "the program starts here",
     "exported": "exported",
-    "retain attribute": "says that it is retained",
+    "retain attribute": "is marked as retained",
     "no --gc-sections": "linked without --gc-sections",
 }
 
@@ -92,10 +92,10 @@ def _step_json(step: WhyStep) -> dict[str, object]:
 
 def _verdict(why: Why) -> str:
     if not why.live:
-        return f"{printable(why.subject)} is not in the image: nothing that stays reaches it"
+        return f"{printable(why.subject)} is not in the image: nothing in it refers to it"
     return (
-        f"{printable(why.subject)} is in the image: {why.size:,} bytes, {why.frees:,} with what"
-        " only it keeps"
+        f"{printable(why.subject)} is in the image: {why.size:,} bytes, {why.frees:,} including "
+        f"what only it keeps"
     )
 
 
@@ -110,7 +110,7 @@ def _name(step: WhyStep, style: Style) -> str:
 
 
 def _object(label: str) -> str:
-    """Return the name of the file or of the archive's member; other formats have the whole path."""
+    """Return the name of the file or archive member; other formats show the whole path."""
     return printable(PurePath(label.rpartition("(")[2].rstrip(")") or label).name)
 
 
@@ -141,7 +141,7 @@ def _terminal(why: Why, style: Style) -> Iterator[str]:
 def _advice(why: Why, chain: Chain) -> Iterator[str]:
     if len(chain.steps) == 1:
         root = ROOTS.get(chain.root_kind, chain.root_kind)
-        yield f"  nothing refers to it, it stays by itself: {root}"
+        yield f"  it is a root itself, nothing refers to it: {root}"
         return
     last = chain.steps[-1]
     if last.frees:
@@ -149,11 +149,11 @@ def _advice(why: Why, chain: Chain) -> Iterator[str]:
         parts = (
             f"{why.size:,} of its own, {rest:,} that only it uses"
             if rest > 0
-            else "nothing else depends on it alone"
+            else "nothing else depends only on it"
         )
         yield f"  removing the last reference frees {last.frees:,} bytes: {parts}"
     else:
-        yield "  removing the last reference frees nothing: others refer to it, too"
+        yield "  removing the last reference frees nothing, because others also refer to it"
 
 
 def _coarse(why: Why) -> Iterator[str]:

@@ -12,9 +12,9 @@ _SEVERITIES = {ERROR: "major", WARNING: "minor"}
 
 
 def code_quality(alerts: Iterable[Alert], elsewhere: str) -> list[dict[str, object]]:
-    """Make the issues; `elsewhere` is the file of those that have no place.
+    """Make the issues; `elsewhere` is the file for issues without a place.
 
-    GitLab drops issues without a path and a line, and those with a fingerprint that was there.
+    GitLab drops issues without a path and a line, and issues with a repeated fingerprint.
     """
     found: dict[str, dict[str, object]] = {}
     for alert in alerts:

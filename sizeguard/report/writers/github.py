@@ -12,7 +12,7 @@ from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.source_place import SourcePlace
 
 ERROR, WARNING, NOTICE = "error", "warning", "notice"
-SHOWN = 10  # of each level in one step; GitHub drops the others silently
+SHOWN = 10  # annotations of each level in one step; GitHub drops more silently
 LONGEST = 4_000  # characters of a message
 SUMMARY = 1 << 20  # bytes of all summaries of one step
 _TITLE = 200
@@ -24,7 +24,7 @@ class Annotation:
 
     level: ERROR, WARNING or NOTICE
     place: in the source tree, if known
-    first: before all others, whatever their level
+    first: shown before all others of any level
     """
 
     level: str
@@ -35,9 +35,9 @@ class Annotation:
 
 
 def workflow_commands(annotations: Sequence[Annotation]) -> str:
-    """Write a line for each annotation: those that come first, then the worst level first.
+    """Write a line for each annotation: those marked as first, then by level, the worst first.
 
-    Of more than SHOWN of one level, the last line says how many are left out.
+    If a level has more than SHOWN, its last line has the number of omitted ones.
     """
     lines: list[str] = []
     ahead: list[str] = []
@@ -50,8 +50,7 @@ def workflow_commands(annotations: Sequence[Annotation]) -> str:
         lines += [_command(annotation) for annotation in shown if not annotation.first]
         if cut:
             text = (
-                f"{len(mine) - SHOWN + 1} more like this: the step's summary and the JSON result"
-                " list them"
+                f"{len(mine) - SHOWN + 1} more like this; see the step's summary or the JSON result"
             )
             lines.append(_command(Annotation(level, "sizeguard", text)))
     return "\n".join(ahead + lines)

@@ -1,8 +1,8 @@
 """Write a report or a diff as one HTML file that needs nothing else.
 
-The page has a treemap to go into, a search and a table.
+The page has a treemap with levels, a search and a table.
 
-The data are columns, compressed, in base64: no name of a symbol is ever part of the page's markup.
+The data are compressed columns in base64, so no symbol's name is part of the page's markup.
 Half a million symbols of libtorch_cpu.so make 6 MB.
 """
 
@@ -35,7 +35,7 @@ _PIECE = 3 << 20  # bytes of a line of base64: a multiple of 3
 class PageColumn:
     """A column of numbers.
 
-    area:   the sizes of boxes can be taken from it
+    area: it can give the sizes of boxes
     signed: the numbers are differences
     """
 
@@ -130,7 +130,7 @@ def _cut(text: str) -> str:
 
 
 def _neighbours(levels: Sequence[npt.NDArray[np.int64]], size: Int) -> npt.NDArray[np.intp]:
-    """Order the rows so that those of one group, on each level, are neighbours.
+    """Order the rows so that rows of one group are neighbours, on each level.
 
     The largest groups and rows come first.
     """

@@ -13,10 +13,9 @@ PASSED, FAILED, BROKEN, SKIPPED = "passed", "failure", "error", "skipped"
 class Case:
     """One test case.
 
-    text:    of a case that passed, what is noted of it
-    outcome: passed, failure, error or skipped. An undecided case is an error, so that no CI takes
-    it
-             for passed
+    text: the note of a passed case
+    outcome: passed, failure, error or skipped. An undecided case is an error, so that no CI treats
+    it as passed
     """
 
     classname: str
@@ -45,7 +44,7 @@ def junit_document(name: str, suites: Sequence[Suite]) -> str:
         "testsuites", {"name": xml_text(name), **_counts(Suite(name, cases))}
     )
     for suite in suites:
-        # Jenkins' schema has no number of skipped cases for all suites together.
+        # Jenkins' schema has no total of skipped cases over all suites.
         counts = {
             "name": xml_text(suite.name),
             **_counts(suite),
@@ -79,7 +78,6 @@ def _counts(suite: Suite) -> dict[str, str]:
 def xml_text(text: str) -> str:
     """Replace characters that are not printable.
 
-    XML has no control characters, and characters that change the direction of text would hide a
-    name.
+    XML has no control characters, and characters that change the text direction could hide a name.
     """
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -1,8 +1,8 @@
-"""Escape foreign text for GitHub's Markdown: no markup, no link, no mention, no reference.
+"""Escape untrusted text for GitHub's Markdown: no markup, links, mentions or references.
 
-Backslashes are not enough: GitHub looks for @names, #numbers and addresses after it has removed
-them. It does not look inside code. So words of plain letters stay as they are, and all others
-become code.
+Backslashes are not enough, because GitHub looks for @names, #numbers and addresses after it has
+removed them. It does not look inside code spans. So words of plain letters stay, and all other
+words become code.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from sizeguard.report.writers.printable import printable
 
 _SAID = re.compile(r"[A-Za-z0-9]|^[–→·=+/]$")  # --- and the like are markup
 _PLAIN = re.compile(r"[A-Za-z0-9,.;()'+–…→·/=%?!\"-]+")
-# Plain words that GitHub makes links: addresses, GH-12 and other trackers' keys, ids of commits.
-# The letters before -1 begin where no letter is before them: else long words take quadratic time.
+# Plain words that GitHub links: addresses, GH-12 and other trackers' keys, commit ids. The letters
+# before -1 must not follow a letter, or long words would take quadratic time.
 _LINKED = re.compile(r"www\.|(?<![A-Za-z])[A-Za-z]+-\d|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
-# Begins a list, a rule or a heading, if a sentence begins with it at the start of a line or item.
+# Markup for a list, a rule or a heading at the start of a line or item.
 _BLOCK = re.compile(r"\d+[.)]|[^A-Za-z0-9(]")
 _RUNS = re.compile(r"`+")
-# Words as shlex quotes them: nothing in them ends the command or begins another.
+# Words as shlex quotes them, so that none ends the command or begins another.
 _COMMAND = re.compile(r"sizeguard(?: (?:[\w@%+=:,./…-]|'[^']*'|\"'\")+)+")
 
 
 def code(text: str) -> str:
-    """Write one span of code, valid inside and outside a table's cell."""
-    # Renderers disagree on a bar after a backslash
+    """Write a code span that is valid inside and outside of a table cell."""
+    # Renderers treat a bar after a backslash differently
     shown = printable(text).replace("\\|", "\\ |").replace("|", "\\|")
     if not shown.strip():
         return "–" if not text else "` `"
@@ -38,7 +38,7 @@ def code(text: str) -> str:
 
 
 def linked(text: str, address: str) -> str:
-    """Write code that is a link; the address is ours, without spaces and brackets."""
+    """Write a code span as a link; the address is trusted and has no spaces or brackets."""
     return f"[{code(text)}]({address})"
 
 
@@ -57,7 +57,7 @@ def prose(text: str) -> str:
             parts[-1] = _Word(True, before.begin, f"{before.core} {word.core}", word.end)
         else:
             parts.append(word)
-    # An empty item would leave its bullet alone, and Markdown reads that as a heading's underline.
+    # Markdown would read the bullet of an empty item as a heading's underline.
     return (
         " ".join(
             f"{word.begin}{code(word.core) if word.is_code else word.core}{word.end}"
@@ -94,9 +94,9 @@ def _word(text: str) -> _Word:
 
 
 def instruction(text: str) -> str:
-    """Escape advice; if it ends with one command of ours, that is one span to copy.
+    """Escape advice; if it ends with a sizeguard command, the command is one span to copy.
 
-    `sizeguard x; curl … | sh` is none: it stays words of a sentence.
+    `sizeguard x; curl … | sh` is not such a command and is escaped like a sentence.
     """
     before, found, command = text.partition("sizeguard ")
     if not found or not is_command(found + command):
@@ -105,12 +105,12 @@ def instruction(text: str) -> str:
 
 
 def is_command(text: str) -> bool:
-    """Return whether a text is one command of ours and nothing else."""
+    """Return whether a text is a single sizeguard command."""
     return bool(_COMMAND.fullmatch(text)) and text.isprintable()
 
 
 def html_code(text: str) -> str:
-    """Write code for places where GitHub reads HTML, not Markdown: the line of a <summary>."""
+    """Write code for places where GitHub reads HTML, not Markdown, such as a <summary>."""
     return f"<code>{html.escape(printable(text))}</code>"
 
 

@@ -18,8 +18,8 @@ a { color: var(--line); }
 
 
 def markdown_page(title: str, text: str) -> Iterator[str]:
-    """Write the page in pieces. Names in the Markdown are escaped by those who wrote it."""
-    # html: results have <details> and <br>; the page's policy allows no script.
+    """Write the page in pieces. The Markdown must have escaped names."""
+    # HTML is allowed for <details> and <br> in results; the page's policy allows no script.
     reader = MarkdownIt("commonmark", {"html": True}).enable("table")
     body = reader.render(text)
     yield f"{HEAD}<title>{escaped(title)}</title>\n<style>{STYLE}{_STYLE}</style>\n</head>\n"

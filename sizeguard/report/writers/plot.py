@@ -1,4 +1,4 @@
-"""Parts of pages that plot sizes over commits: their head and style, and the drawing's scale.
+"""Parts of pages that plot sizes over commits: head, style and scale.
 
 Such a page needs nothing else and runs nothing: it has no script, and its policy allows none.
 """
@@ -51,7 +51,7 @@ content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 """
 
-# A table in a box that scrolls where the screen is narrow, also by the keyboard.
+# A table in a box that scrolls on narrow screens, also by keyboard.
 TABLE = '<div class="scroll" tabindex="0"><table>'
 TABLE_END = "</table></div>"
 
@@ -68,7 +68,7 @@ def direction(delta: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Coordinates of the drawing by commit and size.
+    """Coordinates of the drawing, by commit and size.
 
     commits:   number of points
     low, high: bytes at the lower and the upper edge
@@ -92,7 +92,7 @@ class Scale:
         )
 
     def grid(self) -> Iterator[str]:
-        """Draw the lines of five sizes."""
+        """Draw the grid lines of five sizes."""
         for i in range(5):
             size = self.low + (self.high - self.low) * i // 4
             y = self.y(size)

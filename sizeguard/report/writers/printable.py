@@ -36,7 +36,9 @@ def printable(text: str) -> str:
 
 
 def inert(line: str) -> str:
-    """Break the commands that CI runners read in a job's log: lines with :: at the start, or ##[.
+    """Disable commands that CI runners read in a job's log.
+
+    Lines that begin with :: or contain ##[.
 
     Names can contain either.
     """
@@ -45,14 +47,14 @@ def inert(line: str) -> str:
 
 
 def plain_text(lines: Iterable[str]) -> str:
-    """Join lines that hold names out of files: each stays one line that commands nothing."""
+    """Join lines with untrusted names, so that each stays one line without a runner's command."""
     return "\n".join(inert(printable(line)) for line in lines)
 
 
 def middle(text: str, width: int) -> str:
     """Shorten a name to at most `width` characters by leaving out its middle.
 
-    The end says most; the beginning tells whose it is.
+    The end is the most specific part; the beginning shows the namespace.
     """
     name = printable(text)
     if len(name) <= width:

@@ -17,8 +17,8 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 class Alert:
     """One result of SARIF.
 
-    name, kind: of the thing it is about
-    identity:   the same for one finding in all runs, whatever its numbers; the fingerprint is its
+    name, kind: of its subject
+    identity: the same for the same finding in all runs, without numbers; the fingerprint is its
     hash
     related:    other places, each with a text
     """

@@ -30,7 +30,7 @@ def image_json(image: ImageInfo) -> dict[str, object]:
 
 
 def regions_json(image: ImageInfo) -> list[dict[str, object]]:
-    """Describe what an image takes of each memory region; the size of one without an end is 0."""
+    """Describe the image's use of each memory region; the size of a region without an end is 0."""
     return [
         {
             "name": region.name,
@@ -58,7 +58,7 @@ def sums_json(sums: ByteSums) -> dict[str, int]:
 
 
 def json_rows(head: dict[str, object], rows: Iterable[str]) -> Iterator[str]:
-    """Write an object with `rows` as its last key, one row a line."""
+    """Write an object with `rows` as its last key, one row per line."""
     yield json.dumps(head, indent=1)[:-2] + ',\n "rows": ['
     before = "\n"
     piece: list[str] = []
@@ -101,17 +101,17 @@ def csv_rows(head: list[str], rows: Iterable[Iterable[object]]) -> Iterator[str]
 
 
 _NUMBER = re.compile(r"[+-]?\d+")
-# What csv_cell changes, beside characters that are not printable.
+# Characters that csv_cell changes, besides unprintable ones.
 _RISKY = ("=", "+", "-", "@", "::", "#")
 
 
 def _harmless(text: str) -> str:
-    """Write a name as csv_cell does; numbers and ordinary names, which are most, stay."""
+    """Write a name as csv_cell does; numbers and ordinary names stay unchanged."""
     if text.isprintable() and not text.lstrip().startswith(_RISKY) and "##[" not in text:
         return text
     return text if _NUMBER.fullmatch(text) else csv_cell(text)
 
 
 def markdown_cell(text: str) -> str:
-    """Write a name as code; the sign for nothing stays as it is."""
+    """Write a name as code; the sign for an empty value stays."""
     return text if text == NONE else code(text)

@@ -1,4 +1,4 @@
-"""Links to lines of a source at one commit, on the server that has the repository."""
+"""Links to source lines at one commit, on the server of the repository."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 class SourceLinks:
     """The address of a repository's files at a commit.
 
-    files: of GitHub https://github.com/OWNER/NAME/blob/COMMIT
+    files: prefix of file addresses; for GitHub https://github.com/OWNER/NAME/blob/COMMIT
     """
 
     files: str
 
     def address(self, place: str) -> str:
-        """Return the address of a place: src/a.cpp:12; empty if it is not a file of the tree."""
+        """Return the address of a place such as src/a.cpp:12; empty if it is not in the tree."""
         found = place_of(place)
         return self._of(found) if found else ""
 

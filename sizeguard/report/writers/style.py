@@ -1,4 +1,4 @@
-"""Format numbers for a terminal's table, and colour them where the terminal has colours."""
+"""Format numbers for terminal tables, with colours if the terminal has them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sizeguard.report.writers.printable import inert
 BAR = 8
 KIB = 12  # width of the result of kib()
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-# Every character of ours that is not ASCII. Those of names stay visible, as escapes.
+# Every non-ASCII character of our own texts. Characters in names are shown as escapes.
 _ASCII = str.maketrans("█▉▊▋▌▍▎▏…–·→×✓✗", "#####   ~-,>x+x") | str.maketrans(
     {"±": "+-", "≤": "<=", "“": '"', "”": '"'}
 )
@@ -21,9 +21,9 @@ class Style:
     """The terminal's abilities.
 
     width:  characters of a line
-    colour: escapes of colour are understood
-    ascii:  only ASCII is understood
-    full:   it is not a terminal, or asked to be wide: names are not shortened, and bars not drawn
+    colour: it understands colour escapes
+    ascii: it shows only ASCII
+    full: it is not a terminal, or --wide was given; names are not shortened, and bars not drawn
     """
 
     width: int = 100
@@ -32,7 +32,7 @@ class Style:
     full: bool = False
 
     def finish(self, line: str) -> str:
-        """Convert a line for the terminal. Escapes of colour are ASCII."""
+        """Convert a line for the terminal. Colour escapes are ASCII."""
         line = inert(line.rstrip())
         return (
             line.translate(_ASCII).encode("ascii", "backslashreplace").decode()
@@ -41,10 +41,10 @@ class Style:
         )
 
     def paint(self, text: str, look: str) -> str:
-        """Colour a text as rich names it: bold, dim, red."""
+        """Colour a text with a style of rich: bold, dim, red."""
         if not self.colour or not text:
             return text
-        # Imported where something is coloured: 20 ms.
+        # Imported only to colour text: 20 ms.
         from rich.color import ColorSystem
         from rich.style import Style as Look
 
@@ -59,16 +59,19 @@ class Style:
         return self.paint(text, "dim")
 
     def signed(self, text: str, value: int) -> str:
-        """Colour growth red and shrinking green; the sign says it, too."""
+        """Colour growth red and shrinking green; the sign shows the direction, too."""
         return self.paint(text, growth_look(value)) if value else text
 
     def room(self, width: int) -> int:
-        """Limit a name to a width, or not at all where nothing is cut."""
+        """Return the width limit of a name; practically unlimited if names are not cut."""
         return 1 << 20 if self.full else width
 
 
 def wants_colour(*, is_terminal: bool) -> bool:
-    """Return whether to colour: NO_COLOR forbids it, FORCE_COLOR asks for it (no-color.org)."""
+    """Return whether to use colours.
+
+    NO_COLOR disables them, FORCE_COLOR enables them (no-color.org).
+    """
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -82,7 +85,7 @@ def growth_look(value: int) -> str:
 
 
 def kib(size: int) -> str:
-    """Write KiB, or MiB from 10 MiB on; the exact bytes are beside it."""
+    """Write KiB, or MiB from 10 MiB on; tables have the exact bytes, too."""
     return f"{size / 2**20:,.1f} MiB" if abs(size) >= 10 * 2**20 else f"{size / 2**10:,.1f} KiB"
 
 
@@ -92,7 +95,7 @@ def share(part: int, whole: int) -> str:
 
 
 def bar(part: int, whole: int) -> str:
-    """Draw a bar; eight cells are the whole, which is the largest row's part."""
+    """Draw a bar of up to eight cells; `whole`, the largest row's part, has all eight."""
     eighths = round(8 * BAR * part / whole) if whole > 0 else 0
     eighths = min(max(eighths, 0), 8 * BAR)
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()).ljust(BAR)

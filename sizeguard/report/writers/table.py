@@ -12,7 +12,7 @@ from sizeguard.report.writers.printable import inert, plain_text, printable
 
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]], format_: str) -> str:
-    """Write the table, without a newline at its end.
+    """Write the table, without a final newline.
 
     format_: terminal, markdown or csv
     """
@@ -35,9 +35,9 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]], format_:
 
 
 def csv_cell(text: str) -> str:
-    """Write a text in one line, so that no spreadsheet takes it for a formula, no runner for more.
+    """Write a text in one line that neither a spreadsheet nor a CI runner executes.
 
-    Such a text gets an apostrophe before it.
+    Text that looks like a formula gets an apostrophe before it.
     """
     shown = inert(printable(text))
     return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") and shown else shown
