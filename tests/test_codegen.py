@@ -310,7 +310,7 @@ def test_everything_beside_a_selection_is_refused(tmp_path: Path) -> None:
 
 
 def test_dtype_selection_without_dtypes_is_refused() -> None:
-    with pytest.raises(InputError, match="says nothing of dtypes"):
+    with pytest.raises(InputError, match="has no dtypes"):
         check_has_dtypes(keep("aten::cat"), "app.yaml")
     with pytest.raises(InputError, match="no effect"):
         check_has_dtypes(Selection(include_all_non_op_selectives=True), "app.yaml")

@@ -159,10 +159,7 @@ def test_what_a_model_writes_is_said() -> None:
         path = FEATURES / name / "model.pt2"
         result = imported(path)
         assert result.warnings == (
-            (
-                f"{path}: the model writes to {written}; what it writes is not kept from one run to"
-                " the next"
-            ),
+            (f"{path}: the model writes to {written}; the written values are lost after the run"),
         )
         assert "aten::clone" in result.program.operators
     assert imported(FEATURES / "no_grad" / "model.pt2").warnings == ()

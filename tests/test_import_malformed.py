@@ -73,7 +73,10 @@ def first_weight(config: Json) -> Json:
 
 WRONG_MODELS: list[tuple[Callable[[Json], object], str]] = [
     (lambda m: m.pop("graph_module"), "models/model.json: the field graph_module is missing"),
-    (lambda m: m["schema_version"].update(major=9), "export schema version 9; this reader knows 8"),
+    (
+        lambda m: m["schema_version"].update(major=9),
+        "export schema version 9, but only 8 is supported",
+    ),
     (lambda m: graph(m).update(nodes=3), ".graph_module.graph.nodes: expected a list, found 3"),
     (lambda m: graph(m)["nodes"][0].update(target=None), ".nodes[0]: the field target is missing"),
     (lambda m: graph(m)["nodes"][0].update(target="a\nb"), "expected a name, found 'a\\nb'"),
@@ -95,7 +98,7 @@ WRONG_MODELS: list[tuple[Callable[[Json], object], str]] = [
     ),
     (
         lambda m: graph(m)["nodes"][0]["inputs"][0].update(arg={"as_tensor": {"name": "later"}}),
-        "node linear: argument input of aten::linear: nothing is named later before it",
+        "node linear: argument input of aten::linear: unknown value later",
     ),
     (
         lambda m: graph(m)["nodes"][0]["inputs"][0].update(arg={"as_complex": 1}),
@@ -126,7 +129,7 @@ WRONG_MODELS: list[tuple[Callable[[Json], object], str]] = [
         "expected a number that is not negative, found -1",
     ),
     (lambda m: graph(m)["tensor_values"]["x"].update(sizes=[]), "0 sizes, 2 strides"),
-    (lambda m: graph(m)["tensor_values"].pop("x"), "nothing is known of the input x"),
+    (lambda m: graph(m)["tensor_values"].pop("x"), "unknown kind of input x"),
     (
         lambda m: m["graph_module"]["signature"]["input_specs"].__setitem__(0, {"custom_obj": {}}),
         "inputs of the kind custom_obj",
@@ -150,7 +153,7 @@ def test_a_wrong_graph_is_one_line_that_says_where(
 
 WRONG_WEIGHTS: list[tuple[Callable[[Json], object], str]] = [
     (lambda c: c["config"].clear(), "is not among the weights"),
-    (lambda c: first_weight(c).update(use_pickle=True), "is pickled, which is never read"),
+    (lambda c: first_weight(c).update(use_pickle=True), "is pickled, and pickles are never read"),
     (
         lambda c: first_weight(c).update(path_name="weight_99"),
         "the entry data/weights/weight_99 is missing",
@@ -217,15 +220,15 @@ def test_archives_that_are_wrong(tmp_path: Path) -> None:
     assert "is compressed or encrypted" in refused(
         write_archive(path, entries, zipfile.ZIP_DEFLATED)
     )
-    assert "no exported model in it" in refused(
+    assert "contains no exported model" in refused(
         write_archive(path, {name: data for name, data in entries.items() if name != MODEL})
     )
     old = {"top/serialized_exported_program.json": b"{}"}
-    assert "written by an older PyTorch: export it again" in refused(write_archive(path, old))
+    assert "an older PyTorch wrote it: export it again" in refused(write_archive(path, old))
     assert "is not in its one top folder" in refused(
         write_archive(path, {**entries, "other/x": b""})
     )
-    assert "2 models in it" in refused(
+    assert "contains 2 models" in refused(
         write_archive(path, {**entries, "model/models/second.json": b"{}"})
     )
     assert "the weights are big-endian" in refused(
@@ -240,7 +243,7 @@ def test_archives_that_are_wrong(tmp_path: Path) -> None:
     assert "model.json is not JSON" in refused(
         write_archive(path, {**entries, MODEL: b"[" * 100_000})
     )
-    assert "no exported model in it" in refused(write_archive(path, {}))
+    assert "contains no exported model" in refused(write_archive(path, {}))
     whole = MLP.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     assert "not a .pt2 file" in refused(path)
@@ -261,7 +264,7 @@ def test_entries_that_overlap_are_refused(tmp_path: Path) -> None:
             )
             archive.filelist.append(copy)
         archive.writestr("model/last", b"")  # closing writes the directory again
-    with pytest.raises(InputError, match="claim more bytes than the file has"):
+    with pytest.raises(InputError, match="have more bytes than the file"):
         imported(path)
 
 
@@ -284,11 +287,11 @@ def test_graphs_nested_too_deep_are_refused(tmp_path: Path) -> None:
 
 
 WRONG_BRANCHES: list[tuple[Callable[[Json], object], str]] = [
-    (lambda n: n["inputs"].pop(), "true_graph_0 takes 3 values and is given 0"),
+    (lambda n: n["inputs"].pop(), "true_graph_0 takes 3 values, but gets 0"),
     (lambda n: n["inputs"].pop(1), "torch.cond without a condition and two branches"),
     (
         lambda n: n["inputs"][1]["arg"]["as_graph"]["graph"].update(outputs=[]),
-        "a branch gives 0 values instead of 1",
+        "a branch returns 0 values instead of 1",
     ),
     (
         lambda n: n["inputs"][0].update(arg={"as_int": 3}),

@@ -185,7 +185,7 @@ def test_tags_are_not_looked_up_without_sources(tmp_path: Path) -> None:
         (
             4,
             "warning",
-            "the runtime's sources are not here, so these kernel tags were not looked up: t0, t1,"
+            "without the runtime's sources, these kernel tags were not looked up: t0, t1,"
             " t2, t3 and 3 more",
         ),
         (10, "error", "kernel tag ad: unknown dtype Flaot; nearest: Float"),
@@ -245,7 +245,7 @@ def test_a_class_of_other_namespaces_has_a_nearest_name(tmp_path: Path) -> None:
         ("add: []", "kernel tag add lists no dtype, so it keeps none"),
         (
             "copy: [Bool]",
-            "kernel tag copy serves no operator of the selection, nor what these call",
+            "kernel tag copy belongs to no operator of the selection, nor to one that these call",
         ),
     ],
 )

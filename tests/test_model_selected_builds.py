@@ -112,7 +112,7 @@ def test_the_build_says_what_it_keeps(folder: Path, tmp_path: Path) -> None:
     model = NATIVE / "models" / "mlp" / "model.pt2"
     text = configure(tmp_path / "a", f"-DSELECT_OPS_MODEL={model}", "-DDTYPE_SELECTIVE_BUILD=ON")
     assert "model.pt2: 9 callees are kept: aten::add.Tensor, aten::addmm, aten::matmul" in text
-    assert "does not tell which dtypes _softmax, add, addmm, copy, gemm meet; all are kept" in text
+    assert "does not state the dtypes of _softmax, add, addmm, copy, gemm; all are kept" in text
 
 
 def test_names_and_lists_bring_their_callees(tmp_path: Path) -> None:

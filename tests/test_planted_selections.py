@@ -129,7 +129,7 @@ MISTAKES = {
         "convolution: [Float]", "convolutoin: [Float]", "matches no dtype switch; nearest: convol"
     ),
     "tag as torch has none": tag(
-        ADD, "add: [Float]\n  ad_stub: [Float]", "the nearest of PyTorch's is add_stub", PASS
+        ADD, "add: [Float]\n  ad_stub: [Float]", "the nearest tag of PyTorch is add_stub", PASS
     ),
     "tag named as an operator": tag(ADD, "aten::add: [Float]", "nearest: add"),
     "tag that nothing selected runs": tag(

@@ -287,11 +287,11 @@ def test_minus_zero_and_special_numbers_survive() -> None:
         ({"operators": ("aten::relu", "aten::add.Tensor")}, "not sorted and unique"),
         ({"operators": ("aten::add.Tensor", "relu")}, "'relu' is not an operator name"),
         ({"callees": ("aten::sub", "aten::mul")}, "the callees are not sorted and unique"),
-        ({"callees": ("aten::relu",)}, "or are operators that instructions call"),
+        ({"callees": ("aten::relu",)}, "or instructions call them"),
         ({"callees": ("relu",)}, "'relu' is not an operator name"),
-        ({"instructions": ()}, "the last operator is called by no instruction"),
+        ({"instructions": ()}, "no instruction calls the last operator"),
         ({"outputs": (6,)}, "output 0: slot 6 of 6"),
-        ({"storages": (b"", b"\1" * 8)}, "tensor 0: needs 8 bytes of a storage of 0"),
+        ({"storages": (b"", b"\1" * 8)}, "tensor 0: needs 8 bytes, but its storage has 0"),
         ({"storages": (b"\0" * 8,)}, "tensor 1: storage 1 of 1"),
         ({"cases": ((),)}, "case 0: 0 values for 1 inputs"),
         ({"cases": ((Value(Tag.INT),),)}, "case 0: value 0 has tag 2, the input 5"),
@@ -304,7 +304,10 @@ def test_minus_zero_and_special_numbers_survive() -> None:
             {"inputs": (ProgramInput(3, Tag.TENSOR, 6, (Dim(3, 4),)),)},
             "has shape (2,), which the input does not allow",
         ),
-        ({"inputs": (ProgramInput(3, Tag.TENSOR, 6, (Dim(3, 2),)),)}, "bounds that no size meets"),
+        (
+            {"inputs": (ProgramInput(3, Tag.TENSOR, 6, (Dim(3, 2),)),)},
+            "bounds that no size satisfies",
+        ),
         ({"inputs": (ProgramInput(3, Tag.STRING),), "cases": ()}, "input 0: tag 4"),
         ({"tensors": (TensorView(8, (2,), (1,), 0, 0),) * 2}, "tensor 0: dtype 8 is unknown"),
         (
@@ -320,24 +323,24 @@ def test_minus_zero_and_special_numbers_survive() -> None:
         ({"tensors": (TensorView(6, (2,), (2**62,), 0, 0),) * 2}, "tensor 0: needs "),
         (
             {"tensors": (TensorView(6, (0,), (1,), 3, 0),) * 2},
-            "tensor 0: needs 12 bytes of a storage of 8",
+            "tensor 0: needs 12 bytes, but its storage has 8",
         ),
         ({"values": (Value(Tag.TENSOR, integer=2),)}, "value 0: tensor 2 of 2"),
         ({"values": (Value(Tag.TENSOR_LIST, integers=(-2,)),)}, "value 0: tensor -2 of 2"),
-        ({"values": (Value(Tag.BOOL, integer=2),)}, "value 0: a bool of 2"),
+        ({"values": (Value(Tag.BOOL, integer=2),)}, "value 0: a bool with the value 2"),
         (
             {"values": (Value(Tag.BOOL_LIST, integers=(2,)),)},
             "value 0: a bool that is neither 0 nor 1",
         ),
         (
             {"values": (Value(Tag.OBJECT, text="A", integers=(0,)),)},
-            "value 0: made of value 0, which is not older",
+            "value 0: made of value 0, which is not earlier",
         ),
         (
             {"values": (Value(Tag.OBJECT, text="no class"),)},
             "value 0: 'no class' is not a class name",
         ),
-        ({"values": (Value(Tag.STRING, text="a\0b"),)}, "value 0: a text with a zero byte"),
+        ({"values": (Value(Tag.STRING, text="a\0b"),)}, "value 0: a string with a zero byte"),
         ({"instructions": (Instruction(Kind.CALL, 2),)}, "instruction 0: operator 2 of 2"),
         (
             {"instructions": (Instruction(Kind.CALL, 0, (3,) * 33),)},
@@ -430,5 +433,5 @@ def test_shared_parts_do_not_unfold_into_a_huge_program() -> None:
         place = vector + 4 + 4 * i
         if first > place:
             data[place : place + 4] = (first - place).to_bytes(4, "little")
-    with pytest.raises(FlatBufferError, match="many times over"):
+    with pytest.raises(FlatBufferError, match="too many times"):
         program_from_bytes(bytes(data))

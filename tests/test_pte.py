@@ -78,10 +78,7 @@ def refused(tmp_path: Path, data: bytes) -> str:
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:
-    assert (
-        refused(tmp_path, b"")
-        == "not an ExecuTorch program: does not carry the mark ET12 of its kind"
-    )
+    assert refused(tmp_path, b"") == "not an ExecuTorch program: lacks the file identifier ET12"
     assert "ET12" in refused(tmp_path, b"PK\x03\x04" + bytes(100))
     assert "ET12" in refused(tmp_path, struct.pack("<I4s", 8, b"ET99") + bytes(100))
     with pytest.raises(InputError, match="cannot read: No such file"):
@@ -185,5 +182,5 @@ def test_shared_parts_do_not_unfold(tmp_path: Path) -> None:
     data = built(shared=20_000)
     assert len(data) < 200_000
     start = time.process_time()
-    assert refused(tmp_path, data).endswith("parts of the file are used many times over")
+    assert refused(tmp_path, data).endswith("parts of the file are used too many times")
     assert time.process_time() - start < 20

@@ -271,7 +271,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     assert refused(path).startswith("not a TorchScript model: ")
     path.write_bytes(b"\x18\0\0\0PTMF" + bytes(100))
     assert refused(path).startswith("a model in FlatBuffer form")
-    assert refused(archive(path, data=b"N.")).startswith("holds no bytecode.pkl")
+    assert refused(archive(path, data=b"N.")).startswith("has no bytecode.pkl")
     with pytest.raises(InputError, match="cannot read: No such file"):
         read_operators(tmp_path / "nowhere.ptl")
 

@@ -182,8 +182,9 @@ def test_options_of_cmake_as_in_the_environment(folder: Path) -> None:
         "-DBUILD_LITE_INTERPRETER=1 -DUSE_NUMPY=0 -DTRACING_BASED=ON"
         " -DSELECTED_OP_LIST=foreign.yaml", folder, "options",
     )  # fmt: skip
-    assert "nms_kernel is of no operator of this runtime; it would have kept Float" in " ".join(
-        done.stderr.split()
+    assert (
+        "nms_kernel belongs to no operator of this runtime; it would have kept Float"
+        in " ".join(done.stderr.split())
     )
     # Without TRACING_BASED the operators alone are selected, and tags are not looked at.
     done = configured("-DTRACING_BASED=OFF", folder, "options")

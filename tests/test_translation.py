@@ -94,16 +94,21 @@ def test_the_articles_file_keeps_what_it_lists(names: PytorchNames, deps: OpDeps
         (
             "mul_cpu: [Float]",
             "nms_kernel: [Half, Float]",
-            "kernel tag nms_kernel is of no operator of this runtime; it would have kept Float,"
+            "kernel tag nms_kernel belongs to no operator of this runtime; it would have kept "
+            "Float,"
             " Half",
         ),
         ("mul_cpu: [Float]", "mul_cpu: [ComplexFloat]", "do not compute ComplexFloat"),
-        ("custom_classes: []", "custom_classes: [ConvPackedParams]", "class ConvPackedParams is"),
-        ("mul_cpu", "mul_cpuu", "the nearest of PyTorch's is mul_cpu"),
+        (
+            "custom_classes: []",
+            "custom_classes: [ConvPackedParams]",
+            "class ConvPackedParams belongs",
+        ),
+        ("mul_cpu", "mul_cpuu", "the nearest tag of PyTorch is mul_cpu"),
         (
             "aten::len.t: {is_used_for_training: false, is_root_operator: true",
             "aten::empty.memory_format: {is_used_for_training: false, is_root_operator: false",
-            "aten::empty.memory_format is called inside PyTorch alone",
+            "aten::empty.memory_format is called only inside PyTorch",
         ),
     ],
 )
@@ -259,7 +264,7 @@ def test_lint_reads_the_articles_file(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(text)
     done = CliRunner().invoke(cli, ["select", "lint", str(tmp_path / "s.yaml")])
     assert done.exit_code == 0, done.output
-    assert "s.yaml:6: warning: kernel tag nms_kernel is of no operator" in done.output
+    assert "s.yaml:6: warning: kernel tag nms_kernel belongs to no operator" in done.output
     assert "would have kept Float" in done.output
     (tmp_path / "s.yaml").write_text(ARTICLE.replace("aten::len.t", "aten::len.x"))
     assert CliRunner().invoke(cli, ["select", "lint", str(tmp_path / "s.yaml")]).exit_code == 1

@@ -53,11 +53,11 @@ class Culprit:
     them.
 
     delta:    bytes
-    total: running sum of all culprits up to this one, including smaller ones
+    total:    running sum of all culprits up to this one, including smaller ones
     sizes:    change of load, ram and file
-    rows: the largest first; they sum to delta
+    rows:     the largest first; they sum to delta
     failures: the commits of the range that do not build
-    branch: the culprits on a merge's branch, if it was searched
+    branch:   the culprits on a merge's branch, if it was searched
     """
 
     commits: tuple[Commit, ...]
@@ -134,15 +134,15 @@ class Builds:
 class BisectResult:
     """The result of one bisect.
 
-    culprits: in order of time; their deltas and `smaller` sum to bad minus good
-    good, bad: as given
+    culprits:     in order of time; their deltas and `smaller` sum to bad minus good
+    good, bad:    as given
     points:       the series, from good's commit to bad's
     what:         what was built
     equal_inputs: commits that were not built because a commit with equal inputs was
-    neutral: commits that moved bytes between buckets but did not change the metric
-    skipped: ranges that may hide culprits that cancel each other to the byte in every bucket
-    nearest: the most similar name in an end, if neither end has the metric's name
-    is_unknown: neither end has the metric's name, so 0 bytes do not mean that it is unchanged
+    neutral:      commits that moved bytes between buckets but did not change the metric
+    skipped:      ranges that may hide culprits that cancel each other to the byte in every bucket
+    nearest:      the most similar name in an end, if neither end has the metric's name
+    is_unknown:   neither end has the metric's name, so 0 bytes do not mean that it is unchanged
     """
 
     metric: Metric

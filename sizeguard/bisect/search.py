@@ -80,7 +80,7 @@ def states_of(keys: Sequence[str]) -> tuple[State, ...]:
 class Search:
     """A search over a series of commits.
 
-    keys: of the commits' inputs; equal keys mean equal builds
+    keys:       of the commits' inputs; equal keys mean equal builds
     undone:     pairs (i, j) of commits: j undoes i
     exhaustive: every state is measured
     """

@@ -49,7 +49,7 @@ class Question:
     """The question about a range of commits.
 
     names, ends: GOOD and BAD, as given and as full ids
-    threshold: culprits with fewer bytes are summed in one row
+    threshold:   culprits with fewer bytes are summed in one row
     exhaustive:  every commit is built
     narrow:      a range is entered only if the metric's own buckets differ
     into_merges: the branch of a merge that is a culprit is also searched

@@ -66,7 +66,7 @@ class ModelResult:
     cases:   number of bundled inputs
     missing: operators and classes that the selective build lacks
     message: the error, or why the model was not run
-    cached: not run again, because an earlier run with the same model, builds and emulator passed
+    cached:  not run again, because an earlier run with the same model, builds and emulator passed
     """
 
     model: str
@@ -101,14 +101,14 @@ class Check:
     kind:    one of CHECK_KINDS
     limit:   the most that is allowed, waived and moved bytes included; None, like headroom, if
              there is nothing to compare with
-    base: the number that growth and creep are counted from; None for other kinds
+    base:    the number that growth and creep are counted from; None for other kinds
     rule:    as written in the policy: max(1%, 512B)
     since:   source of the base: "merge base 4f2a91c", "baseline", "v1.2"
     place:   of the limit in the policy: sizeguard.yaml:14:7
     pattern: the metric as written in the policy: operator/*; equal to metric if it names one thing
     waived:  bytes that waivers allow beyond the rule
-    moved: bytes of the operator that belonged to another one in the base; they are not growth
-    shares: each commit's share of failing creep; they sum to actual - base
+    moved:   bytes of the operator that belonged to another one in the base; they are not growth
+    shares:  each commit's share of failing creep; they sum to actual - base
     advice:  the next step; empty if the check passes
     set_for: the tools that an absolute limit was set for, if the build uses others
     """
@@ -236,7 +236,8 @@ class AppResult:
     """One app for one target.
 
     target:    the name in sizeguard.yaml
-    sizes: of the selective build; None if it could not be measured, with the reason in a problem
+    sizes:     of the selective build; None if it could not be measured, with the reason in a
+               problem
     full:      of the full build
     old_sizes: of the base; None without a base
     base:      MEASURED, PARENT, REVIEWED, SNAPSHOT or empty: the source of old_sizes and causes
@@ -284,10 +285,10 @@ class PolicyChange:
     name:     of the term: load growth of vision
     old, new: as written; empty if the term is absent
     loosens:  it allows what the base's terms do not allow, or removes what they check
-    bytes: allowed in addition, negative if fewer are allowed; None if that is not a number
-    verdict: fail if the base says `policy_changes: fail` and no trailer accepts the change
+    bytes:    allowed in addition, negative if fewer are allowed; None if that is not a number
+    verdict:  fail if the base says `policy_changes: fail` and no trailer accepts the change
     accepted: the trailer that accepts it: commit 4f2a91c
-    place: where the change has the term
+    place:    where the change has the term
     """
 
     what: str
@@ -313,7 +314,7 @@ class SelectionFinding:
     target:  empty if it holds for all
     verdict: pass, fail or inconclusive
     place:   file:line of the selection, or of the kernel
-    bytes: predicted bytes of a surplus; None if unknown
+    bytes:   predicted bytes of a surplus; None if unknown
     """
 
     app: str

@@ -28,12 +28,12 @@ from sizeguard.verify.verification import judge_symbols, named_claims, verify_cl
 class RequestedClaims:
     """Claims to verify.
 
-    selection: None for the selection of the build itself
+    selection:       None for the selection of the build itself
     absent, present: symbols and operators
-    base: an earlier image or build, whose names count as known
-    unknown_ok: whether a claim on an unknown name is decided
-    full: the full build, which has everything that can be selected; if None, the one beside the
-                     build, else the stored names of an earlier one
+    base:            an earlier image or build, whose names count as known
+    unknown_ok:      whether a claim on an unknown name is decided
+    full:            the full build, which has everything that can be selected; if None, the one
+                     beside the build, else the stored names of an earlier one
     shared_with:     selections of other apps on the same kernels and runtime
     """
 

@@ -1,4 +1,4 @@
-"""The files that are checked out, as a commit: tracked and unignored files as they are."""
+"""Make a commit from the checked-out files, tracked and unignored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from sizeguard.git.git import git, git_bytes
 from sizeguard.git.submodules import GITLINK
 
-# One state of the files is one commit, whoever makes it and whenever.
+# Equal files give the same commit, whoever makes it and whenever.
 _NOBODY = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -22,10 +22,10 @@ _NOBODY = {
 
 
 def checked_out_commit(repository: Path) -> str:
-    """Return the commit that is checked out, or one made of the files if they differ from it.
+    """Return the checked-out commit, or one made from the files if they differ from it.
 
-    The user's index, branches and files stay as they are: the commit has no name, and git's own
-    maintenance removes it. A submodule counts with its own files.
+    The user's index, branches and files do not change: no ref points to the commit, so git's
+    maintenance removes it. A submodule is included with its own files.
 
     Raises InputError if a file cannot be read, or if there is no commit.
     """
@@ -49,7 +49,7 @@ def checked_out_commit(repository: Path) -> str:
 
 
 def _submodules(repository: Path, index: dict[str, str]) -> Iterator[str]:
-    """List the submodules whose files are here."""
+    """List the submodules that are checked out."""
     listed = git_bytes(repository, "ls-files", "--stage", "-z", more=index)
     for row in listed.decode("utf-8", "surrogateescape").split("\0"):
         about, _, path = row.partition("\t")

@@ -20,7 +20,7 @@ _SAYS_REVERT = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
 class Commit:
     """A commit; id and parents in full, date as ISO 8601.
 
-    undoes: the commit that its message says it reverts, empty if none.
+    undoes: the commit that it reverts, by its message; empty if none.
     """
 
     id: str
@@ -38,10 +38,10 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class CommitLine:
-    """A commit as a line of a list shows it.
+    """A commit as one line of a list.
 
-    id:   in full
-    date: its committer's, YYYY-MM-DD
+    id: the full id
+    date: the committer date, YYYY-MM-DD
     """
 
     id: str
@@ -56,9 +56,9 @@ class CommitLine:
 
 @dataclass(frozen=True, slots=True)
 class CommitRange:
-    """A line of first parents, oldest first.
+    """A line of first parents, the oldest first.
 
-    The first commit is the start of the line; only the later ones are changes.
+    The first commit is the start of the line; only later commits are changes.
     """
 
     commits: tuple[Commit, ...]
@@ -69,9 +69,9 @@ class CommitRange:
 
 
 def read_history(repository: Path, names: tuple[str, str], ends: tuple[str, str]) -> CommitRange:
-    """Read the first parents from BAD down to GOOD: a merge stands for all that it brought.
+    """Read the first parents from BAD down to GOOD; a merge represents its whole branch.
 
-    names: of GOOD and BAD for people; ends: their ids.
+    names: of GOOD and BAD, for messages; ends: their ids.
 
     Raises InputError if GOOD is not an ancestor of BAD.
     """
@@ -89,17 +89,17 @@ def read_history(repository: Path, names: tuple[str, str], ends: tuple[str, str]
 
 
 def _merge_base(repository: Path, ends: tuple[str, str]) -> str:
-    """Return the merge base, empty if there is none."""
+    """Return the merge base; empty without one."""
     try:
         return git(repository, "merge-base", *ends)
-    except InputError:  # git ends with 1 and says nothing
+    except InputError:  # git exits with 1 and prints nothing
         return ""
 
 
 def branch_of(repository: Path, merge: Commit) -> CommitRange | None:
-    """Read the line that a merge brought, from where it left its first parent's history.
+    """Read the branch that a merge joined, from where it left the first parent's history.
 
-    None for merges of several or of unrelated lines.
+    None for merges of several branches or of unrelated histories.
     """
     if len(merge.parents) != 2:
         return None
@@ -116,7 +116,7 @@ def branch_of(repository: Path, merge: Commit) -> CommitRange | None:
         return None
     newer = line_of(repository, merge.parents[0], merge.parents[1]).commits[1:]
     if not newer[0].parents:
-        # An unrelated history begins there; its first commit has nothing to be compared with.
+        # An unrelated history begins there, so its first commit has no commit to compare with.
         return None
     return CommitRange((_one(repository, newer[0].parents[0]), *newer))
 
@@ -129,7 +129,7 @@ def line_of(repository: Path, start: str, end: str) -> CommitRange:
 
 @functools.lru_cache(16)
 def read_line(repository: Path, commit: str) -> CommitLine:
-    """Read a commit by its id, which never names another."""
+    """Read a commit by its id; cached, because an id never changes its meaning."""
     return CommitLine(*git(repository, "show", "--no-patch", _LINE, commit).split("\0"))
 
 
@@ -151,7 +151,7 @@ def read_commit(repository: Path, commit: str) -> Commit:
 
 
 def last_of_line(repository: Path, count: int) -> tuple[Commit, ...]:
-    """Read the last first parents up to HEAD, oldest first; all for a count of 0."""
+    """Read the last first parents up to HEAD, the oldest first; all for a count of 0."""
     most = (f"--max-count={count}",) if count else ()
     return _log(repository, "--first-parent", "--reverse", *most, "HEAD")
 
@@ -185,7 +185,7 @@ def _log(repository: Path, *arguments: str) -> tuple[Commit, ...]:
 
 
 def _undone(body: str) -> str:
-    """Return the commit that a message says it reverts, empty if none."""
+    """Return the commit that is reverted according to a message; empty if none."""
     match = _SAYS_REVERT.search(body)
     return match[1] if match else ""
 
@@ -193,8 +193,8 @@ def _undone(body: str) -> str:
 def undone_pairs(repository: Path, history: CommitRange) -> list[tuple[int, int]]:
     """Return pairs (i, j), i < j, where commit j undoes commit i.
 
-    Its message says so, or its patch is that of i in reverse. Git compares patches without line
-    numbers and white space, so commits between them do not matter.
+    Either j's message says so, or j's patch is the reverse of i's. Git compares patches without
+    line numbers and white space, so commits between them do not matter.
     """
     commits = history.commits
     place = {commit.id: i for i, commit in enumerate(commits)}

@@ -1,7 +1,7 @@
 """Read the same files from a commit and from the worktree, by content.
 
-Identities are git's ids of contents, with the filters of .gitattributes applied: a file of Git LFS,
-or one with other line ends, equals its commit. Git's index decides nothing: a file that is marked
+Identities are git's content ids, with the filters of .gitattributes applied, so a Git LFS file or a
+file with other line ends equals its commit. Git's index is not used: a file that is marked
 assume-unchanged is read like any other.
 """
 
@@ -17,23 +17,23 @@ from sizeguard.base.files import cannot_read
 from sizeguard.git.git import git
 from sizeguard.git.trees import LINK, blob_bytes, tree_entries
 
-_LINKS = 8  # followed at most, as many as a person would make
-_ARGUMENTS = 200  # files of one git command
+_LINKS = 8  # links to follow at most; people make fewer
+_ARGUMENTS = 200  # files per git command
 
 
 class FileVersions(Protocol):
     """Files of one state of a repository, by their paths from its root."""
 
     def text(self, path: str) -> bytes | None:
-        """Return the bytes of a file; None if there is none."""
+        """Return the bytes of a file; None if it does not exist."""
         ...
 
     def names(self, folder: str) -> Sequence[str]:
-        """List the names of the files in a folder, sorted; empty if there is no such folder."""
+        """List the names of the files in a folder, sorted; empty for a missing folder."""
         ...
 
     def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
-        """Return git's ids of the contents of files, by path; files that are missing have none."""
+        """Return git's content ids of files, by path; missing files are left out."""
         ...
 
 
@@ -58,7 +58,7 @@ class CommitFiles:
         return found
 
     def text(self, path: str) -> bytes | None:
-        """Return the bytes of a file; None if there is none."""
+        """Return the bytes of a file; None if it does not exist."""
         blob = self._blob(path)
         return blob_bytes(self._repository, blob) if blob else None
 
@@ -67,7 +67,7 @@ class CommitFiles:
         return sorted(self._folders.get(folder, ()))
 
     def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
-        """Return git's ids of the contents of files, by path; files that are missing have none."""
+        """Return git's content ids of files, by path; missing files are left out."""
         blobs = {path: self._blob(path) for path in paths}
         return {path: blob for path, blob in blobs.items() if blob}
 
@@ -84,14 +84,14 @@ class CommitFiles:
 
 
 class WorktreeFiles:
-    """The files as they are in the worktree."""
+    """The files in the worktree."""
 
     def __init__(self, root: Path) -> None:
         """Read below the root of a worktree."""
         self._root = root
 
     def text(self, path: str) -> bytes | None:
-        """Return the bytes of a file; None if there is none.
+        """Return the bytes of a file; None if it does not exist.
 
         Raises InputError if it cannot be read.
         """
@@ -102,7 +102,7 @@ class WorktreeFiles:
             raise cannot_read(path, error) from error
 
     def names(self, folder: str) -> Sequence[str]:
-        """List the names of the files in a folder, sorted; empty if there is no such folder."""
+        """List the names of the files in a folder, sorted; empty for a missing folder."""
         place = self._root / folder
         return (
             sorted(each.name for each in place.iterdir() if each.is_file())
@@ -111,7 +111,7 @@ class WorktreeFiles:
         )
 
     def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
-        """Return git's ids of the contents of files, by path; files that are missing have none."""
+        """Return git's content ids of files, by path; missing files are left out."""
         there = [path for path in dict.fromkeys(paths) if (self._root / path).is_file()]
         ids: list[str] = []
         for i in range(0, len(there), _ARGUMENTS):

@@ -1,4 +1,4 @@
-"""Run git commands that change nothing for the user: no hooks, locks or maintenance."""
+"""Run git commands without side effects for the user: no hooks, locks or maintenance."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _CONFIG = (
     ),
 )
 
-# Where git keeps a branch, before any other revision of its name.
+# Prefixes of a branch's full name, tried before any other revision of that name.
 _PLACES = ("refs/heads/", "refs/remotes/", "")
 
-# The begin of what git says of a repository that it refuses to read.
+# Start of git's message for a repository that it refuses to read.
 _UNSAFE = "fatal: detected dubious ownership"
 
 
@@ -33,14 +33,14 @@ class UnsafeFolderError(InconclusiveError):
     """A repository that belongs to another user, which git does not read."""
 
 
-# Commits as they were made: no others in their place, and no other parents.
+# Ignore replace refs and grafts, which would change commits and their parents.
 _HISTORY = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
 
 
 def git_environment() -> dict[str, str]:
     """Return the environment without the variables that git sets for hooks and aliases.
 
-    Those name the user's index and worktree.
+    They name the user's index and worktree.
     """
     kept = {
         name: value
@@ -75,7 +75,7 @@ def git_bytes(
 ) -> bytes:
     """Return the output of a git command.
 
-    more: variables of its environment
+    more: additional environment variables
 
     Raises InputError with git's message, UnsafeFolderError for a repository of another user,
     BuildError if there is no git.
@@ -110,9 +110,9 @@ def git_bytes(
 
 
 def git_piped(folder: Path, first: Sequence[str], then: Sequence[str]) -> bytes:
-    """Pipe the output of one git command into another, and return that one's output.
+    """Pipe the output of one git command into another, and return the second one's output.
 
-    Nothing holds the first output as a whole: patches of years are gigabytes.
+    The first output is never in memory as a whole, because patches of years have gigabytes.
     """
     with subprocess.Popen(
         _command(folder, first),
@@ -129,12 +129,15 @@ def git_piped(folder: Path, first: Sequence[str], then: Sequence[str]) -> bytes:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Return the output as a string, without the newline at its end."""
+    """Return the output as a string, without the final newline."""
     return git_bytes(folder, *arguments).decode("utf-8", "replace").rstrip("\n")
 
 
 def top_folder(here: Path) -> Path:
-    """Return the root of the worktree that contains a folder. Raises InputError if none does."""
+    """Return the root of the worktree that contains a folder.
+
+    Raises InputError if there is none.
+    """
     try:
         return Path(git(here, "rev-parse", "--show-toplevel"))
     except InputError as error:
@@ -158,10 +161,10 @@ def branch_id(repository: Path, name: str) -> str:
 
 
 def branch_ids(repository: Path, names: Sequence[str]) -> dict[str, str]:
-    """Return the commits of branches, or of any revisions where there are no such branches.
+    """Return the commits of branches, or of other revisions if no such branch exists.
 
-    Git itself prefers a tag of that name, which a change can bring along. Names of no commit are
-    left out, the others are in the order given. Raises InputError outside a repository.
+    Git itself prefers a tag of that name, which a change can add. Names without a commit are left
+    out; the others are in the given order. Raises InputError outside a repository.
     """
     asked = [(name, place + name) for name in names if "\n" not in name for place in _PLACES]
     lines = "".join(f"{revision}^{{commit}}\n" for _, revision in asked)
@@ -180,7 +183,7 @@ def branch_ids(repository: Path, names: Sequence[str]) -> dict[str, str]:
 
 
 def commit_id(repository: Path, revision: str) -> str:
-    """Return the full id of a commit that is named in any way git understands.
+    """Return the full id of a commit from any name that git understands.
 
     Raises InputError for a revision that is not a commit.
     """
@@ -195,6 +198,6 @@ def commit_id(repository: Path, revision: str) -> str:
         )
     except InputError as error:
         raise InputError(
-            f"'{revision}': no such commit in {repository}; git log and git branch -a list what"
-            " there is"
+            f"'{revision}': no such commit in {repository}; git log and git branch -a list "
+            f"commits and branches"
         ) from error

@@ -1,4 +1,4 @@
-"""Files of submodules in a worktree, from the repositories that are here: nothing is fetched."""
+"""Fill in the submodules of a worktree from existing repositories; nothing is fetched."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ GITLINK = "160000"  # git's mode of a submodule
 
 
 def fill_submodules(repository: Path, tree: Path, commit: str, holder: Path | None = None) -> None:
-    """Write the files of a commit's submodules into a worktree where the commit is checked out.
+    """Write the files of a commit's submodules into a worktree with that commit.
 
-    repository: the user's, whose submodules hold the commits
-    holder:     the .git folder with the commit, if that is another
+    repository: the user's repository, whose submodules have the commits
+    holder: the .git folder with the commit, if it is another one
 
-    Raises InputError for a commit that is not here.
+    Raises InputError if a submodule's commit is missing.
     """
     for path, wanted in _gitlinks(holder or repository, commit):
         place = tree / path
@@ -45,7 +45,7 @@ def _gitlinks(holder: Path, commit: str) -> Iterator[tuple[str, str]]:
 
 
 def _repository_of(repository: Path, path: str, wanted: str) -> Path:
-    """Find the .git folder that holds a submodule's commit."""
+    """Find the .git folder that has a submodule's commit."""
     for folder in _folders(repository, path):
         try:
             git(folder, "cat-file", "-e", f"{wanted}^{{commit}}")
@@ -53,7 +53,8 @@ def _repository_of(repository: Path, path: str, wanted: str) -> Path:
             continue
         return folder
     raise InputError(
-        f"{path}: commit {wanted[:12]} of this submodule is not here: git submodule update --init"
+        f"{path}: commit {wanted[:12]} of this submodule is missing; run git submodule update "
+        f"--init"
     )
 
 

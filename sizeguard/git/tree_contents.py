@@ -1,7 +1,7 @@
 """Compare files on disk with those of a commit, by content.
 
-The index is not asked: git takes a file that is marked assume-unchanged or skip-worktree for
-unchanged whatever it holds, and leaves out what is ignored.
+The index is not used, because git treats a file that is marked assume-unchanged or skip-worktree as
+unchanged, and skips ignored files.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CommitTree:
     paths: Sequence[str]
 
     def has(self, path: str) -> bool:
-        """Return whether there is a file or folder of that path."""
+        """Return whether a file or folder of that path exists."""
         return path in self.entries or path in self.folders
 
     def below(self, beginning: str) -> Iterator[str]:
@@ -63,15 +63,15 @@ def commit_files(repository: Path, commit: str) -> CommitTree:
 
 
 def blob_id(data: bytes, like: str) -> str:
-    """Return git's id of a file's content, of the same hash function as another id."""
+    """Return git's id of a file's content, with the hash function of another id."""
     digest = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return digest(b"blob %d\0%b" % (len(data), data)).hexdigest()
 
 
 def differing(root: Path, files: CommitTree, paths: Iterable[str]) -> frozenset[str]:
-    """List those of some files that a commit lacks or has with other content, from the root.
+    """List the given files that a commit lacks or has with other content, relative to the root.
 
-    A file that is read through a symbolic link differs unless the link and its target are the
+    A file that is read through a symbolic link differs unless the link and its target equal the
     commit's.
 
     paths: absolute; those outside the root are left out
@@ -92,10 +92,10 @@ def differing(root: Path, files: CommitTree, paths: Iterable[str]) -> frozenset[
     return frozenset(found)
 
 
-# A gate asks for the 3,000 files of its builds, for the base and its parent: 12,800 times.
+# A gate needs this for the 3,000 files of its builds, for the base and its parent: 12,800 calls.
 @functools.lru_cache(1 << 14)
 def relative_to(root: Path, path: str) -> str | None:
-    """Return an absolute path as seen from a root, without its dots; None for one outside."""
+    """Return an absolute path relative to a root, normalized; None for a path outside."""
     top = f"{root}/"
     if "/." in path:  # relpath takes 4 µs, and builds read 1,000 files
         inside = os.path.relpath(path, root)
@@ -145,7 +145,7 @@ def globbed(
     find: Callable[[str], Iterable[str]],
     matches: Callable[[str, str], bool],
 ) -> frozenset[str]:
-    """List the files that a pattern finds on disk or in a commit alone, from the root."""
+    """List the files that match a pattern only on disk or only in a commit."""
     found: set[str] = set()
     for pattern in patterns:
         inside = relative_to(root, pattern)

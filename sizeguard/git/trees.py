@@ -1,7 +1,7 @@
 """Hash the files of a commit that its build reads, so that equal commits are built once.
 
-The hashes are git's own, of files and folders, so nothing is checked out. A file may be left out of
-a hash only if it cannot change the binary; a file that is in it needlessly costs a build.
+The hashes are git's own ids of files and folders, so nothing is checked out. A file may be left out
+of a hash only if it cannot change the binary; a needless file in it only costs a build.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The files of a commit that count: those below `paths` that match no glob of `ignore`.
+    """The files of a commit that count: all below `paths` except those that match `ignore`.
 
-    No paths stand for all files. Globs are such as *.md or docs/*.
+    Empty paths mean all files. Examples of globs are *.md and docs/*.
     """
 
     paths: tuple[str, ...] = ()
@@ -38,17 +38,17 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """Files whose contents builds read, and folders that they listed; the root is empty."""
+    """Files that builds read, and folders that they listed; the root is ""."""
 
     files: frozenset[str]
     folders: frozenset[str]
 
 
 def reads_hash(repository: Path, commit: str, scope: Scope, reads: Reads) -> str:
-    """Hash what builds read of a commit, and the names of all files that they may have met.
+    """Hash the files of a commit that builds read, and the names of files that they may have seen.
 
-    Of a file in scope that nobody read its name counts; of one that is out of scope it counts
-    if its folder was listed, and a file of that kind was read. Links and submodules count in full.
+    For an unread file in scope, its name counts. For a file out of scope, its name counts only if
+    its folder was listed and a file of that kind was read. Links and submodules count in full.
     """
     entries = tree_entries(repository, commit, "-r", "--full-tree")
     kinds = {_kind(path) for path in reads.files}
@@ -99,7 +99,7 @@ def tree_hash(repository: Path, commit: str, scope: Scope) -> str:
 
 
 def check_scope(repository: Path, commit: str, scope: Scope) -> None:
-    """Raise InputError if nothing of a commit is in scope: then all commits would look equal."""
+    """Raise InputError if no file of a commit is in scope, because all commits would look equal."""
     if tree_hash(repository, commit, scope) == fingerprint({"files": []}):
         raise InputError(
             f"--inputs and --ignore leave no file of {commit[:12]}: every commit would look the"

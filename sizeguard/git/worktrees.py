@@ -1,10 +1,10 @@
-"""Worktrees of our own, in which one commit after the other is checked out at a fixed path.
+"""Separate worktrees, in which commits are checked out one after the other at a fixed path.
 
-The length of a path changes what a compiler writes. So the builds of a run are all in
-FOLDER/tree-00, parallel ones in FOLDER/tree-01, …. A worktree has one user at a time, who holds a
-lock while working there; the system releases it if the user dies. A killed user leaves a mark, and
-then the tree is made anew, so a half-written file is never built. No command here has the user's
-own worktree, index or HEAD as an argument.
+The length of a path changes a compiler's output. So all builds of a run are in FOLDER/tree-00, and
+parallel ones in FOLDER/tree-01, …. One process uses a worktree at a time and holds a lock; the
+system releases the lock if the process dies. A killed process leaves a mark, and the next one makes
+the tree again, so a half-written file is never built. No command here touches the user's own
+worktree, index or HEAD.
 """
 
 from __future__ import annotations
@@ -23,46 +23,45 @@ from sizeguard.base.errors import InputError
 from sizeguard.git.git import common_folder, git
 from sizeguard.git.submodules import fill_submodules
 
-# Processes started for a worktree have its path in this variable, so that those that outlive us are
-# found.
+# Processes started for a worktree have its path in this variable, so that orphans can be found.
 MARKER = "SIZEGUARD_WORKTREE"
 _SLOTS = 100
-EVERYTHING = ("**",)  # folders to keep: whatever is in the tree
+EVERYTHING = ("**",)  # value of `keep` for all files in the tree
 
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """A worktree that is locked for us. Its path exists after check_out."""
+    """A worktree that this process has locked. Its path exists after check_out."""
 
     repository: Path
     path: Path
 
     @property
     def log(self) -> Path:
-        """The file for the output of builds: beside the tree, not in it."""
+        """The log file of builds, beside the tree."""
         return self.path.with_suffix(".log")
 
     @property
     def made(self) -> Path:
-        """The folder for what a build leaves, beside the tree."""
+        """The folder for the outputs of a build, beside the tree."""
         return self.path.with_suffix(".made")
 
     @property
     def setup(self) -> Path:
-        """The file that says which setup the files of a build belong to, as long as all stay."""
+        """The file that records the setup of the build in a kept tree."""
         return self.path.with_suffix(".setup")
 
     @property
     def _busy(self) -> Path:
-        """The mark of a user, beside the tree."""
+        """The mark of a process that uses the tree, beside the tree."""
         return self.path.with_suffix(".busy")
 
     @contextmanager
     def check_out(self, commit: str, keep: tuple[str, ...] = ()) -> Iterator[Path]:
-        """Hold the commit's files and nothing else but folders to keep, while the context lasts.
+        """Check out a commit for the time of the context; only folders in `keep` have other files.
 
-        keep: folders in the tree, such as build, written by a tool that itself sees what is out of
-        date; EVERYTHING for all that is there. Submodules are filled from the repository's own.
+        keep: folders in the tree, such as build, of tools that detect outdated outputs themselves;
+        EVERYTHING for all files. Submodules are filled in from the repository's own.
         """
         if self._busy.exists():
             self.remove()
@@ -73,11 +72,11 @@ class Worktree:
             self.clean(keep)
         fill_submodules(self.repository, self.path, commit)
         yield self.path
-        # Not in a finally: after an interruption nobody knows what is in the tree.
+        # Not in a finally: after an interruption, the state of the tree is unknown.
         self._busy.unlink()
 
     def clean(self, keep: tuple[str, ...] = ()) -> None:
-        """Remove all files that are not the commit's; `keep` as in check_out."""
+        """Remove all files that are not in the commit; `keep` as in check_out."""
         kept = (word for folder in keep for word in ("-e", f"/{folder}/"))
         git(self.path, "clean", "-ffdxq", *kept)
 
@@ -113,7 +112,7 @@ class Worktree:
 
 
 def _holder(repository: Path, path: Path) -> Path | None:
-    """Return the folder of .git/worktrees that belongs to a worktree, None if there is none."""
+    """Return the folder of .git/worktrees for a worktree; None if it does not exist."""
     for file in (common_folder(repository) / "worktrees").glob("*/gitdir"):
         try:
             if Path(file.read_text().strip()) == path / ".git":
@@ -125,7 +124,7 @@ def _holder(repository: Path, path: Path) -> Path | None:
 
 @contextmanager
 def worktree(repository: Path, folder: Path) -> Iterator[Worktree]:
-    """Lock the first worktree of a folder that nobody uses, until the context ends."""
+    """Lock the first unused worktree of a folder, until the context ends."""
     folder = folder.resolve()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -150,20 +149,20 @@ def _lock(folder: Path) -> Iterator[Path]:
                 try:
                     yield path
                 finally:
-                    # Closing is not enough: a process that another thread is just starting holds a
-                    # copy of the file until it runs.
+                    # Closing is not enough: a process that another thread is starting has a copy of
+                    # the file until it runs.
                     fcntl.flock(lock, fcntl.LOCK_UN)
                 return
         time.sleep(0.5)
 
 
 def path_length(folder: Path) -> int:
-    """Return the bytes of the path of each worktree of a folder: its number has two digits."""
+    """Return the length in bytes of the path of each worktree of a folder; all are equal."""
     return len(os.fsencode(folder.resolve() / "tree-00"))
 
 
 def remove_worktrees(repository: Path, folder: Path) -> None:
-    """Remove all worktrees of a folder that nobody uses."""
+    """Remove all unused worktrees of a folder."""
     for lock_file in sorted(folder.glob("tree-*.lock")):
         with lock_file.open("w") as lock:
             try:
@@ -176,12 +175,12 @@ def remove_worktrees(repository: Path, folder: Path) -> None:
 
 
 def end_orphans(path: Path, before: Collection[int] = ()) -> None:
-    """End processes that a killed predecessor started in a worktree that we hold.
+    """End processes that a killed predecessor started in a locked worktree.
 
     Its compilers still write into the tree. Works on Linux.
 
-    before: processes that ran before a build; others without a terminal that work in the tree are
-            the build's, too, whatever environment they were given
+    before: processes that ran before a build; any other process without a terminal that works in
+            the tree belongs to the build, whatever its environment
     """
     mark = f"{MARKER}={path}".encode()
     for _ in range(200):
@@ -197,7 +196,7 @@ def end_orphans(path: Path, before: Collection[int] = ()) -> None:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
-                continue  # it has ended by itself
+                continue  # it has already ended
         time.sleep(0.02)
     raise InputError(
         f"{path}: processes that were started here do not end: {', '.join(map(str, found))}"
@@ -218,18 +217,18 @@ def _works_in(pid: int, path: Path) -> bool:
     """Return whether a process without a terminal has its current folder in a worktree."""
     try:
         folder = Path(f"/proc/{pid}/cwd").readlink()
-        # Behind the name in brackets: state, parent, group, session, terminal
+        # After the name in brackets: state, parent, group, session, terminal
         terminal = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[4]
     except (OSError, UnicodeDecodeError):
-        return False  # it has ended, or is another user's
+        return False  # it has ended, or belongs to another user
     return terminal == "0" and pid != os.getpid() and folder.is_relative_to(path)
 
 
 def _environment(pid: int) -> bytes:
-    """Return the environment of another process, empty if it cannot be read."""
+    """Return the environment of another process; empty if unreadable."""
     if pid == os.getpid():
         return b""
     try:
         return Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
-        return b""  # it has ended, or is another user's
+        return b""  # it has ended, or belongs to another user

@@ -57,7 +57,7 @@ class SizeChange:
 
     since: the commit of the earlier point
     by:    the levels of the rows
-    rows: the largest first; they sum to the change of the load; None if a baseline lacks them
+    rows:  the largest first; they sum to the change of the load; None if a baseline lacks them
     """
 
     since: Release

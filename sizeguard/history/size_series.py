@@ -51,9 +51,9 @@ class HistoryQuestion:
 
     request: apps, targets and the project
     since:   the first point; empty for all
-    kind: RELEASES or COMMITS; empty to choose releases if there are tags
-    last: maximum number of points of a line, 0 for all
-    by: the level of the parts; empty to choose one for each app
+    kind:    RELEASES or COMMITS; empty to choose releases if there are tags
+    last:    maximum number of points of a line, 0 for all
+    by:      the level of the parts; empty to choose one for each app
     """
 
     request: Request

@@ -14,14 +14,14 @@ _MOST = 500  # recipes
 
 
 def announcement(folder: Path, commit: str, what: str) -> str:
-    """Say that a commit is built, and about how long it takes if that is known."""
+    """Return the message that a commit is built, with an estimate of the time if known."""
     seconds = _read(folder).get(what)
     estimate = f", about {clock(seconds)}" if seconds is not None and seconds >= 1 else ""
     return f"building {commit[:7]}: {what}{estimate}"
 
 
 def remember(folder: Path, what: str, seconds: float) -> None:
-    """Keep how long a build took. A folder that cannot be written keeps nothing."""
+    """Store the duration of a build; errors of writing are ignored."""
     times = _read(folder) | {what: round(seconds, 1)}
     try:
         write_atomic(folder / FILE, json.dumps(dict(list(times.items())[-_MOST:])))

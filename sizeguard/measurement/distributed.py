@@ -1,8 +1,8 @@
 """Measure commits on the workers of a Dask scheduler.
 
 A worker needs this package, the compilers, and the repository at the same path. Its measurement
-comes back as a snapshot and is kept in the store here, so nothing else is shared. Its worktrees
-have the same paths as those here: compilers write paths into binaries.
+comes back as a snapshot and is stored in the store here, so nothing else is shared. Its worktrees
+have the same paths as those here, because compilers write paths into binaries.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Answer:
     """The answer of a worker.
 
     snapshot: its bytes; None if the commit does not build
-    head:     the files of a head that was built
-    error, exit_code: of a worker that failed
+    head: the files of a built head
+    error, exit_code: of a failed worker
     """
 
     commit: str
@@ -62,7 +62,7 @@ def measure_here(
 ) -> Answer:
     """Measure a commit on a worker.
 
-    folders: of worktrees, and of the worker's own store
+    folders: for worktrees, and for the worker's own store
     limits:  jobs and seconds of a build
     """
     place = MeasurementPlace(
@@ -91,7 +91,7 @@ def build_there(
     recipe: AnyBuildRecipe,
     limits: tuple[int | None, float | None],
 ) -> Answer:
-    """Build what is checked out on a worker, and return the files of its images.
+    """Build the checked-out files on a worker, and return the files of the images.
 
     worktrees, limits: as for measure_here
     """
@@ -110,7 +110,7 @@ def build_there(
 
 
 class DaskMeasurer:
-    """A measurer that hands commits to the workers of a scheduler."""
+    """A measurer that sends commits to the workers of a scheduler."""
 
     def __init__(self, place: MeasurementPlace, address: str) -> None:
         """Measure commits of `place` on the scheduler at `address`."""
@@ -143,11 +143,11 @@ class DaskMeasurer:
     ) -> None:
         """Disconnect; tasks that have not started are dropped."""
         if self._client is not None:
-            # Futures that nobody waits for are released, so their tasks do not start
+            # Release futures without a waiter, so that their tasks do not start
             self._client.close()
 
     def attempts(self, wanted: Sequence[Wish], heads: Sequence[HeadWish] = ()) -> Iterator[Attempt]:
-        """Measure commits and build heads, in the order in which they are done."""
+        """Measure commits and build heads; yield results in order of completion."""
         from distributed import as_completed
 
         if self._client is None:
@@ -174,7 +174,7 @@ class DaskMeasurer:
                 yield Attempt(wish, found)
                 continue
             asked = (str(place.repository), folders, wish.commit, wish.key, wish.recipe, limits)
-            # pure=False: the scheduler must not keep the failure of a build on a full disk.
+            # pure=False: the scheduler must not cache a failure that a full disk caused.
             wishes[self._client.submit(measure_here, *asked, pure=False)] = wish
         for future in as_completed(wishes, loop=self._client.loop):
             yield self._attempt(wishes[future], future)

@@ -1,4 +1,4 @@
-"""Compute the numbers that limits apply to from an analysis of an image."""
+"""Compute the numbers for limits from an analysis of an image."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def measurement_of(
 ) -> Measurement:
     """Measure an analysis.
 
-    patterns: of symbols that limits name
-    sizes:    of the build, if it is one
+    patterns: symbol patterns in limits
+    sizes: of the build, if the image is of a build
     """
     image = analysis.image
     if sizes is None:
@@ -47,7 +47,7 @@ def _tables(analysis: Analysis) -> Mapping[str, Mapping[str, int]]:
 
 def _table(analysis: Analysis, level: str) -> Mapping[str, int]:
     rows = group(analysis, (level,)).rows
-    # A section of zeros has no loaded bytes: a limit for it would hold at any size.
+    # A section of zeros has no loaded bytes, so a limit for it would pass at any size.
     sizes = {
         row.keys[0]: row.load or (row.ram if level == "section" else 0)
         for row in rows
@@ -59,7 +59,7 @@ def _table(analysis: Analysis, level: str) -> Mapping[str, int]:
 def _symbols(
     analysis: Analysis, patterns: Iterable[str]
 ) -> tuple[Mapping[str, int], Mapping[str, str]]:
-    """Return the bytes by pattern, and the nearest name of each pattern that matches nothing."""
+    """Return the bytes by pattern, and the nearest name for each pattern without a match."""
     asked = sorted({*patterns})
     if not asked:
         return {}, {}

@@ -1,4 +1,4 @@
-"""Measure builds, and keep the measurements by the content of their files."""
+"""Measure builds, and cache the measurements by the content of their files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sizeguard.snapshots.store import Store, content_key
 
 
 def measure_build(store: Store, built: Build, patterns: Iterable[str]) -> Measurement:
-    """Measure a build: 0.5 s, or 0.1 s if the same code measured the same files before.
+    """Measure a build; takes 0.5 s, or 0.1 s if the same code measured the same files before.
 
-    patterns: of symbols that limits name
+    patterns: symbol patterns in limits
     """
     made = [library.path for library in shipped_libraries(built)]
     named = (built.map, built.gc_log, built.link_command)

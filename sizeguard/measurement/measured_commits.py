@@ -1,4 +1,4 @@
-"""Measure a commit: from the store, else built in a worktree and kept there.
+"""Measure a commit: read it from the store, else build it in a worktree and store the result.
 
 The gate's merge base and bisect's commits are measured by the same code, so each finds the
 measurements of the other.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sizeguard.attribution.analysis import Analysis
 
 _NO_LIMITS = Limits()
-DOES_NOT_BUILD = "does_not_build"  # the fact of a commit that has no snapshot: its first error
+DOES_NOT_BUILD = "does_not_build"  # the fact of a commit without a snapshot: its first error
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class MeasurementPlace:
 
     worktrees: the folder of worktrees
     limits:    of each build
-    build_failed_again: build commits again that the store knows not to build
+    build_failed_again: retry commits that failed to build according to the store
     """
 
     repository: Path
@@ -47,7 +47,7 @@ class MeasurementPlace:
 
     @property
     def path_length(self) -> int:
-        """Bytes of the path of each worktree."""
+        """The length of each worktree's path, in bytes."""
         return path_length(self.worktrees)
 
 
@@ -56,7 +56,7 @@ class MeasuredCommit:
     """The measurement of a commit.
 
     analysis:  of the image; None if the commit does not build
-    failure:   then the reason
+    failure:   the reason in that case
     was_built: built now, not found in the store
     """
 
@@ -68,14 +68,14 @@ class MeasuredCommit:
 
 
 def measurement_key(place: MeasurementPlace, commit: str, recipe: Recipe) -> str:
-    """Return the key of a commit's measurement: equal if the builds' inputs are equal."""
+    """Return the key of a commit's measurement, which is equal for equal build inputs."""
     return content_key(recipe.key(place.repository, commit, place.path_length))
 
 
 def _find_by_all_files(
     place: MeasurementPlace, commit: str, recipe: Recipe
 ) -> MeasuredCommit | None:
-    """Find a commit that was measured where nobody watched what its build read."""
+    """Find a commit that was measured without watching the reads of its build."""
     if not isinstance(recipe, AnyBuildRecipe) or recipe.store is None:
         return None
     return find_measured(place, commit, measurement_key(place, commit, recipe.unwatched))
@@ -88,9 +88,10 @@ def keep_measured(
     facts: Mapping[str, object],
     analysis: Analysis | None,
 ) -> Stored:
-    """Store what a build of a commit came to, under the keys of now.
+    """Store the result of a commit's build under the present keys.
 
-    The build may have shown that more decides than was known. The key of all files always fits.
+    The build may have shown more inputs than were known before. The key of all files is always
+    valid.
     """
     if isinstance(recipe, AnyBuildRecipe) and recipe.store is not None:
         place.store.put(measurement_key(place, commit, recipe.unwatched), facts, analysis)
@@ -110,7 +111,7 @@ def measure_commit(place: MeasurementPlace, revision: str, recipe: Recipe) -> Me
 
 
 def find_measured(place: MeasurementPlace, commit: str, key: str) -> MeasuredCommit | None:
-    """Find the commit in the store; commits that do not build are kept, too.
+    """Find the commit in the store, which also has commits that do not build.
 
     None if the commit was not measured yet.
     """
@@ -126,7 +127,7 @@ def find_measured(place: MeasurementPlace, commit: str, key: str) -> MeasuredCom
 
 
 def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -> MeasuredCommit:
-    """Measure the commit of a full id; a commit that does not build is not an error.
+    """Measure a commit by its full id; a commit that does not build is not an error.
 
     Raises BuildError if the machine fails, not the commit.
     """
@@ -151,7 +152,7 @@ def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -
                 facts[DOES_NOT_BUILD] = str(error)
             if analysis is not None:
                 facts["sizes"] = _sizes(analysis)
-            # The analysis maps files of the worktree: it is written while they exist.
+            # The analysis maps files of the worktree, so it is written while they exist.
             stored = keep_measured(place, commit, recipe, facts, analysis)
             if analysis is not None:
                 _store_others(place, commit, tree, recipe)
@@ -161,7 +162,7 @@ def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -
 
 
 def _store_others(place: MeasurementPlace, commit: str, tree: Worktree, recipe: Recipe) -> None:
-    """Measure the other images of a build, so that they need no build of their own."""
+    """Measure the other images of a build, so that they need no separate build."""
     with contextlib.suppress(DoesNotBuildError):
         for other, built in recipe.also_built(tree, commit):
             analysis = _measure(built, tree.path, other)
@@ -170,7 +171,7 @@ def _store_others(place: MeasurementPlace, commit: str, tree: Worktree, recipe: 
 
 
 def _measure(built: Path, folder: Path, recipe: Recipe) -> Analysis:
-    # Attribution takes 40 ms to import, which a run that measures nothing need not wait for.
+    # Attribution takes 40 ms to import; a run that measures nothing does without it.
     from sizeguard.attribution.open_analysis import analysis_of
 
     map_ = folder / recipe.map if recipe.map else None
@@ -180,7 +181,7 @@ def _measure(built: Path, folder: Path, recipe: Recipe) -> Analysis:
         return analysis_of(built, map_=map_)
     except InputError as error:
         # The build made a file that is not an image: --image may name the wrong one.
-        raise BuildError(f"what was built cannot be measured: {error}") from error
+        raise BuildError(f"the image cannot be measured: {error}") from error
 
 
 def _sizes(analysis: Analysis) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""The numbers that limits apply to: bytes by metric path."""
+"""The numbers for limits: bytes by metric path."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LEVELS = ("operator", "kernel", "dtype", "component", "section")
 class Measurement:
     """Bytes of one image.
 
-    tables:   loaded bytes by level and name; for sections of zeros their bytes in memory. Of memory
-              regions, if they are known, what is used
+    tables:   loaded bytes by level and name; bytes in memory for sections of zeros, and used bytes
+              for memory regions, if known
     symbols:  by pattern, for the patterns that were requested
     analysis: the source; None for a baseline
-    needed:   libraries, search paths and interpreter that the loader takes; None if not recorded
-    unmatched: patterns of symbols that match nothing, each with the nearest name or an empty string
+    needed:   libraries, search paths and interpreter of the image; None if not recorded
+    unmatched: symbol patterns without a match, each with the nearest name or an empty string
     """
 
     sizes: Sizes
@@ -36,7 +36,7 @@ class Measurement:
     needed: tuple[str, ...] | None = None
 
     def knows(self, metric: str) -> bool:
-        """Return whether the image has what a metric names."""
+        """Return whether the image has the name of a metric."""
         level, name = split_metric(metric)
         if level == "symbol":
             return name not in self.unmatched and (
@@ -47,7 +47,7 @@ class Measurement:
     def value(self, metric: str) -> int | None:
         """Return the bytes of a metric; 0 for a name that the image lacks.
 
-        None if this is a baseline without the metric, or an image whose operators cannot be told.
+        None if this is a baseline without the metric, or an image without known operators.
         """
         level, name = split_metric(metric)
         if level in TOTALS:
@@ -60,7 +60,7 @@ class Measurement:
         return table.get(name, 0)
 
     def region_size(self, name: str) -> int:
-        """Return the size of a memory region; 0 if it has no end, or if that is not known."""
+        """Return the size of a memory region; 0 if it has no end, or an unknown one."""
         regions = (self.analysis.image.regions or ()) if self.analysis is not None else ()
         return next((region.length for region in regions if region.name == name), 0)
 
@@ -70,9 +70,9 @@ class Measurement:
 
 
 def _has_kernels(operators: Mapping[str, int]) -> bool:
-    """Return whether kernels stand for operators.
+    """Return whether only kernels are known, not operators.
 
-    Then no table of registrations was read, as in images of macOS. A limit of 0 bytes for an
-    operator would always hold.
+    Then no registration table was read, as in macOS images. A limit of 0 bytes for an operator
+    would always pass.
     """
     return any(name.startswith("kernel ") for name in operators)

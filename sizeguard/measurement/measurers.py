@@ -1,4 +1,4 @@
-"""Measure several commits at once on this machine."""
+"""Measure several commits in parallel on this machine."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from sizeguard.toolchains.recipe import Recipe
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A commit that is to be measured, by its full id.
+    """A commit to measure, by its full id.
 
     key:    of its measurement
-    recipe: how it is built
+    recipe: builds it
     """
 
     commit: str
@@ -37,7 +37,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class HeadWish:
-    """An app that is to be built from what is checked out, and kept with all its files."""
+    """An app to build from the checked-out files, and to store with all its files."""
 
     heads: HeadBuilds
     recipe: AnyBuildRecipe
@@ -46,9 +46,9 @@ class HeadWish:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The end of a measurement: what was measured, or the error of the machine.
+    """The result of a measurement, or the error of the machine.
 
-    wish: None for an app that was built from what is checked out
+    wish: None for an app that was built from the checked-out files
     """
 
     wish: Wish | None
@@ -59,7 +59,7 @@ class Attempt:
 class Measurer(Protocol):
     """A measurer of commits, used as a context manager.
 
-    Leaving the context by an error ends running builds.
+    If an error leaves the context, running builds end.
     """
 
     def __enter__(self) -> Self:
@@ -76,15 +76,15 @@ class Measurer(Protocol):
         ...
 
     def attempts(self, wanted: Sequence[Wish], heads: Sequence[HeadWish] = ()) -> Iterator[Attempt]:
-        """Measure commits and build heads, in the order in which they are done.
+        """Measure commits and build heads; yield results in order of completion.
 
-        An error of a machine is an attempt, too.
+        A machine's error is also an attempt.
         """
         ...
 
 
 def measured_by(measurer: Measurer, wanted: Sequence[Wish]) -> Iterator[MeasuredCommit]:
-    """Measure commits, in the order in which they are done.
+    """Measure commits; yield results in order of completion.
 
     Raises BuildError if a machine fails, not a commit.
     """
@@ -101,9 +101,9 @@ def attempts_in_waves(
     wanted: Iterable[Wish],
     heads: Sequence[HeadWish] = (),
 ) -> Iterator[Attempt]:
-    """Measure commits of several recipes, and no build twice; heads are built beside them.
+    """Measure commits of several recipes without building twice; heads are built in parallel.
 
-    Images of one build are in different waves: the first brings the others into the store.
+    Images of one build are in different waves, because the first one stores the others.
     """
     left = list({wish.key: wish for wish in wanted}.values())
     while left or heads:
@@ -120,9 +120,9 @@ def attempts_in_waves(
 
 
 class LocalMeasurer:
-    """A measurer with several jobs, each in a worktree of its own.
+    """A measurer with several jobs, each in its own worktree.
 
-    The paths of all worktrees have one length.
+    The paths of all worktrees have the same length.
     """
 
     def __init__(self, place: MeasurementPlace, jobs: int) -> None:
@@ -130,7 +130,7 @@ class LocalMeasurer:
         self._stop = threading.Event()
         limits = replace(place.limits, stop=self._stop)
         if jobs > 1 and limits.jobs is None:
-            # Builds at once share the cores.
+            # Parallel builds share the cores.
             limits = replace(limits, jobs=max((os.cpu_count() or 1) // jobs, 1))
         self._place = replace(place, limits=limits)
         self._pool = ThreadPoolExecutor(jobs)
@@ -151,7 +151,7 @@ class LocalMeasurer:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def attempts(self, wanted: Sequence[Wish], heads: Sequence[HeadWish] = ()) -> Iterator[Attempt]:
-        """Measure commits and build heads, in the order in which they are done."""
+        """Measure commits and build heads; yield results in order of completion."""
         running = {self._pool.submit(self._build_head, wish) for wish in heads}
         running |= {self._pool.submit(self._attempt, wish) for wish in wanted}
         while running:

@@ -1,9 +1,9 @@
 """Measure a metric path (load, operator/aten::add.Tensor, symbol/*gemm*) in an analysis.
 
 Totals (load, ram, file, page_slack) are those of build.json. All other metrics are loaded bytes of
-the rows whose level has that name; region/NAME is what is used of a memory region, initialized data
-in both of its regions. Operators are named with their overload, and no name stands for
-several; symbols are named in any spelling, or by a pattern that stands for the sum of its matches.
+the rows with that name on that level; region/NAME is the used part of a memory region, with
+initialized data in both of its regions. Operators are named with their overload, and no name means
+several; symbols are named in any spelling, or by a pattern for the sum of its matches.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Vector = Mapping[tuple[str, ...], int]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Metric:
-    """A metric; str() is the path that parse_metric reads.
+    """A metric; str() returns the path that parse_metric reads.
 
     kind: one of TOTALS, or of NAMED
     name: empty for TOTALS
@@ -48,12 +48,12 @@ class Metric:
 
     @property
     def column(self) -> str:
-        """The column of an analysis that it sums."""
+        """The column of an analysis that the metric sums."""
         return {"ram": "ram", "file": "file", "page_slack": "file"}.get(self.kind, "load")
 
     @property
     def filters(self) -> tuple[str, ...]:
-        """The filters of reports and diffs that keep the rows it sums."""
+        """The filters of reports and diffs that keep the metric's rows."""
         if self.kind == "page_slack":
             return (f"kind=/^{_PAGE_SLACK}$/",)
         if self.kind in TOTALS:
@@ -68,8 +68,8 @@ def parse_metric(text: str, where: str, known: Iterable[str] = ()) -> Metric:
 
     Raises InputError that begins with `where`, such as file:line:column or --metric.
 
-    known: paths of operators, kernels and the like. Only the suggestion in an error is chosen from
-           them. An operator that no image has is valid, with 0 bytes.
+    known: paths of operators, kernels and the like, only for the suggestion in an error. An
+           operator that no image has is valid, with 0 bytes.
     """
     kind, slash, name = text.partition("/")
     if kind in TOTALS and not slash:
@@ -121,7 +121,7 @@ def known_metrics(analysis: Analysis) -> list[str]:
 
 
 def has_name(analysis: Analysis, metric: Metric) -> bool:
-    """Return whether an image has what a metric names; patterns are always known."""
+    """Return whether an image has the name of a metric; patterns are always known."""
     if metric.kind in TOTALS:
         return True
     if metric.kind == "symbol":
@@ -145,7 +145,7 @@ def metric_value(analysis: Analysis, metric: Metric) -> int:
 
 
 def symbol_bytes(analysis: Analysis, names: Iterable[str]) -> int:
-    """Sum the loaded bytes of symbols; one of several names of some bytes stands for all."""
+    """Sum the loaded bytes of symbols; bytes with several names match by any of them."""
     meant = frozenset(names)
     if not meant:
         return 0
@@ -156,7 +156,7 @@ def symbol_bytes(analysis: Analysis, names: Iterable[str]) -> int:
 
 
 def _sum(analysis: Analysis, level: str, column: Int, matches: Callable[[str], bool]) -> int:
-    """Sum the rows whose text matches; each text is matched once, if it has bytes."""
+    """Sum the rows with a matching text; each text with bytes is matched once."""
     label = analysis.label(level)
     sums = sum_by(column, label.ids, len(label.texts))
     return sum(int(sums[i]) for i in np.flatnonzero(sums).tolist() if matches(label.texts[i]))
@@ -168,8 +168,8 @@ def bucket_vector(analysis: Analysis) -> Vector:
     (load,), (ram,), (file,), (operator, NAME, dtype, NAME), (component, NAME), (section, NAME) and
     (ram, SECTION).
 
-    The buckets of each of PARTITIONS sum to the load, and (ram, SECTION) to the ram: sections of
-    zeros have no loaded bytes.
+    The buckets of each of PARTITIONS sum to the load, and those of (ram, SECTION) to the ram,
+    because sections of zeros have no loaded bytes.
     """
     image = analysis.image
     vector: dict[tuple[str, ...], int] = {

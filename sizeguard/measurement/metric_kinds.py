@@ -1,13 +1,13 @@
 """The kinds of metrics.
 
-Apart from the values, whose numpy takes 0.2 s to import: the completion of command lines names the
-kinds, too.
+This is a separate module because the module of values imports numpy, which takes 0.2 s, and
+completion needs the kinds, too.
 """
 
 from __future__ import annotations
 
 TOTALS = ("load", "ram", "file", "page_slack")
-# kind/NAME; what OPEN kinds name is not known before a build.
+# kind/NAME; names of OPEN kinds are unknown before a build.
 NAMED = (
     "component",
     "operator",

@@ -1,9 +1,9 @@
-"""Check metric paths, and name the nearest one that exists.
+"""Check metric paths, and find the nearest existing one.
 
 load, ram, file, page_slack; component/NAME, operator/NAME, kernel/NAME, dtype/NAME, section/NAME,
 image/NAME, object/NAME, archive/NAME, region/NAME, symbol/GLOB.
-* and ? stand for any part of a name. Such a path stands for every metric whose name matches it.
-Only symbol/GLOB is one sum.
+* and ? match any part of a name. Such a path means every metric with a matching name, except
+symbol/GLOB, which is one sum.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def split_metric(path: str) -> tuple[str, str]:
 
 
 def is_family(path: str) -> bool:
-    """Return whether the path stands for several metrics."""
+    """Return whether the path means several metrics."""
     level, name = split_metric(path)
     return level != "symbol" and level not in TOTALS and ("*" in name or "?" in name)
 
@@ -48,11 +48,11 @@ def matches(pattern: str, path: str) -> bool:
 class MetricNames:
     """The names of metrics in the runtime of a source tree.
 
-    Read on first use: most policies name no kernel.
+    They are read on first use, because most policies name no kernel.
     """
 
     def __init__(self, root: Path | None) -> None:
-        """Read the runtime of the source tree at `root`; without one, images alone tell names."""
+        """Use the runtime of the source tree at `root`; without one, only images have names."""
         self.root = root
 
     def names(self, level: str) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class MetricNames:
 
     @cached_property
     def known(self) -> Mapping[str, tuple[str, ...]]:
-        """Names of components and dtypes, which need no list of operators (0.1 s to read)."""
+        """Names of components and dtypes; the list of operators takes 0.1 s to read."""
         rules = source_tree(self.root or Path())[0].rules
         components = {rule.component for rule in rules.rules if rule.component}
         return {"component": tuple(sorted(components)), "dtype": (*SCALAR_TYPES, "neutral")}
@@ -77,7 +77,7 @@ class MetricNames:
         return {"operator": (*operators, CORE, SHARED, OUTSIDE), "kernel": tuple(sorted(kernels))}
 
     def problem(self, path: str) -> str:
-        """Say what is wrong with the path, and which is nearest; empty if nothing is."""
+        """Describe the error of the path and the nearest one; empty for a valid path."""
         if path in TOTALS:
             return ""
         level, name = split_metric(path)
@@ -106,9 +106,9 @@ class MetricNames:
         return self.root is None or split_metric(path)[0] in OPEN
 
     def nearest_of_unknown(self, path: str) -> str:
-        """Return the nearest metric of an exact name that nothing knows; empty for all else.
+        """Return the nearest metric of an unknown exact name; empty for any other path.
 
-        A part of the image may still have it, or the base.
+        The image or the base may still have the name.
         """
         level, name = split_metric(path)
         if level not in NAMED or self.only_images_know(path) or not name or is_family(path):

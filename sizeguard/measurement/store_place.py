@@ -1,7 +1,7 @@
-"""The place of the store: no folder that a change could bring along.
+"""Choose the place of the store, which must not be a folder that a change can write.
 
-Measurements in the store are believed. A folder with tracked files could hold measurements that
-nobody made, so it is refused. In CI the store is outside the checkout.
+Measurements in the store are trusted. A folder with tracked files could contain forged
+measurements, so it is refused. In CI, the store is outside of the checkout.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _IN_PROJECT = Path(".sizeguard") / "store"
 
 
 def project_store(root: Path) -> Store:
-    """Return the store of a project, usually .sizeguard/store; raises as store_at does."""
+    """Return the store of a project, usually .sizeguard/store; raises the errors of store_at."""
     return store_at(root, root / _IN_PROJECT)
 
 
 def store_at(root: Path, usual: Path) -> Store:
-    """Return the store of $SIZEGUARD_STORE, else in CI that of the user, else the usual one.
+    """Return the store in $SIZEGUARD_STORE, else in CI the user's store, else the default one.
 
     Raises InputError for a folder with tracked files, and in CI for one inside the checkout.
     """
@@ -37,10 +37,10 @@ def store_at(root: Path, usual: Path) -> Store:
 
 
 def check_store(root: Path, folder: Path) -> None:
-    """Check that no change of a project brings files of the store along.
+    """Check that no change of a project can add files to the store.
 
-    Raises InputError if git tracks the folder, a file in it, or a link on the way to it, and in CI
-    if it is inside the checkout.
+    Raises InputError if git tracks the folder, a file in it or a link in its path, and in CI if it
+    is inside the checkout.
     """
     shown = f"{folder}: the store of measurements"
     elsewhere = f"name another folder with {FOLDER_VARIABLE}"
@@ -48,7 +48,7 @@ def check_store(root: Path, folder: Path) -> None:
     if tracked:
         raise InputError(f"{shown}: git tracks {tracked}, so a change can write it; {elsewhere}")
     if _in_ci() and folder.resolve().is_relative_to(_top(root) or root.resolve()):
-        raise InputError(f"{shown} is inside the checkout, which CI refuses; {elsewhere}")
+        raise InputError(f"{shown} is inside the checkout, which is not allowed in CI; {elsewhere}")
 
 
 def _in_ci() -> bool:
@@ -62,7 +62,7 @@ def _of_user() -> Path:
 
 def _tracked(root: Path, folder: Path) -> str:
     """Name a tracked path at, in or above the folder; empty if there is none."""
-    # As it is written: a link on the way may be tracked
+    # As written, because a link in the path may be tracked
     written = (root / folder).absolute()
     place = written.resolve()
     existing = next(each for each in (place, *place.parents) if each.is_dir())
@@ -105,7 +105,7 @@ def _tracked_at(base: Path, folder: Path) -> str:
         ("ls-files", "-z", "--", *specs),
         ("ls-tree", "-r", "-z", "--name-only", "HEAD", "--", path.as_posix()),
     ):
-        with contextlib.suppress(InputError):  # no repository, or none with commits
+        with contextlib.suppress(InputError):  # no repository, or one without commits
             listed += git_bytes(base, *command)
     names = [os.fsdecode(name) for name in listed.split(b"\0") if name]
     return next(_concerned(names, path.as_posix(), on_the_way), "")

@@ -1,1 +1,1 @@
-"""Readers of model files, and of the formats that they are made of."""
+"""Readers of model files, and of their underlying formats."""

@@ -1,7 +1,7 @@
 """Read a file of torch.export.save (.pt2), a zip of a JSON graph and raw weights.
 
 Nothing is unpickled. Files are untrusted: missing fields, wrong types and offsets beyond the file
-are an InputError.
+raise InputError.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from sizeguard.models.json_fields import Json
 from sizeguard.models.zip_entries import Pt2Archive, open_archive
 from sizeguard.operators.dtypes import NAME_OF_PT2
 
-MAXIMUM_DIMENSIONS = 16  # of a tensor; the runtime keeps shapes on the stack
+MAXIMUM_DIMENSIONS = 16  # dimensions of a tensor; the runtime keeps shapes on the stack
 
-SCHEMA_MAJOR = 8  # of the export schema; its minor versions only add fields
-STRIDED = 7  # its code of the strided layout
-# Its codes → c10's: contiguous, channels last, channels last 3d, preserve
+SCHEMA_MAJOR = 8  # version of the export schema; minor versions only add fields
+STRIDED = 7  # the schema's code of the strided layout
+# The schema's codes → c10's: contiguous, channels last, channels last 3d, preserve
 MEMORY_FORMATS = {1: 0, 2: 2, 3: 3, 4: 1}
-MAXIMUM_NESTING = 50  # graphs in graphs
+MAXIMUM_NESTING = 50  # levels of nested graphs
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class DtypeArgument:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """An argument of a kind that no operator of the runtime takes."""
+    """An argument of a kind that no operator of the runtime accepts."""
 
     kind: str
 
@@ -145,7 +145,7 @@ class Weight:
 
 @dataclass(frozen=True, slots=True)
 class SymbolBounds:
-    """Bounds of a symbol, inclusive; None where there is none."""
+    """Bounds of a symbol, inclusive; None without a bound."""
 
     minimum: int | None
     maximum: int | None
@@ -155,7 +155,7 @@ class SymbolBounds:
 class ExportedProgram:
     """The content of a .pt2 file.
 
-    data: entry → its bytes, for the entries that weights name; None if weights were not read
+    data: entry → its bytes, for entries of weights; None if weights were not read
     """
 
     path: Path
@@ -179,8 +179,8 @@ def read_exported_program(path: Path, with_weights: bool = True) -> ExportedProg
         version = root.field("schema_version").field("major").integer()
         if version != SCHEMA_MAJOR:
             raise InputError(
-                f"{path}: export schema version {version}; this reader knows {SCHEMA_MAJOR}: export"
-                " with a PyTorch that writes it"
+                f"{path}: export schema version {version}, but only {SCHEMA_MAJOR} is supported; "
+                f"export with a PyTorch that writes it"
             )
         module = root.field("graph_module")
         signature = module.field("signature")
@@ -208,12 +208,12 @@ def _model_name(archive: Pt2Archive) -> str:
     )
     if not names:
         old = "serialized_exported_program.json" in archive.names or "graph" in archive.names
-        advice = "; it was written by an older PyTorch: export it again" if old else ""
-        raise InputError(f"{archive.path}: no exported model in it (models/*.json){advice}")
+        advice = "; an older PyTorch wrote it: export it again" if old else ""
+        raise InputError(f"{archive.path}: contains no exported model (models/*.json){advice}")
     if len(names) > 1:
         raise InputError(
-            f"{archive.path}: {len(names)} models in it ({', '.join(names[:5])}); export them to"
-            " files of their own"
+            f"{archive.path}: contains {len(names)} models ({', '.join(names[:5])}); export them "
+            f"to separate files"
         )
     return names[0]
 
@@ -240,8 +240,8 @@ def _weights(archive: Pt2Archive, config: str, folder: str) -> dict[str, Weight]
     for name, payload in archive.read_json(config).field("config").fields():
         if payload.field("use_pickle").boolean():
             raise InputError(
-                f"{archive.path}: {name} is pickled, which is never read; export it as a plain"
-                " tensor"
+                f"{archive.path}: {name} is pickled, and pickles are never read; export it as a "
+                f"plain tensor"
             )
         weights[name] = Weight(
             _tensor_meta(payload.field("tensor_meta")),
@@ -326,7 +326,7 @@ def _argument(union: Json, depth: int) -> Argument:
 
 
 def _symbol(union: Json, kind: str) -> Argument:
-    """Read a number, or the name of one that is known when the program runs."""
+    """Read a number, or the name of a number that is known at run time."""
     key, value = union.union()
     if key == "as_name":
         return Name(value.name(), kind)
@@ -350,7 +350,8 @@ def _tensor_meta(meta: Json) -> TensorMeta:
         raise InputError(f"{meta.where}: {len(sizes)} sizes, {len(strides)} strides")
     if len(sizes) > MAXIMUM_DIMENSIONS:
         raise InputError(
-            f"{meta.where}: {len(sizes)} dimensions; the runtime has {MAXIMUM_DIMENSIONS} at most"
+            f"{meta.where}: {len(sizes)} dimensions; the runtime supports at most "
+            f"{MAXIMUM_DIMENSIONS}"
         )
     return TensorMeta(
         _dtype(meta.field("dtype")), sizes, strides, _size(meta.field("storage_offset"))

@@ -1,4 +1,4 @@
-"""Read numbers, strings and tables of a FlatBuffer, each checked to be inside the bytes.
+"""Read numbers, strings and tables of a FlatBuffer, with bounds checks.
 
 The flatbuffers package reads without checks, and .sgp files are untrusted.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Vectors may share bytes, so a small file could unfold into a huge program. In our files none do:
-# each byte is read about once.
+# Vectors may share bytes, so a small file could expand into a huge program. In our files they do
+# not, so each byte is read about once.
 READS_PER_BYTE = 8
 MINIMUM_READS = 1 << 16
 
@@ -24,7 +24,7 @@ class FlatBufferError(ValueError):
 class Buffer:
     """The bytes of a FlatBuffer.
 
-    budget: how many bytes may still be read
+    budget: number of bytes that may still be read
     """
 
     data: bytes
@@ -37,7 +37,7 @@ class Buffer:
         """
         self.budget -= size
         if self.budget < 0:
-            raise FlatBufferError("parts of the file are used many times over")
+            raise FlatBufferError("parts of the file are used too many times")
 
     def number(self, layout: struct.Struct, position: int) -> int | float:
         """Read a number.
@@ -45,7 +45,7 @@ class Buffer:
         Raises FlatBufferError if it is not aligned or not inside the bytes.
         """
         if position < 0 or position + layout.size > len(self.data):
-            raise FlatBufferError(f"a number at {position} of {len(self.data)} bytes")
+            raise FlatBufferError(f"a number at {position}, beyond the end at {len(self.data)}")
         if position % layout.size:
             raise FlatBufferError(f"a number at {position} is not aligned to {layout.size} bytes")
         value: int | float = layout.unpack_from(self.data, position)[0]
@@ -71,7 +71,7 @@ def root_table(data: bytes, identifier: bytes) -> FlatTable:
     Raises FlatBufferError if it lacks this file identifier.
     """
     if len(data) < 8 or data[4:8] != identifier:
-        raise FlatBufferError(f"does not carry the mark {identifier.decode()} of its kind")
+        raise FlatBufferError(f"lacks the file identifier {identifier.decode()}")
     buffer = Buffer(data, max(MINIMUM_READS, READS_PER_BYTE * len(data)))
     return FlatTable(buffer, buffer.integer(U32, 0))
 
@@ -79,7 +79,7 @@ def root_table(data: bytes, identifier: bytes) -> FlatTable:
 class FlatTable:
     """A table of a FlatBuffer.
 
-    Fields are read by their number; an absent field has its default.
+    Fields are read by number; an absent field has its default.
     """
 
     def __init__(self, buffer: Buffer, position: int) -> None:
@@ -90,7 +90,7 @@ class FlatTable:
         size = buffer.integer(U16, vtable)
         buffer.spend(size)
         if size < 4 or size % 2 or vtable + size > len(buffer.data):
-            raise FlatBufferError(f"a table at {position} has no layout")
+            raise FlatBufferError(f"the table at {position} has no vtable")
         self.offsets = struct.unpack_from(f"<{size // 2 - 2}H", buffer.data, vtable + 4)
 
     def _at(self, field: int) -> int | None:
@@ -108,14 +108,14 @@ class FlatTable:
         return 0.0 if position is None else float(self.buffer.number(F64, position))
 
     def _vector(self, field: int, element: int) -> tuple[int, int]:
-        """Return start and number of the elements; (0, 0) if the field is absent."""
+        """Return the start and the number of elements; (0, 0) if the field is absent."""
         position = self._at(field)
         if position is None:
             return 0, 0
         start = position + self.buffer.integer(U32, position)
         count = self.buffer.integer(U32, start)
         if start + 4 + count * element > len(self.buffer.data):
-            raise FlatBufferError(f"a list of {count} reaches beyond the end")
+            raise FlatBufferError(f"a vector of {count} elements extends beyond the end")
         self.buffer.spend(count * element)
         return start + 4, count
 
@@ -130,7 +130,7 @@ class FlatTable:
         return [self._text_at(start + 4 * i) for i in range(count)]
 
     def _text_at(self, position: int) -> str:
-        """Read the string that the offset at a position leads to.
+        """Read the string that the offset at a position refers to.
 
         Its last byte is zero and does not count.
         """
@@ -138,7 +138,7 @@ class FlatTable:
         end = start + 4 + self.buffer.integer(U32, start)
         self.buffer.spend(end - start)
         if self.buffer.data[end : end + 1] != b"\0":
-            raise FlatBufferError(f"a text at {start} does not end")
+            raise FlatBufferError(f"the string at {start} is not terminated")
         return _decode(self.buffer.data[start + 4 : end])
 
     def tables(self, field: int) -> list[FlatTable]:
@@ -151,7 +151,7 @@ class FlatTable:
         ]
 
     def aligned_bytes(self, field: int, alignment: int) -> bytes:
-        """Read a vector of bytes whose start is aligned."""
+        """Read an aligned vector of bytes."""
         start, count = self._aligned_vector(field, 1, alignment)
         return self.buffer.data[start : start + count]
 
@@ -174,4 +174,4 @@ def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise FlatBufferError("a text is not UTF-8") from error
+        raise FlatBufferError("a string is not UTF-8") from error

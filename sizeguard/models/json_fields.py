@@ -18,7 +18,7 @@ INT64_MIN = -(2**63)
 class Json:
     """A value inside a JSON document.
 
-    parent, step: give its path, which is spelled only for an error
+    parent, step: give its path, which is only built for errors
     """
 
     value: object
@@ -31,7 +31,7 @@ class Json:
         return f"{self.parent.where}{self.step}" if self.parent else self.step
 
     def wrong(self, wanted: str) -> InputError:
-        """Make an error that says what was wanted and what was found."""
+        """Make an error with the expected and the actual value."""
         shown = (
             ascii(self.value)[:40]
             if isinstance(self.value, str | float | None)
@@ -49,7 +49,7 @@ class Json:
         return None if found is None else Json(found, f".{name}", self)
 
     def field(self, name: str) -> Json:
-        """Return a field that must be there."""
+        """Return a required field."""
         found = self.get(name)
         if found is None:
             raise InputError(f"{self.where}: the field {name} is missing")
@@ -82,7 +82,7 @@ class Json:
         try:
             self.value.encode()
         except UnicodeEncodeError as error:
-            raise self.wrong("a text of Unicode characters") from error
+            raise self.wrong("a string of Unicode characters") from error
         return self.value
 
     def name(self) -> str:

@@ -17,7 +17,7 @@ from sizeguard.base.input_files import readable
 from sizeguard.operators.dtypes import CODES, ELEMENT_SIZES, NPY_NAMES, SUPPORTED
 
 MAGIC = b"\x93NUMPY"
-MAXIMUM_HEADER = 1 << 16  # bytes; a header of ours has 118
+MAXIMUM_HEADER = 1 << 16  # bytes; our own headers have 118
 MAXIMUM_DIMENSIONS = 16
 
 # Two bytes have no order: NumPy writes |V2, too.

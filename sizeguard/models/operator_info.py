@@ -10,8 +10,8 @@ class OperatorInfo:
     """The operators and classes that a model names, on any path.
 
     model:       the file's name
-    operators:   root operator, with overload → dtypes (PyTorch's names) of the tensors that it
-                 takes and returns
+    operators:   root operator with overload → dtypes (PyTorch's names) of the tensors that it takes
+                 and returns
     classes:     custom classes, without namespace
     kernel_keys: operator → ExecuTorch's kernel keys; only ExecuTorch's files have them
     """

@@ -1,7 +1,7 @@
 """Read a pickle into plain values and execute nothing: calls and classes stay names.
 
-`pickle.loads` runs all that a file names. Here the opcodes that PyTorch writes are interpreted. All
-others are refused, and so are globals that no TorchScript model has.
+`pickle.loads` runs everything that a file names. Here only the opcodes that PyTorch writes are
+interpreted. All others are refused, as are globals that no TorchScript model has.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import pickletools
 import re
 from dataclasses import dataclass, field
 
-MAXIMUM_OPCODES = 5_000_000  # an MLP's bytecode has 250
-MAXIMUM_SHOWN = 100  # characters of the file's text in a message
+MAXIMUM_OPCODES = 5_000_000  # opcodes; an MLP's bytecode has 250
+MAXIMUM_SHOWN = 100  # characters of the file's text to show in a message
 
 # Names in the pickles of TorchScript: modules and classes of the model, and functions that rebuild
 # tensors. They are compared and never looked up.
@@ -25,7 +25,7 @@ _GLOBALS = re.compile(
 
 
 class PickleError(ValueError):
-    """A pickle that is damaged, or that has content that no TorchScript model has."""
+    """A damaged pickle, or one with content that no TorchScript model has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def read_pickle(data: bytes) -> Pickle:
     try:
         for count, (opcode, argument, position) in enumerate(pickletools.genops(data)):
             if count == MAXIMUM_OPCODES:
-                raise PickleError(f"more than {MAXIMUM_OPCODES} opcodes; no model has")
+                raise PickleError(f"more than {MAXIMUM_OPCODES} opcodes, too many for a model")
             machine.step(opcode.name, argument, position or 0)
     except PickleError:
         raise
@@ -107,7 +107,7 @@ class _Machine:
         self.position = 0
 
     def result(self) -> Value:
-        """Return the value that is left on the stack."""
+        """Return the value that remains on the stack."""
         if len(self.stack) != 1 or self.marks:
             raise PickleError(f"ends with {len(self.stack)} values instead of one")
         return self.stack[0]
@@ -169,28 +169,28 @@ class _Machine:
 
     def _get(self, index: int) -> None:
         if index not in self.memo:
-            raise self._error(f"takes memo {index}, which was never put")
+            raise self._error(f"reads memo {index}, which was never written")
         self.stack.append(self.memo[index])
 
     def _floor(self) -> int:
-        """Return the height of the last mark; values below it are out of reach."""
+        """Return the height of the last mark; values below it cannot be used."""
         return self.marks[-1] if self.marks else 0
 
     def _top(self) -> Value:
         if len(self.stack) <= self._floor():
-            raise self._error("needs a value that is not there")
+            raise self._error("needs a value, but the stack is empty")
         return self.stack[-1]
 
     def _take(self, count: int) -> list[Value]:
         if len(self.stack) - self._floor() < count:
-            raise self._error(f"needs {count} values that are not there")
+            raise self._error(f"needs {count} values, but the stack has fewer")
         taken = self.stack[-count:]
         del self.stack[-count:]
         return taken
 
     def _take_marked(self) -> list[Value]:
         if not self.marks:
-            raise self._error("needs a mark that is not there")
+            raise self._error("needs a mark, but there is none")
         start = self.marks.pop()
         taken = self.stack[start:]
         del self.stack[start:]
@@ -201,7 +201,7 @@ class _Machine:
         if isinstance(target, list):
             target.extend(values)
         elif not isinstance(target, ReducedObject):
-            raise self._error("appends to what is not a list")
+            raise self._error("appends to a value that is not a list")
 
     def _set(self, values: list[Value]) -> None:
         target = self._top()
@@ -210,7 +210,7 @@ class _Machine:
         if isinstance(target, Pairs):
             target.items.extend(zip(values[::2], values[1::2], strict=True))
         elif not isinstance(target, ReducedObject):
-            raise self._error("sets items of what is not a dictionary")
+            raise self._error("sets items of a value that is not a dictionary")
 
     def _global(self, argument: Value) -> None:
         name = str(argument).replace(" ", ".", 1)

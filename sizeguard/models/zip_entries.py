@@ -1,4 +1,4 @@
-"""Read the entries of a .pt2 file, an uncompressed zip, by their names below its one top folder."""
+"""Read the entries of a .pt2 file, an uncompressed zip, by their names below its top folder."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Pt2Archive:
         info = self.names.get(name)
         if info is not None and info.file_size > MAXIMUM_JSON:
             raise InputError(
-                f"{self.path}: {name} has {info.file_size} bytes; {MAXIMUM_JSON} are read at most"
+                f"{self.path}: {name} has {info.file_size} bytes; at most {MAXIMUM_JSON} are read"
             )
         try:
             return Json(json.loads(self.read(name)), f"{self.path}: {name}")
@@ -93,7 +93,7 @@ def open_archive(path: Path) -> Pt2Archive:
 def _entries(path: Path, file: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     infos = file.infolist()
     if len(infos) > MAXIMUM_ENTRIES:
-        raise InputError(f"{path}: {len(infos)} entries; no model has that many")
+        raise InputError(f"{path}: {len(infos)} entries, too many for a model")
     names: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         top, slash, name = info.filename.partition("/")
@@ -107,11 +107,11 @@ def _entries(path: Path, file: zipfile.ZipFile, size: int) -> dict[str, zipfile.
                 " writes it plain"
             )
         if name in names:
-            raise InputError(f"{path}: the entry {info.filename!r} is there twice")
+            raise InputError(f"{path}: the entry {info.filename!r} is given twice")
         names[name] = info
-    # Entries that overlap would let a small file unfold into a huge one.
+    # With overlapping entries, a small file could expand into a huge one.
     if sum(info.file_size for info in infos) > size:
-        raise InputError(f"{path}: its entries claim more bytes than the file has")
+        raise InputError(f"{path}: its entries have more bytes than the file")
     return names
 
 

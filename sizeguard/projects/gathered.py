@@ -32,7 +32,7 @@ class MadeImage:
     """An image that was built, or that is measured as found.
 
     fingerprint: hash of everything that it depends on
-    command: the command that made it; empty if it is measured as found
+    command:     the command that made it; empty if it is measured as found
     rules:       text of the project's own rules
     """
 

@@ -52,7 +52,7 @@ class HeadBuilds:
 
     in_place: measure the checkout's own files, and build nothing
     is_git:   whether the project is the root of a repository with commits
-    store: folder with the known reads of builds
+    store:    folder with the known reads of builds
     """
 
     root: Path

@@ -29,7 +29,7 @@ def records_of_tree(tree: Worktree) -> Path:
 def keep_link(image: Path, tree: Path, records: Path, folder: Path) -> Path | None:
     """Store the record of an image's link beside its copy, with the inputs from the worktree.
 
-    tree: the worktree; files elsewhere, such as system libraries, are not copied
+    tree:    the worktree; files elsewhere, such as system libraries, are not copied
     records: of the worktree's build
     folder:  of the image's copy
 

@@ -25,9 +25,9 @@ class MadeHead:
     """Outputs of a build.
 
     images:     by app
-    keys: by app: the hash of everything that it depends on, after the build
+    keys:       by app: the hash of everything that it depends on, after the build
     failed_run: error of the command after the build; empty without a command, or if it exited with
-        0
+                0
     """
 
     images: Mapping[str, ImagePlace]

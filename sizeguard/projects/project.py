@@ -24,9 +24,9 @@ MODES = (NOTE, FAIL)
 class Target:
     """A machine with a toolchain.
 
-    name: as in sizeguard.yaml; machine: such as x86_64-linux, by default the name
+    name:     as in sizeguard.yaml; machine: such as x86_64-linux, by default the name
     compiler, linker: None for the target's default tools
-    run: whether models run; otherwise they are not_run, and everything else is checked
+    run:      whether models run; otherwise they are not_run, and everything else is checked
     place:    sizeguard.yaml:3:3
     """
 
@@ -63,12 +63,12 @@ class LimitEntry:
 class ImageFiles:
     """The files of one image, from the root of the project.
 
-    image: with symbols, if any
+    image:   with symbols, if any
     map:     written by the linker; empty for none
     objects: globs of the linked objects and archives
-    debug: a separate file or folder with symbols or debug information
+    debug:   a separate file or folder with symbols or debug information
     shipped: the stripped twin of the image, if the build makes one
-    strip: the program that makes the twin; empty for the default one, NO_STRIP for none
+    strip:   the program that makes the twin; empty for the default one, NO_STRIP for none
     also:    globs of libraries and programs that ship with the image
     selection: what a known runtime keeps in the image; empty for none
     """
@@ -93,15 +93,16 @@ class BuildSteps:
 
     build:    empty for files that are measured as found
     setup:    runs before it, once a worktree
-    clean: makes the build start from scratch in a kept worktree; if empty, worktrees are not kept
-    run: has to exit with 0 after the build
+    clean:    makes the build start from scratch in a kept worktree; if empty, worktrees are not
+              kept
+    run:      has to exit with 0 after the build
     timeout:  seconds for all of them
-    env: variables, each with a value, or None for the caller's value
+    env:      variables, each with a value, or None for the caller's value
     inputs, ignore: the files of a commit that the commands read; all if empty
-    images: by name; the name is empty if the app has one image
+    images:   by name; the name is empty if the app has one image
     absent, present: symbols that the images must not have, or must have
     shared_kernels: whether images with selections are linked from the same kernels
-    rules: text of the project's own rules for components, from the checkout
+    rules:    text of the project's own rules for components, from the checkout
     """
 
     images: Mapping[str, ImageFiles]
@@ -135,8 +136,8 @@ class App:
 
     selection_file: None for an app of another build
     steps:          by target; empty for an app of a known runtime
-    image: name among the images of the steps
-    group: the name in sizeguard.yaml, if the entry has several images
+    image:          name among the images of the steps
+    group:          the name in sizeguard.yaml, if the entry has several images
     """
 
     name: str

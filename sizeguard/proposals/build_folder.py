@@ -62,7 +62,7 @@ class Place:
 
     root:           of the project; the commands run in it
     source, folder: paths from the root
-    is_fresh: whether a worktree starts without outputs of the checkout's own build
+    is_fresh:       whether a worktree starts without outputs of the checkout's own build
     """
 
     root: Path

@@ -39,8 +39,8 @@ WORDS = {MAYBE: "not installed", FOREIGN: "of a dependency", TEST: "of tests"}
 class FoundImage:
     """An image that a build linked.
 
-    link: the build system's entry for it
-    path: the file by its shortest name: libwords.so for libwords.so.1.2.3
+    link:       the build system's entry for it
+    path:       the file by its shortest name: libwords.so for libwords.so.1.2.3
     rank:       OWN, MAYBE, FOREIGN or TEST
     is_library: whether it is not a program
     target:     machine and system, such as x86_64-linux

@@ -15,7 +15,7 @@ class ProposedImage:
     name:    in sizeguard.yaml
     image, map, debug, shipped: outputs of the commands, relative to the project's root
     objects: globs
-    found: the existing file; sizes: its sizes
+    found:   the existing file; sizes: its sizes
     missing: its missing parts, each with the change that adds it
     """
 
@@ -35,13 +35,13 @@ class Proposal:
     """The contents of the proposed sizeguard.yaml.
 
     root:       the project's folder; is_git: whether it is the root of a repository
-    system: the build system's name; packages: Debian packages that a build needs
-    folder: the build folder that was read
-    app: the name of the app; target: its target
-    ignore: globs of build outputs in the checkout that git does not ignore
+    system:     the build system's name; packages: Debian packages that a build needs
+    folder:     the build folder that was read
+    app:        the name of the app; target: its target
+    ignore:     globs of build outputs in the checkout that git does not ignore
     selections: files that select operators
     left_out:   images that are not proposed, and why
-    notes: lines for the user
+    notes:      lines for the user
     """
 
     root: Path

@@ -1,4 +1,4 @@
-"""Inference runtimes: one folder holds everything that is known of one of them.
+"""Inference runtimes: one folder has everything about one runtime.
 
-Other rooms use the modules beside the folders, never the folders.
+Other packages use the modules beside the folders, never the folders.
 """

@@ -1,4 +1,4 @@
-"""Facts of a build that a runtime alone knows: dispatcher, dtype switches, calibration."""
+"""Facts of a build that only its runtime knows: dispatcher, dtype switches, calibration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sizeguard.claims.claim import FeatureMarks
 
 @dataclass(frozen=True, slots=True)
 class SwitchSite:
-    """A dtype switch: its tag, the source file's name, the function around it."""
+    """A dtype switch: its tag, source file and enclosing function."""
 
     tag: str
     file: str
@@ -22,7 +22,7 @@ class Dispatch:
     """Calls of operators by kernels.
 
     by_name:   demangled functions that take an operator's name
-    by_handle: demangled functions that take an operator which was found before
+    by_handle: demangled functions that take the handle of an operator
     """
 
     by_name: tuple[str, ...]
@@ -31,16 +31,16 @@ class Dispatch:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Measured sizes of what a compiler makes, in bytes.
+    """Measured sizes of compiled code, in bytes.
 
-    message_code:     code that hands over one message
-    switch_head:      code before the first case, which chooses the case
-    table_code, jump: a switch that was a table: its code, and its jump table for each dtype
-    per_switch:       a function changes by so much, either way, when branches leave it
-    unseen:           what leaving out the first branch may change elsewhere
-    feature:          a build feature's measured bytes may be off by so many bytes and so many
-                      hundredths; None if they tell nothing of this build
-    is_usual:         whether the build is of the kind that was measured most closely
+    message_code: code that passes one message
+    switch_head: code before the first case that chooses the case
+    table_code, jump: for a switch with a jump table: its code, and the table's bytes for each dtype
+    per_switch: possible change of a function, in either direction, when branches leave it
+    unseen: possible change elsewhere when the first branch is left out
+    feature: error of a build feature's measured bytes, in bytes and in percent; None if they are
+                      not valid for this build
+    is_usual: whether the build is of the kind with the most measurements
     """
 
     message_code: int
@@ -58,9 +58,9 @@ class BuildFacts:
     """Facts of one build that its runtime knows.
 
     switches:      dtype switches
-    guards:        code that is there only if the tag has a dtype
+    guards:        code that exists only if the tag has a dtype
     verbose_texts: messages that one build feature, verbose_feature, keeps
-    features:      what tells each build feature, with its bytes in a full build
+    features:      evidence of each build feature, with its bytes in a full build
     handler:       the mangled function that deselected cases call
     """
 

@@ -1,4 +1,4 @@
-"""The known runtimes, by name, by build and by project."""
+"""Find the known runtimes by name, by build or by project."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sizeguard.selection.selectable import Selectable
     from sizeguard.selection.selection import Selection
 
-# The first one names what fits no runtime.
+# The first one is for names that belong to no runtime.
 NAMES = ("sizeguard", "executorch", "aten")
 
 
@@ -40,7 +40,7 @@ def runtime_named(name: str) -> Runtime:
 
 
 def runtimes() -> tuple[Runtime, ...]:
-    """All of them, in the order of NAMES."""
+    """Return all runtimes, in the order of NAMES."""
     return tuple(runtime_named(name) for name in NAMES)
 
 
@@ -64,19 +64,19 @@ def short_name(symbol: str) -> str:
 
 
 def library(source: Path | None) -> dict[str, Operator]:
-    """List the operators of the runtime whose sources a folder holds.
+    """List the operators of the runtime in a source folder.
 
-    source: None for those that this package knows of all runtimes that it builds
+    source: None for the operators in this package of all runtimes that it builds
     """
     chosen = [each for each in runtimes() if source is None or each.has_sources(source)]
     return {name: each for runtime in chosen for name, each in runtime.library(source).items()}
 
 
 def selectable(source: Path | None, kernels: Sequence[Path] = ()) -> Selectable:
-    """List the names that selections of the runtime whose sources a folder holds can have.
+    """List the names that selections for the runtime in a source folder can have.
 
-    source:  None for those that this package knows of the runtimes that it builds
-    kernels: folders with other kernels, whose tags and classes there are instead
+    source: None for the names in this package of the runtimes that it builds
+    kernels: folders with other kernels, which provide the tags and classes instead
     """
     from sizeguard.selection.selectable import Selectable
 
@@ -86,9 +86,9 @@ def selectable(source: Path | None, kernels: Sequence[Path] = ()) -> Selectable:
 
 
 def translated(source: Path | None, selection: Selection) -> Selection:
-    """Translate a selection of PyTorch's or ExecuTorch's tools for the runtime that is built.
+    """Translate a selection of PyTorch's or ExecuTorch's tools for the runtime to build.
 
-    source: the folder with its sources; None for the operators that this package knows
+    source: the folder with its sources; None for the operators in this package
     """
     chosen = [each for each in runtimes() if source is None or each.has_sources(source)]
     return functools.reduce(lambda last, each: each.translated(source, last), chosen, selection)
@@ -115,7 +115,7 @@ def build_facts(build: Build) -> BuildFacts:
 
 
 def rules_of(build: Build) -> Rules:
-    """Return the rules that name what a build holds.
+    """Return the rules for the names in a build.
 
     Raises InputError for a build of no known runtime.
     """
@@ -136,7 +136,7 @@ def holds_sources(folder: Path) -> bool:
 
 
 def built_from(folder: Path) -> Path | None:
-    """Return the folder with the sources that a build's folder was made from, if it tells."""
+    """Return the folder with the sources of a build, if its record has it."""
     found = (runtime.built_from(folder) for runtime in runtimes())
     return next(filter(None, found), None)
 
@@ -144,8 +144,8 @@ def built_from(folder: Path) -> Path | None:
 def source_tree(root: Path, source: Path | None = None) -> tuple[Runtime, SourceTree]:
     """Find the runtime that a project builds from sources.
 
-    root:   the project, whose build/ holds builds
-    source: the folder with the sources, if that is another
+    root: the project, with builds in build/
+    source: the folder with the sources, if it is another one
 
     Raises InputError if there are no sources.
     """
@@ -153,11 +153,11 @@ def source_tree(root: Path, source: Path | None = None) -> tuple[Runtime, Source
         tree = runtime.source_tree(source or root, root)
         if tree is not None:
             return runtime, tree
-    raise InputError(f"{source or root}: holds the sources of no known runtime")
+    raise InputError(f"{source or root}: has no sources of a known runtime")
 
 
 def models_of(root: Path, source: Path | None = None) -> Models:
-    """Return the model runner of a project. Raises InputError if its runtime only reads them."""
+    """Return the model runner of a project. Raises InputError if its runtime only reads models."""
     runtime, _ = source_tree(root, source)
     models = runtime.models(source or root)
     if models is None:

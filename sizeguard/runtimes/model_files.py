@@ -1,4 +1,4 @@
-"""Read the operators of a model file by the runtime that its suffix names."""
+"""Read the operators of a model file with the runtime for its suffix."""
 
 from __future__ import annotations
 
@@ -20,43 +20,41 @@ READERS = {
 }
 
 
-# Models that name operators of a runtime whose sources may be at hand.
+# Models with operators of a runtime that may have sources here.
 _OF_SOURCES = frozenset({".sgp", ".pt2"})
 
 
 def read_operators(path: Path, source: Path | None = None) -> OperatorInfo:
-    """Read a model file; its suffix says which kind it is.
+    """Read a model file; its suffix decides the kind.
 
-    source: the folder with the sources of the runtime; None for the operators of this package
+    source: the folder with the runtime's sources; None for the operators in this package
 
-    Raises InputError for a malformed or unknown one.
+    Raises InputError for a malformed or unknown file.
     """
     suffix = path.suffix.lower()
     module = READERS.get(suffix)
     if module is None:
-        raise InputError(
-            f"{path}: not a model that can be read; its name ends in none of {', '.join(READERS)}"
-        )
+        raise InputError(f"{path}: unknown kind of model; supported suffixes: {', '.join(READERS)}")
     read = importlib.import_module(module).read_operators
     info = read(path, source) if suffix in _OF_SOURCES else read(path)
     if not isinstance(info, OperatorInfo):
-        raise TypeError(f"{module}.read_operators gives no OperatorInfo")
+        raise TypeError(f"{module}.read_operators returned no OperatorInfo")
     return info
 
 
 def suffix_hint(path: Path) -> str:
-    """End a message on a model file in the place of an image; empty for other files."""
+    """Return a hint for a model file that was given as an image; empty for other files."""
     suffix = path.suffix.lower()
     if suffix not in READERS:
         return ""
-    first = "sizeguard import makes a program of it, " if suffix == ".pt2" else ""
+    first = "sizeguard import converts it to a program, " if suffix == ".pt2" else ""
     return f"; a {suffix} file is a model: {first}sizeguard select ops lists its operators"
 
 
 def read_models(paths: Iterable[Path], source: Path | None = None) -> list[OperatorInfo]:
     """Read model files. source: as for read_operators.
 
-    They go by their file names, the same on every machine, or by their paths if two have the same
+    They are named by file name, which is the same on every machine, or by path if two have the same
     name.
     """
     files = list(paths)

@@ -12,14 +12,14 @@ from sizeguard.columns.texts import Texts
 from sizeguard.names.rules import Rules, mangled
 from sizeguard.runtimes.known import NAMES, runtime_named, runtimes
 
-SAMPLE = 10_000  # names that are looked at: one of 47 of libtorch_cpu.so, 6 ms
+SAMPLE = 10_000  # sampled names: one of 47 in libtorch_cpu.so, 6 ms
 
 
 @dataclass(frozen=True)
 class Choice:
-    """name: of a preset of ours; rules: of a file, which come before it.
+    """The chosen preset. name: of a built-in preset; rules: of a file, which take precedence.
 
-    Fits: whether the image has names in the preset's namespaces.
+    fits: whether the image has names in the preset's namespaces.
     """
 
     name: str
@@ -28,21 +28,21 @@ class Choice:
 
     @property
     def names_are_enough(self) -> bool:
-        """Return whether names say more than registration tables do."""
+        """Return whether names are better evidence than registration tables."""
         return runtime_named(self.name).names_are_enough
 
     @cached_property
     def preset(self) -> Rules:
-        """Read when requested."""
+        """The preset, read on first use."""
         chosen = runtime_named(self.name).rules
         return self.rules.before(chosen) if self.rules is not None else chosen
 
 
 def choose_preset(names: Texts, preset: str, rules: Path | None, text: str = "") -> Choice:
-    """Choose the named preset, or for `auto` the one whose namespaces are most frequent.
+    """Choose the named preset, or for `auto` the one with the most frequent namespaces.
 
-    The first one is chosen if no namespace is found. text: of rules that are no file; those of a
-    file come instead.
+    The first one is chosen if no namespace is found. text: rules as text; rules from a file replace
+    them.
 
     Raises InputError for unknown presets and damaged rules.
     """
@@ -50,7 +50,7 @@ def choose_preset(names: Texts, preset: str, rules: Path | None, text: str = "")
     own = None
     runtime_named(preset if preset != "auto" else NAMES[0])
     if rules is not None:
-        # Imported here: YAML takes 15 ms, and most reports have no rules of their own.
+        # Imported here: YAML takes 15 ms, and most reports use no own rules.
         from sizeguard.names.rules_reader import read_preset
 
         own = read_preset(rules)

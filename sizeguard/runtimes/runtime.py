@@ -1,4 +1,4 @@
-"""The protocol Runtime: everything that the other rooms ask of one inference runtime."""
+"""The protocol Runtime: everything that other packages need from an inference runtime."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from sizeguard.base.errors import InputError
 
-# For types alone: builds and rules import numpy, 0.2 s that the completion of a command line and
-# the reading of sizeguard.yaml do not need.
+# For types only: builds and rules import numpy, which takes 0.2 s, and completion and reading
+# sizeguard.yaml do not need it.
 if TYPE_CHECKING:
     from sizeguard.builds.build_record import Build
     from sizeguard.claims.claim import ClaimSet, Vocabulary
@@ -37,10 +37,10 @@ LTO = ("full", "thin")
 class ModelRun:
     """One run of a program on a build.
 
-    outputs: the hash of everything that was written; empty if the program failed
-    message: why it failed
+    outputs: hash of all outputs; empty if the program failed
+    message: the error of a failed run
     missing: operators and classes that the build lacks
-    cached:  the run was not repeated
+    cached: the result of an earlier run
     """
 
     outputs: str
@@ -53,7 +53,7 @@ class Models(Protocol):
     """Prepare, run and trace models of a runtime."""
 
     def prepare(self, model: Path, folder: Path) -> Path:
-        """Make the program that runs, kept in the folder. Raises InputError for a bad model."""
+        """Make the program to run, in the folder. Raises InputError for a malformed model."""
         ...
 
     def inputs(self, model: Path) -> Sequence[Sequence[Path]]:
@@ -69,7 +69,7 @@ class Models(Protocol):
         ...
 
     def library_files(self) -> Sequence[Path]:
-        """Files that say which operators a model may name."""
+        """List the files with the operators that a model may name."""
         ...
 
     def case_count(self, program: Path) -> int:
@@ -77,7 +77,7 @@ class Models(Protocol):
         ...
 
     def run_inputs(self, build: Build, program: Path, case: int) -> Mapping[str, object]:
-        """Everything that the outputs of a run depend on."""
+        """Return everything that the outputs of a run depend on."""
         ...
 
     def run(self, build: Build, program: Path, case: int, timeout: float) -> ModelRun:
@@ -85,7 +85,7 @@ class Models(Protocol):
         ...
 
     def tracer(self, root: Path) -> Build:
-        """Return the build that traces, up to date, in the build/ of a project.
+        """Return an up-to-date build for tracing, in the project's build/.
 
         Raises BuildError.
         """
@@ -94,26 +94,26 @@ class Models(Protocol):
     def trace(
         self, build: Build, programs: Sequence[Path], output: Path, *, executed_only: bool
     ) -> None:
-        """Write the selection that running the programs needs.
+        """Run the programs, and write the selection that they need.
 
-        Raises BuildError if the tracer crashes or never ends.
+        Raises BuildError if the tracer crashes or exceeds its time limit.
         """
         ...
 
 
 class SourceTree(Protocol):
-    """A folder with a runtime's sources, which the apps of a project are built from."""
+    """A folder with the runtime's sources that a project's apps are built from."""
 
     def key(self) -> str:
-        """Hash everything that builds read, the code generator included."""
+        """Hash everything that builds read, including the code generator."""
         ...
 
     def generates(self, path: str) -> bool:
-        """Return whether a file is code of the generator that runs."""
+        """Return whether a file is code of the running generator."""
         ...
 
     def code_files(self) -> Sequence[Path]:
-        """List the C++ files that objects are made of."""
+        """List the C++ files that are compiled."""
         ...
 
     def usual_selection(self, app: str) -> Path:
@@ -137,15 +137,15 @@ class SourceTree(Protocol):
         ...
 
     def translated(self, selection: Selection) -> Selection:
-        """Translate a selection of another runtime's tools, as builds do; else it stays."""
+        """Translate a selection of another runtime's tools, as builds do; others stay unchanged."""
         ...
 
     def call_table(self) -> CallTable | None:
-        """Read the calls of operators, as selective builds do; None without such a file."""
+        """Read the calls of operators, as selective builds do; None without the file."""
         ...
 
     def names(self) -> BuildNames:
-        """Read the names that were written of a full build of these sources."""
+        """Read the stored names of a full build of these sources."""
         ...
 
     def names_file(self) -> Path:
@@ -153,19 +153,19 @@ class SourceTree(Protocol):
         ...
 
     def asked_features(self) -> tuple[str, ...]:
-        """Scan the sources for the build features that they ask for."""
+        """Scan the sources for the build features that they check."""
         ...
 
     def recorded(self, app: str, selection: Path, options: BuildOptions) -> Build | None:
-        """Return the last build of an app, of everything if `app` is empty; None without one."""
+        """Return the last build of an app, or the full build if `app` is empty; None if missing."""
         ...
 
     def build_full(self, options: BuildOptions) -> Build:
-        """Build everything for a target. Raises BuildError."""
+        """Make the full build for a target. Raises BuildError."""
         ...
 
     def build_app(self, app: str, selection: Path, options: BuildOptions) -> Build:
-        """Build what an app's selection keeps. Raises BuildError."""
+        """Make the selective build of an app. Raises BuildError."""
         ...
 
 
@@ -179,11 +179,11 @@ class CallTable:
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """Builder of a target.
+    """The options of a build for a target.
 
     optimize: one of OPTIMIZATIONS
     link:     one of LINKS
-    lto:      one of LTO; empty without optimization at link time
+    lto:      one of LTO; empty for a build without it
     """
 
     toolchain: Toolchain
@@ -193,12 +193,12 @@ class BuildOptions:
 
 
 class Runtime:
-    """One inference runtime. The defaults are those of a runtime that is only read.
+    """One inference runtime. The defaults are for a runtime with read-only support.
 
-    name:             of its folder
+    name:             its folder's name
     namespaces:       namespaces that only images of this runtime have
-    hidden_prefixes:  namespaces with their `::` that short names leave out
-    names_are_enough: whether names say more than registration tables do
+    hidden_prefixes:  namespaces with `::` that short names leave out
+    names_are_enough: whether names are better evidence than registration tables
     """
 
     name: str = ""
@@ -208,52 +208,57 @@ class Runtime:
 
     @functools.cached_property
     def rules(self) -> Rules:
-        """The meaning of its names. 25 ms to read, so it is read when a level needs it."""
+        """The rules for its names.
+
+        Reading takes 25 ms, so they are read when a level needs them.
+        """
         from sizeguard.names.rules_reader import read_preset
 
         return read_preset(Path(__file__).parent / self.name / "names.yaml")
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The words of its objects that claims are judged by; empty for what claims nothing."""
+        """Names in its objects that verdicts on claims need; empty for a runtime without claims."""
         from sizeguard.claims.claim import Vocabulary
 
         return Vocabulary(hidden_prefixes=self.hidden_prefixes)
 
     def claims(self, universe: Universe, asked: Selection, built: Selection | None) -> ClaimSet:
-        """List the claims that a resolved selection makes of a build.
+        """List the claims of a resolved selection on a build.
 
-        built: what the build says that it keeps; None if it does not say
+        built: the selection in the build's record; None if it has none
 
-        Raises InputError for a runtime whose selections claim nothing.
+        Raises InputError for a runtime without claims.
         """
-        raise InputError(f"selections of {self.name} claim nothing of an image")
+        raise InputError(f"selections of {self.name} make no claims on images")
 
     def kernel_of(self, symbol: str) -> str:
-        """Return the kernel that a mangled symbol is, or takes as a template argument.
+        """Return the kernel of a mangled symbol.
+
+        The function itself, or one in its template arguments.
 
         Empty if there is none.
         """
         return ""
 
     def translated(self, source: Path | None, selection: Selection) -> Selection:
-        """Translate a selection of other runtimes' tools into the names of a folder's operators.
+        """Translate a selection of other runtimes' tools into names of a folder's operators.
 
-        source: None for the operators that this package knows
+        source: None for the operators in this package
         """
         return selection
 
     def library(self, source: Path | None) -> Mapping[str, Operator]:
         """List the operators of a folder with sources, by name with overload.
 
-        source: None for those that this package knows
+        source: None for those in this package
         """
         return {}
 
     def selectable(self, source: Path | None, kernels: Sequence[Path]) -> Selectable | None:
         """List the names that selections for a folder's sources can have; None if unknown.
 
-        source:  None for those that this package knows
+        source: None for those in this package
         kernels: folders with other kernels, whose tags and classes there are instead
         """
         return None
@@ -263,25 +268,25 @@ class Runtime:
         return {}
 
     def models(self, source: Path | None) -> Models | None:
-        """Runner of models; None if models are only read.
+        """Return the model runner; None if models are only read.
 
-        source: the folder with the sources; None for a runtime that this package knows
+        source: the folder with the sources; None for the data in this package
         """
         return None
 
     def has_sources(self, folder: Path) -> bool:
-        """Return whether a folder holds the sources."""
+        """Return whether a folder has the sources."""
         return False
 
     def source_tree(self, source: Path, root: Path) -> SourceTree | None:
-        """Open the sources in a folder; None if the folder holds none.
+        """Open the sources in a folder; None if it has none.
 
         root: the project, whose build/ holds builds
         """
         return None
 
     def built_from(self, folder: Path) -> Path | None:
-        """Return the folder with the sources of a build; None if its folder does not tell."""
+        """Return the folder with the sources of a build; None if unknown."""
         return None
 
     def facts_files(self, build: Build) -> Sequence[Path]:
@@ -296,5 +301,5 @@ class Runtime:
         return None
 
     def recipe(self, toolchain: Toolchain, app: str, variant: str, optimize: str) -> Recipe | None:
-        """Build an app's selection, or a variant if `app` is empty; None if it cannot be built."""
+        """Return the recipe for an app, or for a variant if `app` is empty; None without one."""
         return None

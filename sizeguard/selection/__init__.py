@@ -1,1 +1,1 @@
-"""Selection files: which operators, dtypes, classes and features a selective build keeps."""
+"""Selection files: the operators, dtypes, classes and features that a selective build keeps."""

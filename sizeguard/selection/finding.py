@@ -10,7 +10,7 @@ class Level(Enum):
     """Severity of a finding.
 
     error:   the entry cannot have the effect that it states
-    warning: it keeps more than it seems to, or states it badly
+    warning: it keeps more than it seems to, or is badly written
     """
 
     ERROR = "error"

@@ -1,6 +1,6 @@
 """Check selection files against the operators and dtype switches of the runtime.
 
-An error is an entry that cannot have the effect that it states; a build refuses it. A warning is an
+An error is an entry that cannot have its stated effect; a build refuses it. A warning is an
 entry that keeps more than it seems to.
 """
 
@@ -44,14 +44,14 @@ Places: TypeAlias = Mapping[str, Sequence[HasPlace]]
 def lint(
     files: Sequence[SelectionFile], known: Selectable, places: Places | None = None
 ) -> tuple[LintFinding, ...]:
-    """List all findings by file and line; then those of the files together.
+    """List all findings by file and line, then the findings about the merged files.
 
     known:  the names that the runtime has
     places: kernel tag → the switches with that tag, if the runtime's sources are here
     """
     findings: list[LintFinding] = []
     files = [
-        # Lists of ExecuTorch's are not looked up here: the operators may be of its libraries.
+        # ExecuTorch's lists are not looked up here, because the operators may be in its libraries.
         file
         if file.selection.et_kernel_metadata
         else translated_file(file, known.calls, known.pytorch)
@@ -71,7 +71,7 @@ def lint(
 
 
 def has_errors(findings: Iterable[LintFinding], *, strict: bool) -> bool:
-    """Return whether there are errors; strict: warnings count, too."""
+    """Return whether there are errors. strict: warnings count, too."""
     counted = (Level.ERROR, Level.WARNING) if strict else (Level.ERROR,)
     return any(finding.level in counted for finding in findings)
 
@@ -82,7 +82,8 @@ def _names(file: SelectionFile, known: Selectable) -> Iterator[LintFinding]:
     for each in unknown_names(file.selection, known):
         level, check, message = Level.ERROR, each.check, each.text
         if check == "unknown-operator" and of_executorch:
-            # An operator of ExecuTorch's libraries, whose lists are not here: see its kernel keys.
+            # An operator of ExecuTorch's libraries, whose lists are unknown here; check its kernel
+            # keys.
             if of_executorch.get(each.name):
                 continue
             level, check = Level.WARNING, "no-kernel-key"
@@ -94,7 +95,7 @@ def _names(file: SelectionFile, known: Selectable) -> Iterator[LintFinding]:
 
 
 def _overloads(file: SelectionFile, operators: Collection[str]) -> Iterator[LintFinding]:
-    """Find overloads that claim to stand for a family."""
+    """Find names with an overload that are marked as a whole family."""
     not_stated = {finding.line for finding in file.findings if finding.check == "inclusive-default"}
     for name, entry in file.selection.operators.items():
         line = file.line("operators", name)
@@ -108,7 +109,7 @@ def _overloads(file: SelectionFile, operators: Collection[str]) -> Iterator[Lint
 
 
 def _tags(file: SelectionFile, known: Selectable, places: Places) -> Iterator[LintFinding]:
-    """Find tags that keep other code than they seem to, or none."""
+    """Find tags that keep other code than it seems, or none."""
 
     def warning(tag: str, check: str, message: str) -> LintFinding:
         line = file.line("kernel_metadata", tag)
@@ -125,7 +126,9 @@ def _tags(file: SelectionFile, known: Selectable, places: Places) -> Iterator[Li
             yield warning(tag, "empty-tag", "lists no dtype, so it keeps none")
     for tag in unreachable_tags(file.selection, known):
         yield warning(
-            tag, "unreachable-tag", "serves no operator of the selection, nor what these call"
+            tag,
+            "unreachable-tag",
+            "belongs to no operator of the selection, nor to one that these call",
         )
     for tag, lacking in missing_cases(file.selection, known):
         cases = ", ".join((known.dtypes or {}).get(tag, ()))
@@ -134,7 +137,7 @@ def _tags(file: SelectionFile, known: Selectable, places: Places) -> Iterator[Li
 
 
 def _not_looked_up(file: SelectionFile, known: Selectable) -> Iterator[LintFinding]:
-    """Say what was not looked up; with --strict this is no success."""
+    """Warn about names that were not looked up; with --strict that is a failure."""
     kinds = (
         ("kernel tags", "tags", "kernel_metadata", file.selection.kernel_metadata, known.dtypes),
         ("classes", "classes", "custom_classes", file.selection.custom_classes, known.classes),
@@ -147,15 +150,15 @@ def _not_looked_up(file: SelectionFile, known: Selectable) -> Iterator[LintFindi
         names = list(named) if isinstance(named, Mapping) else sorted(named)
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         message = (
-            f"the runtime's sources are not here, so these {what} were not looked up:"
-            f" {', '.join(names[:_SHOWN])}{more}"
+            f"without the runtime's sources, these {what} were not looked up: "
+            f"{', '.join(names[:_SHOWN])}{more}"
         )
         line = min(file.line(key, name) for name in names)
         yield LintFinding(file.name, line, Level.WARNING, f"{check}-not-checked", message)
 
 
 def _dtype_selection(file: SelectionFile) -> Iterator[LintFinding]:
-    """Find lists of dtypes without effect: a model that was merged into the file keeps all."""
+    """Find lists of dtypes without effect, because a merged model keeps every dtype."""
     selection = file.selection
     if not selection.all_non_operators_included or not selection.kernel_metadata:
         return

@@ -1,10 +1,10 @@
-"""Make a selection of the operators that model files name.
+"""Make a selection from the operators that model files name.
 
-A model file names its root operators and, mostly, the dtypes of the tensors at their calls. Only a
+A model file names its root operators and, usually, the dtypes of the tensors at their calls. Only a
 trace shows the dtypes that the switches inside kernels see: a composite calls other operators,
 types are promoted, indices are Long. So the selection keeps every dtype, class and feature
 (include_all_non_op_selectives), and notes the dtypes of the calls in debug_info. It lacks operators
-that only other operators call: `sizeguard trace` finds them by running.
+that only other operators call; `sizeguard trace` finds them by running the model.
 
 Kernels of ExecuTorch call no operators and are chosen by kernel keys. Its model files are complete,
 so the selection is the one that gen_oplist writes.

@@ -1,9 +1,9 @@
-"""Read and write op_deps.yaml: which operators each operator calls, and which tags its code runs.
+"""Read and write op_deps.yaml: the operators that each operator calls, and the tags that it runs.
 
-The format is that of PyTorch's former code analyzer, with two keys more, which its reader ignores:
-`tags` (kernel tags of the dtype switches that the operator runs) and `unknown` (functions that call
-an operator whose name is not constant). PyTorch's own files name no overloads: a name stands for
-all overloads there.
+The format is that of PyTorch's former code analyzer, with two additional keys, which PyTorch
+ignores: `tags` (kernel tags of the dtype switches that the operator runs) and `unknown` (functions
+that call an operator whose name is not constant). PyTorch's own files name no overloads; there, a
+name stands for all overloads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Names = Mapping[str, frozenset[str]]
 class OpDeps:
     """Calls between operators.
 
-    calls:   operator or custom class → operators that its code calls; a key for each known one
+    calls:   operator or custom class → operators that its code calls; each known operator is a key
     at_load: operators that are called for any model
     tags:    operator or custom class → kernel tags of the dtype switches that it runs itself
     unknown: operator → functions in it that call an operator whose name is not constant
@@ -42,7 +42,7 @@ class OpDeps:
     unknown: _Names = field(default_factory=dict)
 
     def callers(self, roots: Iterable[str]) -> dict[str, str]:
-        """Map each operator that the roots can reach to its caller on a shortest way from a root.
+        """Map each operator that the roots can reach to its caller on a shortest path from a root.
 
         The caller is "" for roots and for operators called at load.
         """
@@ -57,7 +57,7 @@ class OpDeps:
     def spelled_out(self, known: Collection[str]) -> OpDeps:
         """Replace families by their known overloads if the file names no overload at all.
 
-        Names that nothing knows are left out: they are operators of another runtime.
+        Unknown names are left out: they are operators of another runtime.
         """
         named = {*self.calls, *self.at_load}.union(*self.calls.values())
         if any("." in name.rpartition("::")[2] for name in named):
@@ -86,7 +86,7 @@ class OpDeps:
 
 
 def read_op_deps(path: Path) -> OpDeps:
-    """Read a file of ours or of PyTorch's. Raises InputError with the place for another one."""
+    """Read a file of ours or of PyTorch. Raises InputError with the place for a malformed file."""
     top = read_nodes(path, "list of operator calls")
     if not isinstance(top, Listing):
         raise InputError(f"{path}: no list of operators with `name` and `depends`")
@@ -112,7 +112,7 @@ def write_op_deps(path: Path, deps: OpDeps) -> bool:
 
 
 def format_op_deps(deps: OpDeps) -> str:
-    """List all operators and classes, sorted, each with what it calls."""
+    """Write all operators and classes, sorted, each with its calls."""
     lines = _entry(BASE, {"depends": deps.at_load}) if deps.at_load else []
     for name in sorted({*deps.calls, *deps.unknown}):
         parts = {
@@ -135,7 +135,7 @@ def _entry(name: str, parts: _Names) -> list[str]:
 
 
 def _line(text: str) -> str:
-    """Escape a symbol: symbols of damaged objects may have any characters."""
+    """Escape a symbol, because symbols of damaged objects may have any characters."""
     return text if text.isprintable() and text.isascii() else ascii(text)
 
 
@@ -164,7 +164,7 @@ def _one(table: Mapping[str, Node], key: str, path: Path) -> Node:
 
 
 def _names(table: Mapping[str, Node], key: str, path: Path) -> frozenset[str]:
-    """Read a list of names; each is a string, or a mapping with `name` as PyTorch has it."""
+    """Read a list of names; each is a string, or a mapping with `name` as in PyTorch's files."""
     node = table.get(key)
     if node is None:
         return frozenset()

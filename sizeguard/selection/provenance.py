@@ -1,7 +1,7 @@
 """Write and read the needs of one model as a line of debug_info.
 
 The format has a debug_info per operator but none per dtype, class or feature, and torchgen refuses
-unknown keys. The top level's debug_info takes any text, so it holds one JSON record per model.
+unknown keys. The top-level debug_info takes any text, so it has one JSON record per model.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, fields
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The needs of a model, or of a file that names no model, besides operators.
+    """The needs of a model, or of a file without models, except operators.
 
-    operator_dtypes: operator → dtypes of the tensors at its calls, as far as the model file shows
-                     them. It selects nothing: only a trace shows the dtypes that a kernel's
-                     switches see.
+    operator_dtypes: operator → dtypes of the tensors at its calls, if the model file shows them. It
+                     selects nothing, because only a trace shows the dtypes that a kernel's switches
+                     see.
     """
 
     include_all_operators: bool = False
@@ -62,12 +62,12 @@ def write_record(model: str, asked: Provenance) -> str:
 
 
 def read_record(text: str) -> tuple[str, Provenance] | None:
-    """Read the model and its needs; None for text that others wrote."""
+    """Read a model and its needs; None for other text."""
     if not text.startswith("{"):
         return None
     try:
         record = json.loads(text)
-        # JSON can write halves of surrogate pairs; no text can hold them
+        # JSON can have halves of surrogate pairs, which cannot be encoded
         json.dumps(record, ensure_ascii=False).encode()
         if not isinstance(record, dict):
             return None

@@ -1,4 +1,4 @@
-"""Select all that models can reach: the operators that they name, and the callees of these."""
+"""Select everything that models can reach: the operators that they name, and their callees."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sizeguard.selection.selection import SelectedOperator, Selection
 
 @dataclass(frozen=True, slots=True)
 class WithCallees:
-    """A selection with the operators that its own can call.
+    """A selection, extended by the operators that its own operators can call.
 
     added:   callee → an operator that calls it
-    unknown: operators whose calls are not known, or not all of them
+    unknown: operators with unknown calls
     """
 
     selection: Selection
@@ -31,7 +31,7 @@ class ModelNeeds:
     """The needs of one model.
 
     selection:  the operators, tags and classes that it can reach
-    whole_tags: tags that keep every dtype, since the model does not state theirs
+    whole_tags: tags that keep every dtype, because the model does not state theirs
     """
 
     selection: Selection
@@ -39,7 +39,7 @@ class ModelNeeds:
 
 
 def with_callees(selection: Selection, deps: OpDeps) -> WithCallees:
-    """Add to a selection the operators that its own can call, credited to the same models."""
+    """Add to a selection the operators that its own operators can call, for the same models."""
     roots = set(selection.custom_classes)
     for name, entry in selection.operators.items():
         roots.add(name)
@@ -67,7 +67,7 @@ def with_callees(selection: Selection, deps: OpDeps) -> WithCallees:
 def needs_of_model(
     deps: OpDeps, info: OperatorInfo, features: frozenset[str], reached: Collection[str]
 ) -> ModelNeeds:
-    """Select what a model reaches, with the dtypes that it states.
+    """Select everything that a model reaches, with the dtypes that it states.
 
     reached: the operators that it can reach; features: those to keep
     """
@@ -86,7 +86,7 @@ def needs_of_model(
     tags: dict[str, frozenset[str]] = {}
     whole: set[str] = set()
     for owner in (*reached, *info.classes):
-        # An operator that another one calls may meet any dtype, since callers convert.
+        # An operator that another one calls may get any dtype, because callers convert.
         known = (
             frozenset() if owner in called else met_dtypes(info.operators.get(owner, frozenset()))
         )
@@ -106,7 +106,7 @@ def needs_of_model(
 
 
 def met_dtypes(dtypes: Collection[str]) -> frozenset[str]:
-    """Return the dtypes that a kernel's switches can meet.
+    """Return the dtypes that a kernel's switches can get.
 
     dtypes: those of the tensors that the kernel takes and returns
     """
@@ -114,7 +114,7 @@ def met_dtypes(dtypes: Collection[str]) -> frozenset[str]:
     if found & INTEGRAL:
         found |= {"Long", "Float"}  # sums of integers; integers combined with a float number
     if found & {"Half", "BFloat16"}:
-        found.add("Float")  # the type that they are computed in
+        found.add("Float")  # the type of the computation
     if {"Byte", "Char"} <= found:
         found.add("Short")
     return frozenset(found)

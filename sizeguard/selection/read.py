@@ -1,8 +1,8 @@
-"""Read a selection file of ours, PyTorch's or ExecuTorch's, with torchgen's meaning.
+"""Read a selection file of ours, PyTorch or ExecuTorch, with torchgen's semantics.
 
-Stricter than torchgen where it misreads errors: a string where a list belongs (it reads the
-letters), names that are not strings. Milder in one place: `kernel_metadata: []` is read as empty.
-PyTorch's own tracer writes that, and torchgen refuses it.
+It is stricter than torchgen, which misreads some errors: a string instead of a list (torchgen reads
+its letters), and names that are not strings. It is more tolerant in one case: PyTorch's own tracer
+writes `kernel_metadata: []`, which torchgen refuses and which is read as empty here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OPERATOR_KEYS = ("name", *OPERATOR_FLAGS, "debug_info")
 
 _BOOLEANS = yaml.constructor.SafeConstructor.bool_values
 
-# Limit when aliases are followed: a file of kilobytes can name a list a million times
+# Limit with aliases expanded: a file of kilobytes can name a list a million times
 MAXIMUM_VALUES = 2_000_000
 MAXIMUM_NAME = 1000  # characters; YAML ends a key at 1024
 
@@ -43,7 +43,7 @@ MAXIMUM_NAME = 1000  # characters; YAML ends a key at 1024
 class SelectionFile:
     """A selection with the lines of its parts: lines[key] and lines[key, name].
 
-    findings: errors that only the text shows (keys left out, keys given twice), for lint
+    findings: errors that only the text shows (missing and duplicate keys), for lint
     """
 
     name: str
@@ -59,13 +59,14 @@ class SelectionFile:
 def read_selection(path: Path) -> SelectionFile:
     """Read a file.
 
-    Raises InputError, with file and line, for all that torchgen refuses and for malformed content.
+    Raises InputError, with file and line, for everything that torchgen refuses and for malformed
+    content.
     """
     return _SelectionReader(str(path)).read(read_nodes(path))
 
 
 def parse_selection(data: bytes, name: str) -> SelectionFile:
-    """Parse a selection as read_selection does; `name` is in error messages."""
+    """Parse a selection as read_selection does; `name` is for error messages."""
     return _SelectionReader(name).read(parse_nodes(data, name, "selection"))
 
 
@@ -112,8 +113,8 @@ class _SelectionReader:
             missing = [flag for flag in OPERATOR_FLAGS if flag not in entry]
             if missing:
                 message = (
-                    f"{name} does not state {', '.join(missing)}: true by default, the most"
-                    " inclusive"
+                    f"{name} lacks {', '.join(missing)}; the default is true, the most inclusive "
+                    f"value"
                 )
                 self._note(
                     self.lines["operators", name], Level.WARNING, "inclusive-default", message
@@ -131,13 +132,13 @@ class _SelectionReader:
         }
 
     def _named(self, top: Mapping[str, Node], key: str) -> Iterable[tuple[str, Node]]:
-        """Return the entries of a mapping whose keys are names; their lines are recorded."""
+        """Return the entries of a mapping with names as keys, and record their lines."""
         return self._table(top[key], key).items() if key in top else ()
 
     def _table(self, node: Node, what: str, allowed: tuple[str, ...] = ()) -> dict[str, Node]:
         """Read a mapping as a dict.
 
-        The last entry of a name wins, as in every YAML reader, and lint reports it.
+        The last entry of a name wins, as in every YAML reader, and lint reports the duplicate.
         """
         if not isinstance(node, YamlTable):
             raise self._error(node, f"{what} must be a table, not {_shown(node)}")
@@ -208,7 +209,8 @@ class _SelectionReader:
         if self.values > MAXIMUM_VALUES:
             raise self._error(
                 node,
-                f"more than {MAXIMUM_VALUES} values when aliases are followed; no selection has",
+                f"more than {MAXIMUM_VALUES} values with aliases expanded, too many for a "
+                f"selection",
             )
 
     def _note(self, line: int, level: Level, check: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Names that a selection can hold, and the names of a selection that are not among them."""
+"""Names that a selection can have, and the check for unknown names."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Selectable:
-    """The names that there are; None where they are not known.
+    """The names that can be selected; None if unknown.
 
     operators: with overloads
-    dtypes:    kernel tag → dtypes that its switches have a case for; empty if that is not known
-    calls:     which operators call which others, and which tags each runs
-    pytorch:   what PyTorch calls the same operators and tags
+    dtypes: kernel tag → dtypes that its switches have a case for; empty if unknown
+    calls: the calls between operators, and the tags that each runs
+    pytorch: PyTorch's names for the same operators and tags
     """
 
     operators: Collection[str]
@@ -36,10 +36,10 @@ class Selectable:
 
 @dataclass(frozen=True, slots=True)
 class UnknownName:
-    """A name in a selection that nothing has.
+    """An unknown name in a selection.
 
     key:  of the selection: operators, kernel_metadata, custom_classes or build_features
-    name: the entry that it is in; of a dtype the tag
+    name: the entry; for a dtype, its tag
     what: the text without advice: unknown operator aten::ad.Tensor
     near: the nearest names
     """
@@ -102,9 +102,9 @@ def _operators(selection: Selection, operators: Collection[str]) -> Iterator[Unk
 
 
 def unreachable_tags(selection: Selection, known: Selectable) -> tuple[str, ...]:
-    """List the tags that no operator or class of the selection runs, nor what these can call.
+    """List the tags that no operator or class of the selection can reach.
 
-    Nothing is said of a selection with an operator whose calls are not known.
+    The list is empty if a selected operator has unknown calls.
     """
     if known.calls is None or selection.all_non_operators_included:
         return ()
@@ -120,8 +120,8 @@ def unreachable_tags(selection: Selection, known: Selectable) -> tuple[str, ...]
 def missing_cases(selection: Selection, known: Selectable) -> Iterator[tuple[str, tuple[str, ...]]]:
     """List dtypes that switches of the tag have no case for, by tag.
 
-    Tags that keep all dtypes are left out, and dtypes that a model is on record for: tools record
-    the dtypes of a model's tensors, whatever the switches have.
+    Tags that keep all dtypes are left out. Dtypes in a model's record are left out, too, because
+    tools record the dtypes of a model's tensors even if the switches lack them.
     """
     recorded = [
         asked.kernel_metadata

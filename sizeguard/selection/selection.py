@@ -1,7 +1,7 @@
-"""Selections and their queries: is this operator, dtype, class or feature kept?
+"""Selections, and queries for the operators, dtypes, classes and features that they keep.
 
-The queries answer as PyTorch's SelectiveBuilder does, oddities included (tests/data/torchgen holds
-its answers): the same file must mean the same build in both.
+The queries answer like PyTorch's SelectiveBuilder, including its oddities (tests/data/torchgen has
+its answers), because a file must mean the same build in both.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from sizeguard.selection.provenance import Provenance
 class SelectedOperator:
     """One entry of `operators`.
 
-    The defaults are PyTorch's for keys that an entry leaves out: the inclusive ones.
+    The defaults for missing keys are PyTorch's, which are inclusive.
 
-    include_all_overloads: only counts for a name without an overload; then the entry stands for its
-                           whole family
-    debug_info: the models that asked for the operator; empty if the file does not say
+    include_all_overloads: only has an effect for a name without an overload; then the entry means
+                           the whole family
+    debug_info: the models that need the operator; empty if unknown
     """
 
     is_root_operator: bool = True
@@ -37,7 +37,7 @@ class Selection:
 
     kernel_metadata:    kernel tag → names of dtypes ("Float")
     et_kernel_metadata: operator → ExecuTorch's kernel keys ("v1/6;0,1|6;0,1" or "default")
-    debug_info:         free text that others wrote
+    debug_info:         free text of other tools
     provenance:         model → its needs besides operators, from the file's debug_info
     """
 
@@ -75,7 +75,7 @@ class Selection:
     def is_root_operator(self, name: str) -> bool:
         """Return whether a model names the operator.
 
-        An entry of its own decides alone, even against its family's.
+        The operator's own entry takes precedence over its family's.
         """
         if self.include_all_operators:
             return True
@@ -88,7 +88,7 @@ class Selection:
     def is_operator_selected_for_training(self, name: str) -> bool:
         """Return whether the operator is kept for training.
 
-        Unlike in is_root_operator, the family's entry counts beside the operator's own.
+        Unlike in is_root_operator, either the family's entry or the operator's own is enough.
         """
         if self.include_all_operators:
             return True
@@ -122,8 +122,8 @@ class Selection:
         """Choose the kernel keys of a library that serve the models, as ExecuTorch does.
 
         Keys match by the part after '/', whatever the version before it; "default" serves keys that
-        no other matches. torchgen fails on a key without '/' here ("default" from a list of
-        operators): we give it the default kernel. Raises InputError if a model's key is not served.
+        match no other. torchgen fails on a key without '/' ("default" from a list of operators);
+        here it gets the default kernel. Raises InputError if a model's key is not served.
         """
         keys = tuple(available)
         wanted = self.et_kernel_metadata.get(operator)

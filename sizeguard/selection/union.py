@@ -1,6 +1,6 @@
-"""Merge selections, and list which of them widened the result.
+"""Merge selections, and list the ones that widened the result.
 
-The union is PyTorch's: a flag is set if any file sets it, and no file can take back the needs of
+The union is PyTorch's: a flag is set if any file sets it, and no file can remove the needs of
 another. So the order of the files does not matter, and merging a file twice changes nothing.
 """
 
@@ -15,7 +15,7 @@ from sizeguard.selection.selection import SelectedOperator, Selection
 
 _Entry = TypeVar("_Entry")
 
-# Kinds of needs in the order of the report, each with the words of its line.
+# Kinds of needs in the order of the report, each with its text.
 KINDS = {
     "include_all_operators": "switches operator selection off",
     "include_all_non_op_selectives": "switches the selection of dtypes, classes and features off",
@@ -33,7 +33,7 @@ _SHOWN = 6  # names in a line
 
 @dataclass(frozen=True, slots=True)
 class Widening:
-    """A need of some of the files and not of the others.
+    """A need of some files that others do not have.
 
     kind: one of KINDS
     name: the operator, class or feature, or "tag dtype"
@@ -47,7 +47,7 @@ class Widening:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The union, and what widened it."""
+    """The union, and the needs that widened it."""
 
     selection: Selection
     widenings: tuple[Widening, ...]
@@ -56,7 +56,7 @@ class Merged:
 def merge(sources: Sequence[tuple[str, Selection]]) -> Merged:
     """Merge named selections.
 
-    Needs without a model are credited to the file that has them.
+    Needs without a model are recorded under the file that has them.
     """
     union = Selection()
     for name, selection in sources:
@@ -87,7 +87,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def credited(selection: Selection, source: str) -> Selection:
-    """Name `source` wherever the selection does not say which model has a need."""
+    """Record `source` for each need without a model."""
     operators = {
         name: entry if entry.debug_info else replace(entry, debug_info=frozenset({source}))
         for name, entry in selection.operators.items()
@@ -100,7 +100,7 @@ def credited(selection: Selection, source: str) -> Selection:
 
 
 def unrecorded(selection: Selection) -> Provenance:
-    """Return the needs of a selection that no model's record has."""
+    """Return the needs of a selection that are in no model's record."""
     named = Provenance()
     for asked in selection.provenance.values():
         named = named.union(asked)

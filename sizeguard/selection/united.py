@@ -27,17 +27,17 @@ from sizeguard.selection.write import OUTPUTS, format_selection
 
 @dataclass(frozen=True, slots=True)
 class SelectionSources:
-    """The sources of a selection; their union is taken.
+    """The sources of a selection, which are merged.
 
     selections:   selection files
     root_ops:     names
     ops_schemas:  operators.yaml files, all of whose operators are kept
     models:       model files, whose named operators are kept
-    all_operators, no_operators: everything or nothing, whatever files say
-    op_deps:      op_deps.yaml files; what names and models can reach by them is kept, too
-    exact:        keep what is named alone; op_deps then only tell the tags of models' operators
-    features:     build features to keep if dtypes of models are selected; None if they are not
-    names:        pytorch_names.yaml files; names of PyTorch and ExecuTorch are translated by them
+    all_operators, no_operators: everything or nothing, whatever the files select
+    op_deps:      op_deps.yaml files; callees of names and models are kept, too
+    exact:        keep only what is named; then op_deps only gives the tags of models' operators
+    features:     build features to keep if dtypes of models are selected; None otherwise
+    names:        pytorch_names.yaml files, which translate names of PyTorch and ExecuTorch
     """
 
     selections: tuple[Path, ...]
@@ -56,8 +56,8 @@ class SelectionSources:
 class United:
     """The union of all sources.
 
-    source: how error messages call them
-    notes:  what was added to what was requested, a line each
+    source: their name in error messages
+    notes: a line for each addition to the request
     """
 
     selection: Selection
@@ -70,10 +70,10 @@ def united_selection(
 ) -> United:
     """Merge the sources.
 
-    Names alone say nothing of classes and features: all of these are kept. A selection file is
-    taken as it is: it says which callees are kept.
+    For names without a selection file, all classes and features are kept. A selection file is used
+    unchanged, because it lists the callees to keep.
 
-    Raises InputError if there is no source, or if sources contradict each other.
+    Raises InputError without a source, or if sources contradict each other.
     """
     named = (*sources.selections, *sources.ops_schemas, *sources.models)
     if sources.all_operators or sources.no_operators:
@@ -116,7 +116,7 @@ def united_selection(
 def _of_model(
     sources: SelectionSources, info: OperatorInfo, name: str, tables: tuple[OpDeps, PytorchNames]
 ) -> tuple[Selection, list[str]]:
-    """Select what a model needs; the second result are notes."""
+    """Select the needs of a model; the second result has notes."""
     deps, names = tables
     if info.kernel_keys:
         translation = translated(selection_of_model(info), deps, names, exact=sources.exact)
@@ -131,7 +131,10 @@ def _of_model(
 
 
 def read_calls(files: Iterable[Path], roots: Collection[str]) -> OpDeps:
-    """Read op_deps.yaml files. A file without overloads is spelled out by the others and roots."""
+    """Read op_deps.yaml files.
+
+    In a file without overloads, the overloads come from the others and roots.
+    """
     read = [read_op_deps(path) for path in files]
     known = {name for deps in read for name in deps.calls} | set(roots)
     return functools.reduce(
@@ -140,7 +143,7 @@ def read_calls(files: Iterable[Path], roots: Collection[str]) -> OpDeps:
 
 
 def _named_parts(sources: SelectionSources, known: PytorchNames) -> list[tuple[str, Selection]]:
-    """Return the selection of the operators that are given by name and by library."""
+    """Return the selection of operators that are given by name or by library."""
     if not sources.root_ops and not sources.ops_schemas:
         return []
     names = map(known.functional, [*sources.root_ops, *schema_names(sources.ops_schemas)])
@@ -163,8 +166,8 @@ def _notes(name: str, reached: WithCallees) -> list[str]:
         notes.append(f"{name}: {len(reached.added)} callees are kept: {', '.join(reached.added)}")
     if reached.unknown:
         notes.append(
-            f"{name}: op_deps.yaml does not say all that {', '.join(reached.unknown)} may call;"
-            " name what is missing, too"
+            f"{name}: op_deps.yaml does not list all calls of {', '.join(reached.unknown)}; name "
+            f"missing operators, too"
         )
     return notes
 
@@ -172,7 +175,7 @@ def _notes(name: str, reached: WithCallees) -> list[str]:
 def shared_selection(selection: Selection, others: Iterable[Path]) -> Selection:
     """Add the dtypes and features of other apps' selections.
 
-    Kernels and a runtime that several apps share are built for this selection.
+    Kernels and a runtime that several apps share are built for the result.
     """
     selections = [selection, *(_read(path) for path in others)]
     dtypes: dict[str, frozenset[str]] = {}
@@ -195,21 +198,21 @@ def with_features(selection: Selection, features: Iterable[str]) -> Selection:
 
 
 def check_has_dtypes(selection: Selection, source: str) -> None:
-    """Raise InputError if dtype selection would have no effect, or would leave no dtype at all."""
+    """Raise InputError if selecting dtypes would have no effect, or would leave no dtype."""
     if selection.all_non_operators_included:
         raise InputError(
-            f"{source}: keeps all dtypes (include_all_non_op_selectives), so that selecting dtypes"
-            " has no effect"
+            f"{source}: keeps all dtypes (include_all_non_op_selectives), so selecting dtypes "
+            f"has no effect"
         )
     if not selection.kernel_metadata:
         raise InputError(
-            f"{source}: says nothing of dtypes (no kernel_metadata), so that no kernel would run;"
-            " trace the models"
+            f"{source}: has no dtypes (no kernel_metadata), so no kernel would run; trace the "
+            f"models"
         )
 
 
 def united_selection_file(selection: Selection) -> Mapping[str, str]:
-    """Return the file of the merged selection, by name, and the list of outputs.
+    """Return the merged selection file and the list of outputs, by name.
 
     Its names are not resolved against a library.
     """

@@ -11,19 +11,19 @@ from sizeguard.selection.union import unrecorded
 
 
 def models_of(selection: Selection) -> tuple[str, ...]:
-    """List the models that asked for operators, sorted."""
+    """List the models that need operators, sorted."""
     return tuple(
         sorted({model for entry in selection.operators.values() for model in entry.debug_info})
     )
 
 
 def without_model(selection: Selection, model: str) -> Selection:
-    """Leave out the operators that only that model needs: encoder or encoder.sgp.
+    """Leave out the operators that only this model needs; its name is encoder or encoder.sgp.
 
     Dtypes, classes and features are left out, too, if the file records the needs of every other
-    model. Needs that no model's record has always stay.
+    model. Needs that are in no model's record always stay.
 
-    Raises InputError for a model that needs nothing.
+    Raises InputError for an unknown model.
     """
     models = models_of(selection)
     name = next(

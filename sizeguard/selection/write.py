@@ -13,16 +13,16 @@ from sizeguard.base.yaml_nodes import resolve
 from sizeguard.selection.provenance import write_record
 from sizeguard.selection.selection import SelectedOperator, Selection
 
-# The list of files that a generator wrote, relative to its folder: build systems read it.
+# The list of files that a generator wrote, relative to its folder, for build systems.
 OUTPUTS = "outputs.txt"
-# Words that YAML reads as strings anywhere, unless the resolver takes them for a number, a date or
-# a boolean.
+# Words that YAML reads as strings anywhere, unless the resolver reads them as a number, a date or a
+# boolean.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*(?:::?[A-Za-z0-9_./-]+)*")
 _PRINTABLE = re.compile(r"[ -~]*")
 
 
 def write_selection(path: Path, selection: Selection) -> bool:
-    """Write the file, unless it has this content already: an unchanged file makes no build stale.
+    """Write the file, unless it has this content already, so that builds stay up to date.
 
     True if it was written.
     """
@@ -30,7 +30,7 @@ def write_selection(path: Path, selection: Selection) -> bool:
 
 
 def format_selection(selection: Selection) -> str:
-    """Write one line per operator and per tag, so that a change reads as its diff."""
+    """Write one line per operator and per tag, so that diffs are readable."""
     debug_info = sorted(
         {
             *selection.debug_info,
@@ -83,7 +83,7 @@ def _flag(value: bool) -> str:
 
 
 def word(text: str) -> str:
-    """Write a string bare if YAML allows it, else quoted: people read operators and dtypes."""
+    """Write a string unquoted if YAML allows it, because that is easier to read; else quote it."""
     if (
         _WORD.fullmatch(text)
         and resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"

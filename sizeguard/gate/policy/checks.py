@@ -33,8 +33,8 @@ class SizeReference:
 
     text:     its source, as shown
     measured: None if it could not be measured
-    why: the reason if it could not be measured, and the next step
-    verdict: of the checks without a reference: INCONCLUSIVE, or NOT_RUN if there cannot be one yet
+    why:      the reason if it could not be measured, and the next step
+    verdict:  of the checks without a reference: INCONCLUSIVE, or NOT_RUN if there cannot be one yet
     """
 
     text: str

@@ -140,7 +140,7 @@ class Limit:
     app, target: empty for all
     place:     in sizeguard.yaml
     unknown_ok: whether the name may be unknown
-    nearest: for a name that the runtime's sources do not have, the most similar known metric
+    nearest:   for a name that the runtime's sources do not have, the most similar known metric
     only_images_know: whether only images, not the runtime's sources, show if the name is misspelt
     """
 

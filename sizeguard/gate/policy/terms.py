@@ -52,9 +52,9 @@ class Terms:
     """All terms of one state of the project.
 
     baselines: by path; None for one that cannot be read
-    records: content ids of the trace records of selections, by path
+    records:   content ids of the trace records of selections, by path
     apps:      by name
-    rules: content id of the project's own rules; empty if it has none
+    rules:     content id of the project's own rules; empty if it has none
     """
 
     config: Config

@@ -52,7 +52,7 @@ def waiver_uses(
     ends with its merge.
     whole:    all apps and targets were measured; otherwise a waiver that nothing needed may be for
               another app
-    merged: the change is on its target branch, where a trailer can no longer be removed
+    merged:   the change is on its target branch, where a trailer can no longer be removed
     """
     valid = in_force(waivers, today)
     left: dict[str, int] = {check.id: _over(check) for check in checks}

@@ -29,7 +29,7 @@ class Surplus:
 
     key, entry: where it is in the selection
     name:       operator aten::gelu, dtype gemm Double, tag gelu, class C, feature f
-    text: the message; {} is replaced by the selection's name
+    text:       the message; {} is replaced by the selection's name
     without:    the selection without it
     """
 

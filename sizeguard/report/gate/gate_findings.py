@@ -85,7 +85,7 @@ class GateFinding:
 
     rule:     a key of RULES
     app, target: empty if it concerns all
-    name: of the checked thing, in a few words
+    name:     of the checked thing, in a few words
     identity: the same for the same finding in all runs
     message:  the error; empty if there is none
     related:  causes of growth

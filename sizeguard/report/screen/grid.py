@@ -39,9 +39,9 @@ class RowName:
     """A name, which may be shortened.
 
     indent:    spaces before it
-    suffix: text after it that is not shortened
+    suffix:    text after it that is not shortened
     is_symbol: parameters are dropped first
-    short: the text to use if the whole name does not fit
+    short:     the text to use if the whole name does not fit
     """
 
     text: str

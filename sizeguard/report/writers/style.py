@@ -22,8 +22,8 @@ class Style:
 
     width:  characters of a line
     colour: it understands colour escapes
-    ascii: it shows only ASCII
-    full: it is not a terminal, or --wide was given; names are not shortened, and bars not drawn
+    ascii:  it shows only ASCII
+    full:   it is not a terminal, or --wide was given; names are not shortened, and bars not drawn
     """
 
     width: int = 100

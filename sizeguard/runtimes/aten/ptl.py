@@ -30,9 +30,9 @@ _ZIP_ERRORS = (
 def read_operators(path: Path) -> OperatorInfo:
     """Read the operators of all methods, as PyTorch's _export_operator_list gives them.
 
-    The file says nothing of dtypes: they are what flows at run time. Raises InputError for a file
-    that is damaged, of another kind, or whose pickles do what no model's do; nothing in them is
-    ever executed.
+    The file has no dtypes, which depend on the inputs at run time. Raises InputError for a file
+    that is damaged, of another kind, or has pickles with content that no model has; nothing in them
+    is ever executed.
     """
     pickles = _read_pickles(path)
     name = "bytecode.pkl"
@@ -73,7 +73,7 @@ def _read_pickles(path: Path) -> dict[str, bytes]:
 def _entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     infos = archive.infolist()
     if len(infos) > MAXIMUM_ENTRIES:
-        raise InputError(f"{path}: {len(infos)} entries; no model has that many")
+        raise InputError(f"{path}: {len(infos)} entries, too many for a model")
     found: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         name = info.filename.partition("/")[2]
@@ -83,25 +83,25 @@ def _entries(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
             raise InputError(f"{path}: holds {name} twice")
         if info.compress_type != zipfile.ZIP_STORED or info.file_size > MAXIMUM_PICKLE:
             raise InputError(
-                f"{path}: {info.filename!r} is compressed or larger than {MAXIMUM_PICKLE} bytes;"
-                " PyTorch writes it neither way"
+                f"{path}: {info.filename!r} is compressed or larger than {MAXIMUM_PICKLE} bytes, "
+                f"which PyTorch does not write"
             )
         found[name] = info
     if "bytecode.pkl" not in found:
         raise InputError(
-            f"{path}: holds no bytecode.pkl; save the model with _save_for_lite_interpreter"
+            f"{path}: has no bytecode.pkl; save the model with _save_for_lite_interpreter"
         )
     return found
 
 
 def _tables(bytecode: Value) -> tuple[set[str], set[str]]:
-    """Operators and type names of all functions.
+    """Read the operators and type names of all functions.
 
     bytecode: a version, then (name, ((key, entries)...), schema) per function.
     """
     operators: set[str] = set()
     types: set[str] = set()
-    # Tables may be shared by any number of functions; each is read once
+    # Any number of functions may share a table; each table is read once
     seen: set[tuple[str, int]] = set()
     version, functions = _tuple(bytecode, "the bytecode")[:1], _tuple(bytecode, "the bytecode")[1:]
     if not version or not isinstance(version[0], int):
@@ -131,13 +131,13 @@ def _named_tables(value: Value) -> dict[str, Value]:
     for entry in _tuple(value, "the tables of a function"):
         pair = _tuple(entry, "a table")
         if len(pair) != 2 or not isinstance(pair[0], str) or pair[0] in tables:
-            raise PickleError("a table is not a name and its entries, or is there twice")
+            raise PickleError("a table is not a name and its entries, or is given twice")
         tables[pair[0]] = pair[1]
     return tables
 
 
 def _operator(entry: Value) -> str:
-    """(name, overload) or, since bytecode version 6, (name, overload, number of arguments)."""
+    """Read (name, overload) or, since bytecode version 6, (name, overload, number of arguments)."""
     match entry:
         case (str(name), str(overload), *_) if name:
             return f"{name}.{overload}" if overload else name

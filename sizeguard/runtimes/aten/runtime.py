@@ -1,4 +1,4 @@
-"""ATen, PyTorch's operators on a server or in TorchScript: its images and models are read."""
+"""ATen, PyTorch's operators on servers and in TorchScript: read its images and models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sizeguard.runtimes.runtime import Runtime
 
 
 class ATen(Runtime):
-    """ATen. Its registration tables hold a few hundred operators of TorchScript alone."""
+    """ATen. Its registration tables only have a few hundred operators of TorchScript."""
 
     name = "aten"
     namespaces = ("at::_ops", "at::native")

@@ -21,17 +21,16 @@ PROGRAM = b"ET12"
 BUNDLED = b"BP08"
 EXTENDED_HEADER = b"eh00"
 
-# Bytes; offsets of a FlatBuffer end here. Segments of weights behind it are not read
+# Bytes; offsets of a FlatBuffer end here. Segments of weights after it are not read
 MAXIMUM_FILE_SIZE = 1 << 31
 MAXIMUM_KEY = 1 << 16  # characters
-# Characters of all keys; tables and lists may be shared, so a small file could ask for gigabytes
+# Characters of all keys; tables and lists may be shared, so a small file could expand to gigabytes
 MAXIMUM_KEYS = 1 << 26
 
 # Codes of ScalarType in ExecuTorch's program schema, without complex dtypes and most of Bits.
 _CODES = frozenset([*range(8), *range(11, 18), *range(22, 30)])
 
-# The numbers of the fields in ExecuTorch's program schema; a union takes two, its kind and its
-# content.
+# Field numbers in ExecuTorch's program schema; a union takes two, its kind and its content.
 PROGRAM_PLANS = 1
 PLAN_VALUES, PLAN_CHAINS, PLAN_OPERATORS = 2, 5, 6
 CHAIN_INSTRUCTIONS = 2
@@ -42,7 +41,7 @@ TENSOR_DTYPE, TENSOR_DIM_ORDER = 0, 3
 LIST_ITEMS = 0
 BUNDLE_PROGRAM = 2
 
-# Kinds of instructions and values, from 1 in the order of the unions.
+# Kinds of instructions and values, numbered from 1 in the order of the unions.
 KERNEL_CALL = 1
 TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST = 5, 10, 11
 
@@ -50,7 +49,7 @@ TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST = 5, 10, 11
 def read_operators(path: Path) -> OperatorInfo:
     """Read operators, their tensors' dtypes, and a kernel key for each kind of call.
 
-    Raises InputError for a file that is damaged or of another kind.
+    Raises InputError for a damaged file or one of another kind.
     """
     try:
         return _program(path, _program_bytes(path))
@@ -94,7 +93,7 @@ def _program(path: Path, data: bytes) -> OperatorInfo:
             size = 2 + sum(len(text) + 1 for _, text in tensors)
             total += size
             if size > MAXIMUM_KEY or total > MAXIMUM_KEYS:
-                raise FlatBufferError("more arguments of calls than a program has")
+                raise FlatBufferError("too many arguments of calls for a program")
             kernel_keys.setdefault(names[index], set()).add(
                 "v1/" + "|".join(text for _, text in tensors) if tensors else "v1"
             )
@@ -113,7 +112,7 @@ def _operator_name(operator: FlatTable) -> str:
 
 
 def _kernel_calls(plan: FlatTable) -> Iterator[tuple[int, np.ndarray]]:
-    """Operator index and argument indices of every call, in all chains."""
+    """Yield the operator index and argument indices of every call, in all chains."""
     for chain in plan.tables(PLAN_CHAINS):
         for instruction in chain.tables(CHAIN_INSTRUCTIONS):
             call = _union(instruction, KERNEL_CALL)
@@ -125,7 +124,7 @@ def _kernel_calls(plan: FlatTable) -> Iterator[tuple[int, np.ndarray]]:
 
 
 class _Values:
-    """The values of a plan, each looked at when a call names it and only once."""
+    """The values of a plan, each read once, when a call first uses it."""
 
     def __init__(self, plan: FlatTable) -> None:
         self.values = plan.tables(PLAN_VALUES)

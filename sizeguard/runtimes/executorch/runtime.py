@@ -1,4 +1,4 @@
-"""ExecuTorch: its images and programs are read."""
+"""ExecuTorch: read its images and programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of our runtime in mangled and demangled names."""
+"""Find kernels of our runtime in mangled and demangled names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sizeguard.names.demangle import demangle
 # Namespaces that short names leave out.
 HIDDEN_PREFIXES = ("sg::kernels::", "sg::")
 
-# A function of sg::kernels, or what takes its address as a template argument. Groups: anonymous
+# A function of sg::kernels, or a name with its address as a template argument. Groups: anonymous
 # namespace, name.
 KERNEL = re.compile(r"(?:^|&|\(\)> ?)sg::kernels::(\(anonymous namespace\)::)?(\w+)\(")
 
@@ -17,9 +17,9 @@ _OF_SYMBOL = re.compile(r"(?:^|&)sg::kernels::(\w+)\(")
 
 
 def kernel_of(symbol: str) -> str:
-    """Return the kernel that a symbol is, or takes as a template argument; empty for others.
+    """Return the kernel of a symbol or of its template argument; empty for others.
 
-    add of sg::kernels::add(…) and of boxed<&sg::kernels::add(…)>.
+    Examples: add for sg::kernels::add(…) and for boxed<&sg::kernels::add(…)>.
     """
     match = _OF_SYMBOL.search(demangle(symbol))
     return match[1] if match else ""

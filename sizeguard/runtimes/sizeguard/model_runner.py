@@ -41,9 +41,9 @@ def run_case(build: Build, program: Path, case: int, timeout: float) -> ModelRun
 
 
 def run_inputs(build: Build, program: Path, case: int) -> Mapping[str, object]:
-    """Everything that the outputs depend on.
+    """Return everything that the outputs depend on.
 
-    Image, program, and what loader, emulator and processor add.
+    These are the image, the program, the loader's files, the emulator and the processor.
     """
     return {
         "image": file_hash(build.shipped),
@@ -69,9 +69,9 @@ def case_count(program: Path) -> int:
 def _case_count(program: Path, content: str) -> int:
     """Count the cases of a program of that content.
 
-    Reading 11 programs takes 0.1 s, and each runs in many builds.
+    Cached, because reading 11 programs takes 0.1 s, and each runs in many builds.
     """
-    # numpy takes 45 ms, which a gate with nothing changed need not wait for.
+    # numpy takes 45 ms to import; a gate without changes does without it.
     from sizeguard.runtimes.sizeguard.program.program_file import read_program
 
     return len(read_program(program).cases)
@@ -79,8 +79,8 @@ def _case_count(program: Path, content: str) -> int:
 
 @functools.lru_cache(maxsize=256)
 def _files(image: Path, content: str, target: str, path: str) -> list[str]:
-    """Hashes of what an image of that content loads.
+    """Hash the libraries that an image of this content loads.
 
-    12 ms, 40 in an emulator, and 16 runs ask for each.
+    Cached, because it takes 12 ms, 40 ms in an emulator, and 16 runs need it.
     """
     return files_key(machine_files(image, target))

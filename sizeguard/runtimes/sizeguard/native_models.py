@@ -1,4 +1,4 @@
-"""Models of our runtime: programs that are imported, run and traced."""
+"""Import, run and trace the models of our runtime."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class NativeModels:
     """See runtimes.runtime.Models."""
 
     def __init__(self, source: Path | None = None) -> None:
-        """source: the folder that holds native/; None for the operators of this package."""
+        """Use the operators of the folder with native/; None for those in this package."""
         self._source = source
 
     def prepare(self, model: Path, folder: Path) -> Path:
-        """Import a .pt2 with the cases beside it; a .sgp stays as it is."""
+        """Import a .pt2 with the cases beside it; a .sgp stays unchanged."""
         return program_of(model, folder, self._source)
 
     def operators(self, program: Path) -> OperatorInfo:
@@ -31,7 +31,7 @@ class NativeModels:
         return read_operators(program, self._source)
 
     def inputs(self, model: Path) -> Sequence[Sequence[Path]]:
-        """case0_input0.npy and so on; a .sgp holds its own."""
+        """List case0_input0.npy and so on; a .sgp contains its own inputs."""
         return cases_beside(model) if model.suffix != ".sgp" else []
 
     def is_input(self, name: str) -> bool:
@@ -47,19 +47,19 @@ class NativeModels:
         return model_runner.case_count(program)
 
     def run_inputs(self, build: Build, program: Path, case: int) -> Mapping[str, object]:
-        """Image, program, and what loader, emulator and processor add."""
+        """Return the image, the program, the loader's files, the emulator and the processor."""
         return model_runner.run_inputs(build, program, case)
 
     def run(self, build: Build, program: Path, case: int, timeout: float) -> ModelRun:
-        """Run one case by run_program."""
+        """Run one case with run_program."""
         return model_runner.run_case(build, program, case, timeout)
 
     def tracer(self, root: Path) -> Build:
-        """Return the variant `instrumented`, up to date."""
+        """Return an up-to-date build of the variant `instrumented`."""
         return instrumented_build(self._source or root, root)
 
     def trace(
         self, build: Build, programs: Sequence[Path], output: Path, *, executed_only: bool
     ) -> None:
-        """Run every bundled input of the programs by model_tracer."""
+        """Run every bundled input of the programs with model_tracer."""
         trace_programs(build, programs, output, executed_only=executed_only)

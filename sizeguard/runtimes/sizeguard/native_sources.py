@@ -1,4 +1,4 @@
-"""A project's folder with our runtime's sources."""
+"""The folder with our runtime's sources."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NativeSources:
     """See runtimes.runtime.SourceTree."""
 
     def __init__(self, source: Path, root: Path) -> None:
-        """Open the sources in source/native. root: the project, whose build/ holds builds."""
+        """Open the sources in source/native. root: the project, with builds in build/."""
         self._source = source
         self._root = root
 
@@ -39,7 +39,7 @@ class NativeSources:
         return native_tree.is_generator(path)
 
     def code_files(self) -> Sequence[Path]:
-        """All .cpp files, sorted."""
+        """List all .cpp files, sorted."""
         return native_tree.code_files(self._source)
 
     def usual_selection(self, app: str) -> Path:
@@ -69,7 +69,7 @@ class NativeSources:
         return selectable_names(self._source)
 
     def translated(self, selection: Selection) -> Selection:
-        """Translate one of PyTorch's or ExecuTorch's by pytorch_names.yaml and op_deps.yaml."""
+        """Translate a selection of other tools with pytorch_names.yaml and op_deps.yaml."""
         return native_tree.translation(self._source, selection).selection
 
     def call_table(self) -> CallTable | None:
@@ -95,7 +95,7 @@ class NativeSources:
         return scan_features(path for path in files if path.suffix in (".cpp", ".h"))
 
     def recorded(self, app: str, selection: Path, options: BuildOptions) -> Build | None:
-        """Read the record in the folder that build_app or build_full uses."""
+        """Read the record in the folder of build_app or build_full."""
         variant = _variant_of(app, selection, options) if app else _full(options)
         try:
             return read_build(default_folder(self._root, variant, options.toolchain) / RECORD)
@@ -113,7 +113,7 @@ class NativeSources:
 
     def _build(self, variant: Variant, options: BuildOptions) -> Build:
         folder = default_folder(self._root, variant, options.toolchain)
-        # The driver takes 60 ms to import, which a run that builds nothing need not wait for.
+        # The driver takes 60 ms to import; a run that builds nothing does without it.
         from sizeguard.runtimes.sizeguard.building.driver import build
 
         return build(self._source, variant, options.toolchain, folder)

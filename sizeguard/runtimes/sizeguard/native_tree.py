@@ -1,4 +1,4 @@
-"""The layout of native/: which files builds read, and where its parts lie."""
+"""The layout of native/: the files that builds read, and the places of its parts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from sizeguard.toolchains.targets import TargetMachine
 
 FOLDER = "native"
-LIBRARIES = ("operators", "prepacked")  # kernel libraries, in the order in which they are listed
-# A wheel carries the lists of operators of the runtime that it was released with, so that models
-# can be read without any sources. In a checkout they are in the sources beside the package.
+LIBRARIES = ("operators", "prepacked")  # kernel libraries, in the order of listing
+# A wheel contains the operator lists of the runtime of its release, so that models can be read
+# without sources. In a checkout, they are in the sources beside the package.
 _CARRIED = Path(__file__).parent / "libraries"
 OPERATOR_FILES = tuple(
     _CARRIED / f"{library}.yaml"
@@ -28,25 +28,25 @@ OPERATOR_FILES = tuple(
     else PACKAGE.parent / FOLDER / library / "operators.yaml"
     for library in LIBRARIES
 )
-# Beside them: which operators each operator calls, as read from the full build.
+# Beside them: the operators that each operator calls, as read from the full build.
 OP_DEPS = "op_deps.yaml"
 _OP_DEPS_FILE = (_CARRIED if _CARRIED.is_dir() else PACKAGE.parent / FOLDER / "operators") / OP_DEPS
-# And what PyTorch calls the same operators and kernel tags.
+# Beside them: PyTorch's names for the same operators and kernel tags.
 PYTORCH_NAMES = "pytorch_names.yaml"
 # The names of a full build, as `sizeguard select names` writes them.
 NAMES = Path(FOLDER) / "operators" / "names.json"
 NAMES_FILE = _CARRIED / NAMES.name if _CARRIED.is_dir() else PACKAGE.parent / NAMES
-# Folders that no build of run_program reads: models are data that it is given.
+# Folders that no build of run_program reads; models are its input data.
 _NOT_BUILT = ("native/models/", "native/examples/", "native/fuzzing/")
-# Documents. A build that reads one all the same, or a file of those folders, is not kept for its
-# commit: these lists save builds, and decide nothing.
+# Documents. If a build reads one, or a file of those folders, its result is not stored for the
+# commit: these lists only save builds.
 _DOCUMENTS = frozenset({".md"})
 _APPS = "native/apps/"
-# In a build's folder: the command that configured it, a word a line.
+# In a build folder: the configure command, one word per line.
 CONFIGURED = "configure.txt"
-# Beside the list of what the generator wrote: the output that makes ninja run it.
+# Beside the generator's list of outputs: the output that makes ninja run it.
 STAMP = "codegen.stamp"
-# The command that CMake calls; what it imports generates code.
+# The command that CMake calls; its imports generate code.
 GENERATOR = "sizeguard.cli.build.codegen"
 
 
@@ -57,16 +57,18 @@ def has_sources(root: Path) -> bool:
 
 
 def is_source(path: str) -> bool:
-    """Return whether a path from the root is part of the key of commits' measurements."""
+    """Return whether a path from the root is part of a commit's measurement key."""
     if not path.startswith(f"{FOLDER}/") or path.startswith(_NOT_BUILT):
         return False
     if PurePosixPath(path).suffix in _DOCUMENTS:
         return False
-    return not path.startswith(_APPS) or path.count("/") == 2  # the folders of apps are theirs
+    return (
+        not path.startswith(_APPS) or path.count("/") == 2
+    )  # the folders of apps belong to the apps
 
 
 def source_files(root: Path) -> list[Path]:
-    """List the files of native/ that are in keys, sorted."""
+    """List the files of native/ that are part of keys, sorted."""
     found = (path for path in (root / FOLDER).rglob("*") if path.is_file())
     return sorted(path for path in found if is_source(path.relative_to(root).as_posix()))
 
@@ -77,38 +79,37 @@ def code_files(root: Path) -> list[Path]:
 
 
 def generator_files(*, models: bool = False) -> tuple[Path, ...]:
-    """List the files of this package that generate code from selections, as its imports say.
+    """List the files of this package that generate code from selections, by imports.
 
-    models: and those that read a selection out of model files
+    models: also list the files that read selections from model files
     """
     return import_closure(GENERATOR, *(READERS.values() if models else ()))
 
 
 def sources_hash(root: Path) -> str:
-    """Hash all sources with their paths, and the generator that runs."""
+    """Hash all sources with their paths, and the running generator."""
     generator = files_hash(PACKAGE, generator_files())
     return fingerprint({"sources": files_hash(root, source_files(root)), "generator": generator})
 
 
 def is_generator(path: str) -> bool:
-    """Return whether a file of a repository is code of the generator that runs.
+    """Return whether a file of a repository is code of the running generator.
 
-    That generator builds the base, too: what a change of it does is seen against the baseline
-    alone.
+    The same generator builds the base, so effects of its changes show only against the baseline.
     """
     head, _, inside = path.partition("/")
     return head == PACKAGE.name and PACKAGE / inside in generator_files()
 
 
 def operator_files(root: Path | None) -> tuple[Path, ...]:
-    """List the operator lists of a project; those of this package if there is no project."""
+    """List the operator lists of a project; those of this package without a project."""
     if root is None:
         return OPERATOR_FILES
     return tuple(folder / "operators.yaml" for folder in kernel_folders(root))
 
 
 def op_deps_file(root: Path | None) -> Path:
-    """Return the op_deps.yaml of a project; that of this package if there is no project."""
+    """Return the op_deps.yaml of a project; that of this package without a project."""
     return _OP_DEPS_FILE if root is None else root / FOLDER / "operators" / OP_DEPS
 
 
@@ -121,7 +122,7 @@ def op_deps(root: Path | None) -> OpDeps | None:
 
 
 def pytorch_names(root: Path | None) -> PytorchNames:
-    """Read PyTorch's names for a project's operators; none if its sources are older than these."""
+    """Read PyTorch's names for a project's operators; empty for sources without the file."""
     from sizeguard.selection.foreign.pytorch_names import read_pytorch_names
 
     path = op_deps_file(root).with_name(PYTORCH_NAMES)
@@ -129,7 +130,7 @@ def pytorch_names(root: Path | None) -> PytorchNames:
 
 
 def translation(root: Path | None, selection: Selection) -> Translation:
-    """Translate a selection of PyTorch's or ExecuTorch's for a project's operators."""
+    """Translate a selection of PyTorch or ExecuTorch for a project's operators."""
     from sizeguard.selection.foreign.translation import Translation, translated
 
     deps = op_deps(root)
@@ -137,18 +138,18 @@ def translation(root: Path | None, selection: Selection) -> Translation:
 
 
 def names_file(root: Path | None) -> Path:
-    """Return the names of a project's full build; those of this package if it keeps none."""
+    """Return the file with the names of a project's full build, else this package's."""
     own = root / NAMES if root is not None else NAMES_FILE
     return own if own.is_file() else NAMES_FILE
 
 
 def kernel_folders(root: Path) -> tuple[Path, ...]:
-    """List the folders of the kernel libraries, whose sources hold the dtype switches."""
+    """List the folders of the kernel libraries, whose sources have the dtype switches."""
     return tuple(root / FOLDER / library for library in LIBRARIES)
 
 
 def built_from(folder: Path) -> Path | None:
-    """Return the folder whose sources a build was configured with; None if they are gone."""
+    """Return the source folder that a build was configured with; None if it no longer exists."""
     try:
         words = (folder / CONFIGURED).read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
@@ -170,5 +171,5 @@ def usual_selection(app: str) -> str:
 
 
 def sample_apps(root: Path) -> list[str]:
-    """List the apps that have their selections beside the sources."""
+    """List the apps with a selection beside the sources."""
     return sorted(path.parent.name for path in root.glob(usual_selection("*")))

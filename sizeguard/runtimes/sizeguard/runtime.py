@@ -1,4 +1,4 @@
-"""Our own runtime: its sources are built, its models run and are traced."""
+"""Our own runtime: build its sources, and run and trace its models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Native(Runtime):
     """The runtime in native/.
 
-    Its parts are imported when requested: builds and models take 60 ms.
+    Its parts are imported on use, because builds and models take 60 ms.
     """
 
     name = "sizeguard"
@@ -33,55 +33,55 @@ class Native(Runtime):
     hidden_prefixes = HIDDEN_PREFIXES
 
     def kernel_of(self, symbol: str) -> str:
-        """Return the function of sg::kernels; empty for another's."""
+        """Return the function of sg::kernels; empty for other symbols."""
         return kernel_of(symbol)
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Namespaces, the templates of notes, the handler."""
+        """Namespaces, templates of notes, and the handler of deselected dtypes."""
         from sizeguard.runtimes.sizeguard.claims.build_claims import WORDS
 
         return WORDS
 
     def claims(self, universe: Universe, asked: Selection, built: Selection | None) -> ClaimSet:
-        """List operators, kernels, dtype branches, classes, features, and what holds of all."""
+        """List claims on operators, kernels, dtypes, classes, features and the whole image."""
         from sizeguard.runtimes.sizeguard.claims.build_claims import build_claims
 
         return build_claims(universe, asked, built)
 
     def translated(self, source: Path | None, selection: Selection) -> Selection:
-        """Translate one of PyTorch's or ExecuTorch's."""
+        """Translate a selection of PyTorch or ExecuTorch."""
         from sizeguard.runtimes.sizeguard.native_tree import translation
 
         return translation(source, selection).selection
 
     def library(self, source: Path | None) -> Mapping[str, Operator]:
-        """Read the operators of native/, or those that this package has."""
+        """Read the operators of native/, or those in this package."""
         from sizeguard.operators.library import read_operator_libraries
         from sizeguard.runtimes.sizeguard.native_tree import operator_files
 
         return read_operator_libraries(operator_files(source))
 
     def selectable(self, source: Path | None, kernels: Sequence[Path]) -> Selectable:
-        """Read names.json and op_deps.yaml of native/, or those that this package has."""
+        """Read names.json and op_deps.yaml of native/, or those in this package."""
         from sizeguard.runtimes.sizeguard.selectable_names import selectable_names
 
         return selectable_names(source, kernels)
 
     def switches_in(self, folders: Iterable[Path]) -> Mapping[str, Sequence[HasPlace]]:
-        """SG_SWITCH macros."""
+        """Find the SG_SWITCH macros."""
         from sizeguard.runtimes.sizeguard.sources.tags import scan_tags
 
         return scan_tags(folders)
 
     def models(self, source: Path | None) -> Models:
-        """Programs, imported from .pt2 files where needed."""
+        """Return the runner of programs, which imports .pt2 files if needed."""
         from sizeguard.runtimes.sizeguard.native_models import NativeModels
 
         return NativeModels(source)
 
     def has_sources(self, folder: Path) -> bool:
-        """Return whether a folder holds native/."""
+        """Return whether a folder has native/."""
         from sizeguard.runtimes.sizeguard.native_tree import has_sources
 
         return has_sources(folder)
@@ -93,13 +93,13 @@ class Native(Runtime):
         return NativeSources(source, root) if self.has_sources(source) else None
 
     def built_from(self, folder: Path) -> Path | None:
-        """Return the folder that CMake was configured with."""
+        """Return the source folder that CMake was configured with."""
         from sizeguard.runtimes.sizeguard.native_tree import built_from
 
         return built_from(folder)
 
     def facts_files(self, build: Build) -> Sequence[Path]:
-        """kernel_tags.json and names.json."""
+        """List kernel_tags.json and names.json."""
         from sizeguard.runtimes.sizeguard.source_facts import LISTED, names_of_build
 
         if build.selection is None:
@@ -113,7 +113,7 @@ class Native(Runtime):
         return read_build_facts(build, build.selection) if build.selection is not None else None
 
     def recipe(self, toolchain: Toolchain, app: str, variant: str, optimize: str) -> Recipe:
-        """Build native/ of a commit by the package that runs."""
+        """Return the recipe that builds native/ of a commit with the running package."""
         from sizeguard.runtimes.sizeguard.building.native_recipe import RuntimeRecipe
 
         return RuntimeRecipe(toolchain, app, variant, optimize)

@@ -1,4 +1,4 @@
-"""Names that selections of our runtime can have: of its full build, and of sources since then."""
+"""List the names that selections of our runtime can have, from its full build and newer sources."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from sizeguard.selection.selectable import Selectable
 
 
 def selectable_names(source: Path | None, kernels: Sequence[Path] = ()) -> Selectable:
-    """List the names in a folder with sources; those that this package carries if it is None.
+    """List the names in a folder with sources; None for those in this package.
 
-    kernels: folders with other kernels, whose tags and classes there are instead
+    kernels: folders with other kernels, which provide the tags and classes instead
     """
     names = read_names(names_file(source))
     dtypes = dict(names.dtypes)

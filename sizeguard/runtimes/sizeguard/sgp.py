@@ -8,9 +8,9 @@ from sizeguard.models.operator_info import OperatorInfo
 
 
 def read_operators(path: Path, source: Path | None = None) -> OperatorInfo:
-    """Read a .sgp or a .pt2. Raises InputError for a malformed one.
+    """Read a .sgp or a .pt2. Raises InputError for a malformed file.
 
-    source: the folder that holds native/; None for the operators of this package
+    source: the folder with native/; None for the operators in this package
     """
     is_program = path.suffix.lower() == ".sgp"
     return _of_program(path, source) if is_program else _of_exported_program(path, source)
@@ -35,7 +35,7 @@ def _of_exported_program(path: Path, source: Path | None) -> OperatorInfo:
     from sizeguard.runtimes.sizeguard.importing.importer import lower
     from sizeguard.runtimes.sizeguard.native_tree import operator_files
 
-    # Operators that the runtime lacks are named too: whoever selects them is told by lint.
+    # Operators that the runtime lacks are included; lint reports them in selections.
     library = read_operator_libraries(operator_files(source))
     lowering = lower(read_exported_program(path, with_weights=False), library, path.stem)
     operators = {name: frozenset(dtypes) for name, dtypes in sorted(lowering.dtypes.items())}

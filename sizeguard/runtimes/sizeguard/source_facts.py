@@ -1,4 +1,4 @@
-"""BuildFacts of our runtime: its dispatcher, and the switches that the code generator listed."""
+"""Read the BuildFacts of our runtime: its dispatcher, and the switches listed by the generator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HANDLER = "_ZN2sg18dtype_not_selectedERNS_7ContextENS_10ScalarTypeE"
 VERBOSE = "verbose_errors"
 LISTED = "kernel_tags.json"  # beside the effective selection
 
-# 5.6 to 6.8 bytes a message over the eleven sample models.
+# 5.6 to 6.8 bytes per message over the eleven sample models.
 _MESSAGE_CODE = 6
 _SWITCH_HEAD = 16
 _TABLE_CODE, _JUMP = 40, 4
@@ -31,9 +31,9 @@ _FEATURE, _FEATURE_ELSEWHERE = (32, 12), (128, 50)
 
 
 def read_build_facts(build: Build, selection: Path) -> BuildFacts:
-    """Read what codegen wrote of the sources beside the effective selection.
+    """Read the facts about the sources that codegen wrote beside the effective selection.
 
-    Raises InconclusiveError if a build has none.
+    Raises InconclusiveError if a build has no such file.
     """
     is_usual = build.toolchain.startswith("gcc") and build.optimize == "s"
     unseen = _UNSEEN if is_usual else _UNSEEN_ELSEWHERE
@@ -62,22 +62,22 @@ def read_build_facts(build: Build, selection: Path) -> BuildFacts:
 
 
 def names_of_build(build: Build) -> Path:
-    """Return the names of the sources that a build was made of, or those of this package."""
+    """Return the names in the sources of a build, or those in this package."""
     return names_file(built_from(build.image.parent))
 
 
 def read_listed(
     path: Path,
 ) -> tuple[tuple[SwitchSite, ...], tuple[SwitchSite, ...], frozenset[str]]:
-    """Switches, guards and verbose texts of kernel_tags.json.
+    """Read the switches, guards and verbose texts of kernel_tags.json.
 
-    Raises InconclusiveError if there is none, InputError if it is damaged.
+    Raises InconclusiveError if the file is missing, InputError if it is damaged.
     """
     try:
         content = json.loads(path.read_text())
     except OSError as error:
         raise InconclusiveError(
-            f"{path}: cannot read: {error.strerror}; build again, predictions need it"
+            f"{path}: cannot read: {error.strerror}; build again, because predictions need it"
         ) from error
     except ValueError as error:
         raise InputError(f"{path}: not JSON: {error}") from error

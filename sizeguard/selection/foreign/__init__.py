@@ -1,1 +1,1 @@
-"""Selections in the words of PyTorch and ExecuTorch."""
+"""Selections with names of PyTorch and ExecuTorch."""

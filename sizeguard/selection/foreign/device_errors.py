@@ -1,4 +1,4 @@
-"""Explain an error line of a device: was what it names deselected, or did it never exist?"""
+"""Explain an error line of a device: its names are deselected, selected or unknown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sizeguard.selection.foreign.triage_result import DESELECTED, SELECTED, Name
 from sizeguard.selection.selectable import Selectable
 from sizeguard.selection.selection import Selection
 
-# A name of C++ is not an operator: std::bad_alloc, or at::native::add with several colons.
+# C++ names are not operators: std::bad_alloc, or at::native::add with several `::`.
 _OPERATOR = re.compile(r"(?<![\w:])(?!std::)[A-Za-z_]\w*::\w+(?:\.\w+)?(?!\w|::)")
 # ExecuTorch's kernels leave out the namespace: "Unhandled dtype Double for add.out".
 _SHORT_OPERATOR = re.compile(r"\bdtype '?\w+'? for (\w+\.\w+)")
@@ -21,7 +21,7 @@ _NEAR = 3
 
 
 def named_in(line: str, known: Selectable, selections: Mapping[str, Selection]) -> list[Named]:
-    """List what a line names, each thing once.
+    """List the names in a line, each once.
 
     selections: app → its selection, with the runtime's own names
     """
@@ -63,7 +63,7 @@ def _operator(name: str, known: Selectable, selections: Mapping[str, Selection])
 def _dtypes(
     line: str, operators: Sequence[str], known: Selectable, selections: Mapping[str, Selection]
 ) -> Iterator[Named]:
-    """List dtypes that a line names beside an operator whose kernel tags are known."""
+    """List dtypes that a line names together with an operator with known kernel tags."""
     tags = known.calls.tags if known.calls is not None else {}
     for dtype in dict.fromkeys(re.findall(r"\b[A-Z]\w+\b", line)):
         if dtype not in DTYPES:

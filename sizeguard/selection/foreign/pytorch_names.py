@@ -1,4 +1,4 @@
-"""Read pytorch_names.yaml: PyTorch's names for operators and kernel tags that a runtime has."""
+"""Read pytorch_names.yaml: PyTorch's names for a runtime's operators and kernel tags."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _KEYS = ("operators", "features", "tags", "kernels")
 
 @dataclass(frozen=True, slots=True)
 class PytorchNames:
-    """PyTorch's names and those of a runtime for the same.
+    """PyTorch's names, with the equivalent names of a runtime.
 
     operators: overloads that write into an argument, and copies of views → functional overload
     tags:      PyTorch's kernel tag → tags of the runtime's kernels for the same operators
-    kernels:   operator of the runtime → PyTorch's kernel tags that a trace of it shows
-    features:  build features of the runtime that PyTorch has always, and files do not name
+    kernels:   operator of the runtime → PyTorch's kernel tags in a trace of it
+    features:  build features of the runtime that PyTorch always has, so files do not name them
     """
 
     operators: Mapping[str, str] = field(default_factory=dict)
@@ -28,18 +28,18 @@ class PytorchNames:
     features: frozenset[str] = frozenset()
 
     def functional(self, name: str) -> str:
-        """Return the operator that a name stands for: aten::add.out is aten::add.Tensor.
+        """Return the operator for a name: aten::add.Tensor for aten::add.out.
 
-        `aten::mm.default` is the name that exported programs have for aten::mm.
+        Exported programs call aten::mm `aten::mm.default`.
         """
         plain = name.removesuffix(".default")
         return self.operators.get(plain, plain)
 
 
 def read_pytorch_names(files: Iterable[Path]) -> PytorchNames:
-    """Read such files; a later one adds to those before.
+    """Read files of names; later files add to earlier ones.
 
-    Raises InputError with the place for another file.
+    Raises InputError, with the place, for a malformed file.
     """
     operators: dict[str, str] = {}
     tags: dict[str, frozenset[str]] = {}

@@ -1,9 +1,9 @@
-"""Translate a selection of PyTorch's or ExecuTorch's into the names of this runtime.
+"""Translate a selection of PyTorch or ExecuTorch into the names of this runtime.
 
 PyTorch's tracer writes its own kernel tags, and operators that its own kernels call. ExecuTorch's
 lists name overloads that write into an argument, and kernel keys. A translated selection names this
-runtime's operators with all that they can call, and its kernels' dtypes: those that the file states
-for an operator, every dtype for operators that it states none of.
+runtime's operators with everything that they can call, and its kernels' dtypes: the dtypes in the
+file for an operator, or every dtype if the file has none for it.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from sizeguard.selection.selection import SelectedOperator, Selection
 
 _Dtypes = dict[str, frozenset[str]]
 
-_MISSPELT = 0.85  # likeness of tags, so that resize_cpu is not taken for silu_cpu
+_MISSPELT = 0.85  # least similarity of tags, so that resize_cpu is not mistaken for silu_cpu
 _CHECKS = {
     "operators": "foreign-operator",
     "kernel_metadata": "foreign-tag",
     "custom_classes": "foreign-class",
 }
-# PyTorch's own namespaces: what a trace shows of them may be calls inside PyTorch.
+# PyTorch's own namespaces; their operators in a trace may be calls inside PyTorch.
 _NAMESPACES = ("aten", "prim", "prims", "quantized", "_quantized", "mkldnn", "xnnpack")
-# Endings of PyTorch's kernel tags, for tags of operators that the table does not have.
+# Suffixes of PyTorch's kernel tags, for operators that the table does not have.
 _FOREIGN_TAG = re.compile(r"\w+(_stub|_cpu_?|_cuda|_kernel|_impl|_out_frame|_channels_last)|\w+_")
 
 
 @dataclass(frozen=True, slots=True)
 class Untranslated:
-    """A name that this runtime has nothing for, which is left out.
+    """A name without an equivalent in this runtime, which is left out.
 
     key, name: its place in the selection
     """
@@ -53,10 +53,10 @@ class Untranslated:
 class Translation:
     """A selection in this runtime's names.
 
-    is_foreign: the file was PyTorch's or ExecuTorch's; else nothing was done
-    left_out:   what was left out
+    is_foreign: the file had names of PyTorch or ExecuTorch; otherwise it is unchanged
+    left_out:   names that were left out
     added:      callee → an operator that calls it
-    whole_tags: tags that keep every dtype, since the file does not state theirs
+    whole_tags: tags that keep every dtype, because the file has no dtypes for them
     """
 
     selection: Selection
@@ -67,7 +67,7 @@ class Translation:
 
 
 def is_foreign(selection: Selection, deps: OpDeps, names: PytorchNames) -> bool:
-    """Return whether names or kernel keys of a selection are PyTorch's or ExecuTorch's."""
+    """Return whether a selection has names or kernel keys of PyTorch or ExecuTorch."""
     own = _own_tags(deps)
     return bool(
         selection.et_kernel_metadata
@@ -79,9 +79,9 @@ def is_foreign(selection: Selection, deps: OpDeps, names: PytorchNames) -> bool:
 def translated(
     selection: Selection, deps: OpDeps, names: PytorchNames, *, exact: bool = False
 ) -> Translation:
-    """Translate a selection; one in this runtime's names stays as it is.
+    """Translate a selection; one with this runtime's names stays unchanged.
 
-    deps:  of this runtime; without any, nothing is known, and nothing is done
+    deps: calls of this runtime; if empty, nothing is translated
     exact: add no callees
     """
     if not deps.calls or not is_foreign(selection, deps, names):
@@ -117,7 +117,7 @@ def translated(
 
 
 def translated_file(file: SelectionFile, deps: OpDeps | None, names: PytorchNames) -> SelectionFile:
-    """Translate a file for lint. What is left out becomes a warning at its line."""
+    """Translate a file for lint. Each name that is left out becomes a warning at its line."""
     done = translated(file.selection, deps or OpDeps({}), names)
     warnings = (
         LintFinding(
@@ -133,9 +133,9 @@ def translated_file(file: SelectionFile, deps: OpDeps | None, names: PytorchName
 
 
 def translation_notes(name: str, translation: Translation, *, dtypes: bool) -> list[str]:
-    """Say what was left out of a file and added to it, a line each.
+    """Write a line for each name that was left out of a file or added to it.
 
-    dtypes: they are selected, so that kernel tags have an effect
+    dtypes: whether dtypes are selected, so that kernel tags have an effect
     """
     inner = [each.name for each in translation.left_out if each.key == "operators"]
     notes = [
@@ -145,8 +145,8 @@ def translation_notes(name: str, translation: Translation, *, dtypes: bool) -> l
     ]
     if inner:
         notes.append(
-            f"warning: {name}: {len(inner)} operators that are called inside PyTorch alone are"
-            f" left out: {', '.join(inner)}"
+            f"warning: {name}: {len(inner)} operators that are called only inside PyTorch are "
+            f"left out: {', '.join(inner)}"
         )
     if translation.added:
         added = ", ".join(translation.added)
@@ -155,10 +155,10 @@ def translation_notes(name: str, translation: Translation, *, dtypes: bool) -> l
 
 
 def whole_tags_notes(name: str, tags: Collection[str]) -> list[str]:
-    """Say which tags keep every dtype, since a file or model does not state theirs."""
+    """List the tags that keep every dtype, because a file or model does not state theirs."""
     if not tags:
         return []
-    return [f"{name}: does not tell which dtypes {', '.join(sorted(tags))} meet; all are kept"]
+    return [f"{name}: does not state the dtypes of {', '.join(sorted(tags))}; all are kept"]
 
 
 def _own_tags(deps: OpDeps) -> frozenset[str]:
@@ -184,7 +184,7 @@ def _operators(
         exists = own in deps.calls or (entry.include_all_overloads and own in families)
         inner = not entry.is_root_operator and own.partition("::")[0] in _NAMESPACES
         if not exists and inner:
-            message = f"{name} is called inside PyTorch alone; this runtime does not have it"
+            message = f"{name} is called only inside PyTorch; this runtime does not have it"
             left_out.append(Untranslated("operators", name, message))
             continue
         before = operators.get(own)
@@ -204,7 +204,7 @@ def _joined(one: SelectedOperator, other: SelectedOperator) -> SelectedOperator:
 def _tags(
     selection: Selection, deps: OpDeps, names: PytorchNames, left_out: list[Untranslated]
 ) -> tuple[_Dtypes, frozenset[str]]:
-    """Translate kernel_metadata. The second result are PyTorch's tags that the table has."""
+    """Translate kernel_metadata. The second result has the PyTorch tags in the table."""
     own = _own_tags(deps)
     tags: _Dtypes = {}
     stated = set()
@@ -227,34 +227,34 @@ def _tags(
 
 def _foreign_tag(tag: str, dtypes: Iterable[str], names: PytorchNames) -> Untranslated:
     near = difflib.get_close_matches(tag, names.tags, n=1, cutoff=_MISSPELT)
-    advice = f"; the nearest of PyTorch's is {near[0]}" if near else ""
+    advice = f"; the nearest tag of PyTorch is {near[0]}" if near else ""
     message = (
-        f"kernel tag {tag} is of no operator of this runtime; it would have kept"
-        f" {', '.join(sorted(dtypes)) or 'no dtype'}{advice}"
+        f"kernel tag {tag} belongs to no operator of this runtime; it would have kept "
+        f"{', '.join(sorted(dtypes)) or 'no dtype'}{advice}"
     )
     return Untranslated("kernel_metadata", tag, message)
 
 
 def _classes(selection: Selection, deps: OpDeps, left_out: list[Untranslated]) -> frozenset[str]:
-    """Leave out classes of PyTorch; one that is like a class of ours may be misspelt."""
+    """Leave out classes of PyTorch; one that is similar to a class of ours may be misspelt."""
     own = [name for name in deps.calls if "::" not in name]
     kept = set()
     for name in sorted(selection.custom_classes):
         if name in own or nearest_names(name, own):
             kept.add(name)
         else:
-            message = f"class {name} is of no operator of this runtime"
+            message = f"class {name} belongs to no operator of this runtime"
             left_out.append(Untranslated("custom_classes", name, message))
     return frozenset(kept)
 
 
 def _stated_operators(stated: Collection[str], names: PytorchNames) -> frozenset[str]:
-    """List the operators whose dtypes a trace shows."""
+    """List the operators with dtypes in a trace."""
     return frozenset(name for name, tags in names.kernels.items() if tags & frozenset(stated))
 
 
 def _keyed(selection: Selection, names: PytorchNames) -> _Dtypes:
-    """Operator → dtypes of its kernel keys, unless one of them is the default kernel."""
+    """Map operators to the dtypes of their kernel keys, without those with the default key."""
     return {
         names.functional(name): _dtypes_of_keys(keys)
         for name, keys in selection.et_kernel_metadata.items()
@@ -263,7 +263,7 @@ def _keyed(selection: Selection, names: PytorchNames) -> _Dtypes:
 
 
 def _dtypes_of_keys(keys: Iterable[str]) -> frozenset[str]:
-    """Read v1/6;0,1|6;0,1: one dtype and dimension order for each tensor."""
+    """Parse keys such as v1/6;0,1|6;0,1: a dtype and a dimension order for each tensor."""
     codes = {part.partition(";")[0] for key in keys for part in key.split("/")[1].split("|")}
     found = {NAME_OF_CODE.get(int(code), code) for code in codes if code.isdecimal()}
     return frozenset(found & frozenset(DTYPES))

@@ -12,12 +12,12 @@ SELECTED = "selected"
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Something that an error line names.
+    """A name in an error line.
 
     kind:  operator, dtype, class or feature
-    name:  as this runtime calls it; of a dtype OPERATOR:DTYPE
+    name:  in this runtime's names; OPERATOR:DTYPE for a dtype
     state: app → DESELECTED or SELECTED; empty if this runtime has no such name
-    near:  the nearest known names, of an unknown one
+    near:  the nearest known names, if the name is unknown
     """
 
     kind: str
@@ -27,5 +27,5 @@ class Named:
 
     @property
     def is_known(self) -> bool:
-        """Return whether the runtime has it at all."""
+        """Return whether the runtime has the name."""
         return not self.near and bool(self.state)

@@ -1,7 +1,7 @@
-"""Files that the CMake scripts of a project name when they run: read, or asked for in vain.
+"""Find the files that a project's CMake scripts name when they run, existing or not.
 
-CMake lists the scripts that it includes, but not what file(READ) or a program reads that it starts
-while it configures. Its trace has each command of each script with the values of its words.
+CMake lists the scripts that it includes, but not the files that file(READ) or programs read at
+configure time. Its trace has each command of each script with expanded arguments.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _HOME = re.compile(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", re.MULTILINE)
 _GENERATOR = re.compile(r"^(?:SG_)?SIZEGUARD:\w+=(.+)$", re.MULTILINE)
 _ABSOLUTE = re.compile(r"/[\w./+@ -]*[\w+]")
 _RELATIVE = re.compile(r"(?![\d.]+$)[\w.+@][\w./+@-]*[\w+]")
-# Commands that start programs, which may read anything.
+# Commands that start programs, which may read any file.
 _STARTING = ("execute_process", "exec_program", "try_compile", "try_run")
 
 
 @dataclass(frozen=True, slots=True)
 class NamedByCMake:
-    """Files that the CMake scripts of a project name, without CMake's own scripts.
+    """Files that the CMake scripts of a project name, except CMake's own scripts.
 
-    paths:     absolute; of files and folders, whether they exist or not
+    paths:     absolute paths of files and folders, existing or not
     started:   programs that ran, other than the generator
     generator: the sizeguard command
     """
@@ -42,18 +42,18 @@ class NamedByCMake:
 
 
 def trace_options(folder: Path) -> list[str]:
-    """Return the options with which CMake writes the trace."""
+    """Return the options that make CMake write the trace."""
     trace = folder / _TRACE
     return ["--trace-expand", "--trace-format=json-v1", f"--trace-redirect={trace}"]
 
 
 def keep_trace(folder: Path) -> None:
-    """Keep what is needed of the trace; it has megabytes."""
+    """Store the needed part of the trace, which has megabytes."""
     trace = folder / _TRACE
     cache = (folder / "CMakeCache.txt").read_text(errors="surrogateescape")
     own, home, command = _ROOT.search(cache), _HOME.search(cache), _GENERATOR.search(cache)
     if own is None or home is None or not trace.is_file():
-        raise BuildError(f"{folder}: CMake wrote no trace of what it did")
+        raise BuildError(f"{folder}: CMake wrote no trace")
     generator = command[1] if command else ""
     paths: set[str] = set()
     started: set[str] = set()
@@ -75,18 +75,18 @@ def keep_trace(folder: Path) -> None:
 
 
 def named_by_cmake(folder: Path) -> NamedByCMake:
-    """Read what was kept. Raises BuildError if there is nothing."""
+    """Read the stored part of the trace. Raises BuildError if it is missing."""
     try:
         content = json.loads((folder / _NAMED).read_bytes())
         return NamedByCMake(
             tuple(content["paths"]), tuple(content["started"]), content["generator"]
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BuildError(f"{folder}: what CMake did is not recorded: {error}") from error
+        raise BuildError(f"{folder}: the record of CMake's run is missing: {error}") from error
 
 
 def _paths(words: Iterable[str], places: Iterable[str]) -> Iterable[str]:
-    """List the paths that words may stand for, from each folder that CMake may begin at."""
+    """List the paths that words may mean, relative to each folder that CMake may use."""
     for word in words:
         if _ABSOLUTE.fullmatch(word):
             yield os.path.normpath(word)

@@ -1,4 +1,4 @@
-"""Hash what a build of our runtime reads of a commit."""
+"""Hash the files of a commit that a build of our runtime reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sizeguard.runtimes.sizeguard.native_tree import FOLDER, is_source
 def runtime_hash(repository: Path, commit: str, selection: str) -> str:
     """Hash the sources of our runtime in a commit, and the selection file.
 
-    The generator's code is that of the package that runs.
+    The generator is the running package, not the commit's.
     """
     return (_hash_of_id if is_id(commit) else _hash)(repository, commit, selection)
 
@@ -48,7 +48,7 @@ def _is_header(name: str) -> bool:
 def _native(repository: Path, tree: str) -> Mapping[str, str]:
     """List the files of native/ in a git tree.
 
-    Cached by the tree's id: of 200 commits of this project eight changed a file that counts.
+    Cached by the tree's id: only 8 of 200 commits of this project changed such a file.
     """
     return {
         f"{FOLDER}/{path}": entry

@@ -56,8 +56,8 @@ from sizeguard.toolchains.targets import TargetMachine, find_target
 from sizeguard.toolchains.toolchain import Toolchain, require
 
 _NOTHING = "ninja: no work to do."
-_ATTEMPTS = 3  # files that change during each of them change all the time
-_TICK = 0.01  # s by which the times of files may lag behind the clock
+_ATTEMPTS = 3  # retries; files that still change then change all the time
+_TICK = 0.01  # seconds by which file times may lag behind the clock
 HASHES = ".hashes.json"  # in a build's folder
 _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 
@@ -65,7 +65,7 @@ _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 def build(
     root: Path, variant: Variant, toolchain: Toolchain, folder: Path, jobs: int | None = None
 ) -> Build:
-    """Build, or find that nothing changed.
+    """Build, or detect that nothing changed.
 
     Raises BuildError with the first error and the log's path.
     """
@@ -81,7 +81,7 @@ def build(
     with _locked(folder), Progress(f"building {variant.app or variant.kind}", detail) as progress:
         for _ in range(_ATTEMPTS):
             start = time.time_ns()
-            time.sleep(_TICK)  # what was written before is older than start
+            time.sleep(_TICK)  # files written before are older than start
             before = recorded_inputs(folder)
             begin(folder)
             made, is_same = _prepare(folder, before, hashes)
@@ -101,13 +101,13 @@ def build(
                 hashes.save()
                 finish(folder)
                 return result
-        raise BuildError(f"{moving}: changes while {folder.name} is built")
+        raise BuildError(f"{moving}: changed while {folder.name} was built")
 
 
 def _prepare(folder: Path, before: BuildInputs | None, hashes: HashCache) -> tuple[MadeFiles, bool]:
-    """Remove what is out of date.
+    """Remove outdated outputs.
 
-    Returns the files that builds made there, and whether these and all inputs are unchanged.
+    Returns the files that builds made there, and whether they and all inputs are unchanged.
     """
     made = read_made(folder)
     if before is None:
@@ -128,7 +128,7 @@ def _make(
     jobs: int | None,
     progress: Progress,
 ) -> bool:
-    """Run ninja; tells whether it had nothing to do."""
+    """Run ninja; return whether it had nothing to do."""
     try:
         return _compile(folder, jobs, progress)
     except _SourceIsGone:
@@ -140,13 +140,13 @@ def _make(
 def first_moving(inputs: BuildInputs, hashes: HashCache, start: int) -> str:
     """Name an input that changed after a build began; empty if there is none.
 
-    What tools read then is not known: they may have read the old content or the new.
+    Then it is unknown whether tools read the old or the new content.
 
-    start: when it began, in nanoseconds since 1970
+    start: start of the build, in nanoseconds since 1970
     """
     for path, content in {**inputs.files, **inputs.tools}.items():
         if content == UNKNOWN:
-            continue  # another each time, in whatever it was read from
+            continue  # differs on each read
         state = state_of(path)
         if state is not None and max(state[3:]) >= start:
             return path
@@ -156,12 +156,12 @@ def first_moving(inputs: BuildInputs, hashes: HashCache, start: int) -> str:
 
 
 class _SourceIsGone(BuildError):
-    """The folder was configured with a source that is no more; ninja cannot help itself then."""
+    """The folder was configured with a source that no longer exists, and ninja cannot recover."""
 
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Two commands may want one build: the second waits."""
+    """Lock the build folder; a second command waits."""
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -184,10 +184,10 @@ def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path)
     text = "\n".join(command)
     record = folder / CONFIGURED
     if record.is_file() and record.read_text() == text and (folder / "build.ninja").is_file():
-        return  # ninja configures again by itself when CMake's files change
-    # Until this one ends well there is no configuration: one that fails leaves a part of itself.
+        return  # ninja configures again when CMake's files change
+    # Remove the configuration until this one succeeds, because a failed one leaves partial files.
     record.unlink(missing_ok=True)
-    # Options that are no longer given would live on in the cache.
+    # The cache would keep options that are no longer given.
     (folder / "CMakeCache.txt").unlink(missing_ok=True)
     for detected in folder.glob("CMakeFiles/3.*"):
         shutil.rmtree(detected)
@@ -211,7 +211,7 @@ def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path)
 
 
 def _compile(folder: Path, jobs: int | None, progress: Progress) -> bool:
-    """Run ninja; tells whether it had nothing to do."""
+    """Run ninja; return whether it had nothing to do."""
     command = ["ninja", "-C", str(folder), *([f"-j{jobs}"] if jobs else [])]
     lines = []
     with subprocess.Popen(
@@ -288,7 +288,7 @@ def _record(
 def _inputs(
     root: Path, variant: Variant, toolchain: Toolchain, effective: Path, inputs: BuildInputs
 ) -> Mapping[str, object]:
-    """Everything that goes into a build, the same in every folder.
+    """Return everything that a build depends on, the same in every folder.
 
     effective: its effective selection
     """
@@ -315,7 +315,7 @@ def _inputs(
 
 
 def _strip(target: TargetMachine, image: Path, shipped: Path) -> None:
-    """Make the stripped twin, and be sure that it loads the same bytes."""
+    """Make the stripped twin, and check that it loads the same bytes."""
     # A dynamic library of macOS keeps the symbols that others bind to.
     what = ["--strip-all"] if not target.is_macho or image.suffix != ".dylib" else ["-x"]
     done = subprocess.run(
@@ -334,20 +334,20 @@ def _strip(target: TargetMachine, image: Path, shipped: Path) -> None:
 
 
 def _stripped_libraries(target: TargetMachine, folder: Path, apart: list[Path]) -> list[Path]:
-    """Strip what was linked besides the image, and return the files; `apart` is left alone."""
+    """Strip the other linked files, and return them; `apart` is not stripped."""
     found = library_files(folder, apart)
     for path in found:
         twin = path.with_name(path.name + STRIPPED)
         if path.name.endswith(STRIPPED):
             if not path.with_name(path.stem).exists():
-                path.unlink()  # of a library that is no longer made
+                path.unlink()  # of a library that is no longer built
         elif not twin.is_file() or twin.stat().st_mtime_ns < path.stat().st_mtime_ns:
             _strip(target, path, twin)
     return library_files(folder, apart)
 
 
 def _debug_symbols(folder: Path, image: Path) -> Path:
-    """Gather the debug information that ld64 leaves in the objects into a .dSYM."""
+    """Collect the debug information, which ld64 leaves in the objects, into a .dSYM."""
     bundle = folder / f"{image.name}.dSYM"
     inside = bundle / "Contents" / "Resources" / "DWARF" / image.name
     if inside.is_file() and inside.stat().st_mtime_ns >= image.stat().st_mtime_ns:
@@ -362,13 +362,13 @@ def _debug_symbols(folder: Path, image: Path) -> Path:
 def _recorded_link(
     folder: Path, image: Path, target: TargetMachine
 ) -> tuple[list[str], Path | None]:
-    """Return the command that links, and the record of the linker's own; None for macOS."""
+    """Return the link command and the record of the linker's own run; None for macOS."""
     line = _link_line(folder, image)
     return line, None if target.is_macho else record_link(line, folder, image)
 
 
 def _link_line(folder: Path, image: Path) -> list[str]:
-    """Return the words of the command that links."""
+    """Return the words of the link command."""
     done = subprocess.run(
         ["ninja", "-C", str(folder), "-t", "commands", image.name],
         capture_output=True,
@@ -381,12 +381,12 @@ def _link_line(folder: Path, image: Path) -> list[str]:
 
 
 def _lto_objects(image: Path) -> list[Path]:
-    """List the objects that the linker made of LTO's inputs and kept.
+    """List the objects that the linker made from LTO inputs and kept.
 
-    Raises BuildError if it kept nothing: the image has no other objects.
+    Raises BuildError if it kept none, because the image has no other objects.
     """
     patterns = (f"{image.name}.lto*.o", f"{image.name}.ltrans*.ltrans.o", f"{image.name}.lto/*.o")
     found = sorted(path for pattern in patterns for path in image.parent.rglob(pattern))
     if not found:
-        raise BuildError(f"{image}: the linker kept no objects of LTO")
+        raise BuildError(f"{image}: the linker kept no LTO objects")
     return found

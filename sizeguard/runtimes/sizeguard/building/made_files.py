@@ -1,7 +1,7 @@
-"""Files in a build's folder that its own tools made: outputs, and what tools leave beside them.
+"""Track the files in a build folder that its own tools made: outputs and by-products.
 
-A file is made if a build wrote it: it was not there before, or it was otherwise. No name decides. A
-file that somebody put into the folder is an input like any other.
+A file counts as made if a build wrote it: it did not exist before, or it had other content. Names
+do not matter. A file that the user put into the folder is an input like any other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sizeguard.builds.build_inputs import Hash
 
 _FILE = ".made.json"
 _VERSION = 1
-# Tools put temporary files here, and not where a project may lie.
+# Tools put temporary files here, away from any project.
 _TEMPORARY = ".tmp"
 
 
@@ -27,9 +27,9 @@ _TEMPORARY = ".tmp"
 class MadeFiles:
     """Files that earlier builds and this one made in a folder.
 
-    earlier: paths that builds up to now made and nobody else has changed, from the folder
-    outputs: content hashes of those that tools read or that are the result, by path
-    there:   the states of all files when the tools of this build began, by absolute path
+    earlier: paths, relative to the folder, that earlier builds made and nothing else changed
+    outputs: content hashes, by path, of made files that tools read or that are results
+    there: the states of all files before the tools of this build ran, by absolute path
     """
 
     folder: Path
@@ -38,7 +38,7 @@ class MadeFiles:
     there: Mapping[str, State] = field(default_factory=dict)
 
     def __contains__(self, path: str) -> bool:
-        """Return whether a build made a file, given by its absolute path."""
+        """Return whether a build made the file with this absolute path."""
         inside = self._inside(path)
         if not inside:
             return False
@@ -53,7 +53,7 @@ class MadeFiles:
         return at[len(top) :] if at.startswith(top) else ""
 
     def changed_outputs(self, hash_of: Hash) -> tuple[str, ...]:
-        """List the outputs that somebody else has changed since; not those that are gone."""
+        """List outputs that something else changed since; removed outputs are not listed."""
         return tuple(
             path
             for path, content in self.outputs.items()
@@ -61,17 +61,20 @@ class MadeFiles:
         )
 
     def without(self, paths: Iterable[str]) -> MadeFiles:
-        """Forget files, which are then inputs unless this build makes them again."""
+        """Forget files; they are then inputs, unless this build makes them again."""
         left = frozenset(paths)
         outputs = {path: each for path, each in self.outputs.items() if path not in left}
         return MadeFiles(self.folder, self.earlier - left, outputs, self.there)
 
     def began(self) -> MadeFiles:
-        """Note all files that are there, before tools run."""
+        """Record the states of all existing files, before tools run."""
         return MadeFiles(self.folder, self.earlier, self.outputs, _states(self.folder))
 
     def save(self, outputs: Iterable[str], hash_of: Hash) -> None:
-        """Write the record. outputs: absolute paths whose content counts; others are left out."""
+        """Write the record.
+
+        Outputs: absolute paths of files to hash; other files are not hashed.
+        """
         made = sorted(self._inside(path) for path in _states(self.folder) if path in self)
         inside = {self._inside(path): path for path in outputs if path in self}
         hashes = {name: hash_of(path) for name, path in inside.items() if state_of(path)}
@@ -80,7 +83,7 @@ class MadeFiles:
 
 
 def read_made(folder: Path) -> MadeFiles:
-    """Read what builds in a folder made; nothing if there is no record, or a damaged one."""
+    """Read the record of the made files in a folder; empty if it is missing or damaged."""
     try:
         content = json.loads((folder / _FILE).read_bytes())
         if content["version"] != _VERSION:

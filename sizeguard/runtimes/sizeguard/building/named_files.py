@@ -1,7 +1,7 @@
-"""Files that only commands and assembler directives name, not dependency files.
+"""Find files that only commands and assembler directives name, not dependency files.
 
-Compilers list headers alone: not what an assembler includes, nor specs, plug-ins, profiles
-and files with further options.
+Compilers list only headers: not files that an assembler includes, nor specs, plug-ins, profiles and
+files with further options.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _DIRECTIVE = re.compile(rb'\.(incbin|include)\b\s*(\\?")([^"\\\s][^"\\\n]*)\2')
 _EMBEDS = re.compile(rb"\.?incbin\b", re.IGNORECASE)
 _ARCHIVER = re.compile(r"(?:.*[-/])?(?:ar|ranlib)(?:-\d+)?")
 _DEPENDENCY_FILE = ("-Wl,--dependency-file=", "-Wl,-dependency_info,")
-_MAXIMUM_DEPTH = 8  # of files of options
+_MAXIMUM_DEPTH = 8  # nesting of option files
 
 
 def untold(what: str) -> str:
-    """Return the path that is in a record for all that somebody reads unseen.
+    """Return the path that marks unknown reads in a record.
 
-    It leads to no file, so it is neither a project's nor installed.
+    No such file exists, so it is neither in a project nor installed.
     """
     return f"{_UNTOLD}{what}"
 
 
 def files_of_words(words: Iterable[str], folder: Path, depth: int = 0) -> set[str]:
-    """List the files that words of commands name, in a part of them or in a file of options."""
+    """List the files that words of commands name, also in parts of words and in option files."""
     found: set[str] = set()
     for word in set(words):
         parts = {word, *re.split(r"[=,@:]", word)}
@@ -55,18 +55,18 @@ def _words_in(paths: Iterable[str]) -> list[str]:
         try:
             words += shlex.split(Path(path).read_text(errors="surrogateescape"))
         except (OSError, ValueError):
-            continue  # no options that a compiler could read
+            continue  # not an option file that a compiler could read
     return words
 
 
 def assembled_files(
     sources: Mapping[str, bytes], folders: Sequence[str]
 ) -> tuple[set[str], set[str]]:
-    """List the files that assembler directives name, and paths that were tried before.
+    """List the files that assembler directives name, and the paths that are tried before them.
 
-    A source with a directive whose file a macro names may read anything.
+    A source may read any file if a macro names the file of a directive.
 
-    folders: where assemblers look: the folder of the build, then the include path
+    folders: search path of assemblers: the build folder, then the include path
     """
     files: set[str] = set()
     wanted: set[str] = set()
@@ -86,7 +86,7 @@ def assembled_files(
 
 
 def untold_steps(commands: Iterable[Sequence[str]], generator: str) -> set[str]:
-    """List the steps of ninja whose programs do not tell what they read."""
+    """List the ninja steps with programs that do not list their inputs."""
     found = set()
     for command in commands:
         for step in _steps(command):
@@ -119,5 +119,5 @@ def _tells(step: Sequence[str], generator: str) -> bool:
 
 
 def is_untold(path: str) -> bool:
-    """Return whether a path of a record stands for what somebody reads unseen."""
+    """Return whether a path of a record marks unknown reads."""
     return path.startswith(_UNTOLD)

@@ -1,4 +1,4 @@
-"""Its Recipe."""
+"""The recipe that builds commits of our own runtime."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from sizeguard.toolchains.toolchain import Toolchain
 class RuntimeRecipe:
     """A variant of our own runtime.
 
-    The commit gives native/ and the selection; the package that runs builds and generates code.
+    The commit provides native/ and the selection; the running package builds and generates code.
 
-    app: of sizeguard.yaml of the commit, or a folder of native/apps; empty for full, core or
+    app: in the commit's sizeguard.yaml, or a folder of native/apps; empty for full, core or
          instrumented
     """
 
@@ -44,7 +44,7 @@ class RuntimeRecipe:
     def key(self, repository: Path, commit: str, path_length: int) -> Mapping[str, object]:
         """Collect everything that the measurement depends on.
 
-        Our builds write no paths of their own, so path_length does not count.
+        Our builds write no paths into images, so path_length does not matter.
         """
         selection = self.selection(repository, commit) if self.app else ""
         return {
@@ -65,14 +65,14 @@ class RuntimeRecipe:
     def selection(self, repository: Path, commit: str) -> str:
         """Find the app's selection in a commit.
 
-        Its path is in sizeguard.yaml, or the usual one.
+        Its path is in sizeguard.yaml, else it is the default one.
         """
         usual = usual_selection(self.app)
         text = file_of(repository, commit, "sizeguard.yaml")
         return (_selection_in(text, self.app) if text is not None else None) or usual
 
     def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
-        """Build what is checked out; the path of build.json.
+        """Build the checked-out tree; return the path of build.json.
 
         Raises DoesNotBuildError, or BuildError if the machine fails.
         """
@@ -84,27 +84,27 @@ class RuntimeRecipe:
         if self.app:
             selection = self.selection(tree.repository, commit)
             if not (tree.path / selection).is_file():
-                raise DoesNotBuildError(f"there is no {selection}")
+                raise DoesNotBuildError(f"no such file: {selection}")
             command += ["--app", self.app, "--selection", selection]
         names = ("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER")
         run_logged(command, tree, dict.fromkeys(names, "ccache") if _has_ccache() else {}, limits)
         elsewhere = _elsewhere(folder, tree.path, selection)
         if elsewhere:
             raise ReadsElsewhereError(
-                f"{commit[:12]} reads {elsewhere}, which is not among the sources of the runtime:"
-                " its measurement would stand for other commits, too"
+                f"{commit[:12]} reads {elsewhere}, which is not a source of the runtime, so its "
+                f"measurement would also be used for other commits"
             )
         return folder / "build.json"
 
     def also_built(self, tree: Worktree, commit: str) -> Iterator[tuple[RuntimeRecipe, Path]]:
-        """Nothing else: a build folder is an app's."""
+        """Return nothing, because a build folder has one app."""
         return iter(())
 
     def check(self, repository: Path, commit: str) -> None:
-        """Our sources are always in scope."""
+        """Do nothing, because our sources are always in scope."""
 
     def _command(self, folder: Path, limits: Limits) -> list[str]:
-        # -P: the package that runs, not the one of the commit, which is the current folder.
+        # -P: use the running package, not the commit's package in the current folder.
         command = [sys.executable, "-P", "-m", "sizeguard", "build", self.variant]
         command += ["--output-dir", str(folder), "-O", self.optimize]
         command += ["--compiler", self.toolchain.compiler, "--linker", self.toolchain.linker]
@@ -137,7 +137,7 @@ class RuntimeRecipe:
 
 @functools.lru_cache(16)
 def _selection_in(text: str, app: str) -> str | None:
-    """apps: APP: selection: of a sizeguard.yaml; None if it says nothing that can be understood."""
+    """Read apps: APP: selection: in a sizeguard.yaml; None if missing or malformed."""
     if len(text) > 1 << 20:
         return None
     try:
@@ -154,10 +154,10 @@ def _selection_in(text: str, app: str) -> str | None:
 
 
 def _elsewhere(folder: Path, tree: Path, selection: str) -> str:
-    """Name a file that a build in a worktree read and that the commit's key leaves out."""
+    """Name a file that a build in a worktree read but that is not in the commit's key."""
     inputs = read_build(folder / RECORD).inputs
     if inputs is None:
-        return "what it does not record"
+        return "unrecorded files"
     foreign = foreign_files(inputs, tree)
     inside = (relative_to(tree, path) for path in inputs.files)
     own = (path for path in inside if path is not None and not path.startswith("build/"))

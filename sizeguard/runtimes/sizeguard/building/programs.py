@@ -1,4 +1,4 @@
-"""Import model files as programs with their bundled inputs, once for each content."""
+"""Import model files as programs with bundled inputs, once for each content."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def program_name(model: Path) -> str:
 
 
 def is_case_input(name: str) -> bool:
-    """Return whether a file beside a model is an input by its name."""
+    """Return whether a file beside a model has the name of an input."""
     return _CASE.fullmatch(name) is not None
 
 
@@ -44,12 +44,12 @@ def cases_beside(model: Path) -> list[list[Path]]:
 
 
 def program_of(model: Path, folder: Path, source: Path | None = None) -> Path:
-    """Return the program of a model: a .sgp as it is, a .pt2 imported with the cases beside it.
+    """Return the program of a model: a .sgp itself, or a .pt2 imported with the cases beside it.
 
     An equal program in the folder is not imported again.
 
-    source: the folder that holds native/, whose operators the model may name; None for the
-            operators that this package carries
+    source: the folder with native/, whose operators the model may name; None for the operators in
+            this package
     """
     if model.suffix == ".sgp":
         if not model.is_file():
@@ -81,7 +81,7 @@ def program_of(model: Path, folder: Path, source: Path | None = None) -> Path:
 
 
 def _key(model: Path, cases: list[list[Path]], libraries: Sequence[Path]) -> str:
-    """Hash everything that the program is made from: model, inputs, importer and operators."""
+    """Hash everything that the program depends on: model, inputs, importer and operators."""
     importer = [
         path
         for room in (

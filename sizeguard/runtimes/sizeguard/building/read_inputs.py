@@ -1,4 +1,4 @@
-"""Collect what the tools of a build read, as they themselves tell: ninja, CMake, linkers."""
+"""Collect the inputs of a build from the dependency records of ninja, CMake and linkers."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ _LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """A build folder as ninja knows it.
+    """The build graph of a folder, as ninja reports it.
 
-    commands: of all steps, each as its words
+    commands: of all steps, as lists of words
     outputs:  the files that steps make
-    deps:     object → the files that compilers say they read
-    made:     what tools wrote in the folder
+    deps:     object → the files that its compiler read
+    made:     files that tools wrote in the folder
     """
 
     folder: Path
@@ -66,17 +66,17 @@ class _Graph:
     made: MadeFiles
 
     def is_made(self, path: str) -> bool:
-        """Return whether a tool of the build made a file, temporary ones included."""
+        """Return whether a tool of the build made a file, including temporary files."""
         return path in self.outputs or path in self.made
 
 
 def read_inputs(made: MadeFiles, linker: str, strip: str, hash_of: Hash) -> BuildInputs:
     """Collect and hash all inputs of the build in a folder.
 
-    made:   what the tools of the build wrote there
-    linker: as -fuse-ld names it
+    made: files that the build's tools wrote there
+    linker: its name for -fuse-ld
 
-    Raises BuildError if a tool does not tell what it read.
+    Raises BuildError if a tool does not report its inputs.
     """
     folder = made.folder
     graph = _graph(made)
@@ -122,14 +122,14 @@ def _named(graph: _Graph, by_cmake: Iterable[str]) -> set[str]:
 
 
 def objects_that_read(folder: Path, paths: Iterable[str]) -> tuple[str, ...]:
-    """List the objects whose compilers read one of some files."""
+    """List the objects that were compiled from one of the given files."""
     wanted = frozenset(paths)
     deps = _deps(folder)
     return tuple(name for name, files in deps.items() if not wanted.isdisjoint(files))
 
 
 def _sources(graph: _Graph, headers: Iterable[str]) -> tuple[Mapping[str, bytes], list[str]]:
-    """Read what was compiled of the project, and list the folders where assemblers look."""
+    """Read the compiled sources of the project, and list the search path of assemblers."""
     words = {word for command in graph.commands for word in command if word[:2] == "-I"}
     folders = [str(graph.folder / word[2:]) for word in sorted(words)]
     own = {path: _content(path) for path in headers if not is_installed(path, graph.folder)}
@@ -137,7 +137,7 @@ def _sources(graph: _Graph, headers: Iterable[str]) -> tuple[Mapping[str, bytes]
 
 
 def _included_schemas(graph: _Graph) -> Iterator[str]:
-    """List what flatc reads."""
+    """List the files that flatc reads."""
     for command in graph.commands:
         at = next((i for i, word in enumerate(command) if word.endswith("/flatc")), None)
         if at is not None:
@@ -152,7 +152,7 @@ def _included_schemas(graph: _Graph) -> Iterator[str]:
 
 
 def made_and_read(folder: Path) -> frozenset[str]:
-    """List what steps make, and what linkers read: files of which some are made."""
+    """List files that steps make and files that linkers read."""
     return step_outputs(folder) | set(_linked(folder))
 
 
@@ -165,7 +165,7 @@ def _graph(made: MadeFiles) -> _Graph:
 def step_outputs(folder: Path) -> frozenset[str]:
     """List the files that steps of ninja make, by absolute path."""
     targets = (line.rpartition(": ") for line in _ninja(folder, "targets", "all").splitlines())
-    # CMake writes phony rules for the files that it reads itself.
+    # CMake writes phony rules for its own inputs.
     return frozenset(str(folder / path) for path, _, rule in targets if rule != "phony")
 
 
@@ -184,7 +184,7 @@ def _ninja(folder: Path, tool: str, *arguments: str) -> str:
 
 
 def _asked(folder: Path, tool: str, target: str) -> list[str]:
-    """Return the paths that a tool of ninja lists, which it quotes for a shell."""
+    """Return the paths that a ninja tool lists in shell quoting."""
     lines = _ninja(folder, tool, target).splitlines()
     return [str(folder / word) for line in lines for word in _split(line)]
 
@@ -193,7 +193,7 @@ def _split(line: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(line))
     except ValueError as error:
-        raise BuildError(f"ninja prints a line that no shell can read: {line[:200]}") from error
+        raise BuildError(f"ninja printed a line with broken shell quoting: {line[:200]}") from error
 
 
 def _deps(folder: Path) -> Mapping[str, tuple[str, ...]]:
@@ -201,7 +201,7 @@ def _deps(folder: Path) -> Mapping[str, tuple[str, ...]]:
 
 
 def parse_deps(text: str, folder: Path) -> dict[str, tuple[str, ...]]:
-    """Read what `ninja -t deps` prints: each object, and the files it was compiled from."""
+    """Parse the output of `ninja -t deps`: each object, and the files it was compiled from."""
     found: dict[str, tuple[str, ...]] = {}
     for block in text.split("\n\n"):
         head, *lines = block.strip("\n").split("\n")
@@ -212,13 +212,13 @@ def parse_deps(text: str, folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def parse_query(text: str) -> list[str]:
-    """Read the outputs from what `ninja -t query` prints of one file."""
+    """Parse the outputs from the output of `ninja -t query` for one file."""
     lines = text.partition("  outputs:\n")[2].splitlines()
     return [line.strip() for line in lines if line.startswith("    ")]
 
 
 def _linked(folder: Path) -> Iterator[str]:
-    """List the files that linkers read; temporary ones are gone."""
+    """List the files that linkers read, except temporary files."""
     for record in folder.glob("*.link.d"):
         data = record.read_bytes()
         paths = parse_ld64(data) if data[:1] == b"\x00" else parse_makefile(os.fsdecode(data))
@@ -234,7 +234,7 @@ def parse_makefile(text: str) -> list[str]:
 
 def parse_ld64(data: bytes) -> list[str]:
     """Read the files of ld64's dependency information: a byte of kind, a path, a zero."""
-    entries = data.split(b"\x00")[1:]  # the first is the linker's version
+    entries = data.split(b"\x00")[1:]  # the first entry is the linker's version
     return [os.fsdecode(each[1:]) for each in entries if each[:1] == _LINKER_READ]
 
 
@@ -248,14 +248,14 @@ def _globs(folder: Path) -> Iterator[str]:
 
 
 def _compilers(graph: _Graph) -> Mapping[tuple[str, ...], tuple[str, ...]]:
-    """List the commands that compile, one for each set of options that decide the search path."""
+    """List one compile command for each set of options that affect the search path."""
     steps = (_without_launcher(command) for command in graph.commands)
     compiling = [command for command in steps if "-c" in command and "-o" in command]
     return {(command[0], *search_options(command)): command for command in reversed(compiling)}
 
 
 def _without_launcher(command: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the compiler's own command: a launcher does not know the options that ask it."""
+    """Return the command without a launcher, which does not support the query options."""
     is_launched = os.path.basename(command[0]) in _LAUNCHERS  # noqa: PTH119
     return command[1:] if is_launched and len(command) > 1 else command
 
@@ -280,7 +280,7 @@ def _content(path: str) -> bytes:
 
 
 def _absent_libraries(folder: Path, linked: Iterable[str]) -> tuple[str, ...]:
-    """List the paths at which a linker would have found a library before the one it took."""
+    """List the missing paths that a linker would have preferred to the libraries that it read."""
     wanted: list[str] = []
     for record in folder.glob("*.link.json"):
         words = json.loads(record.read_text())["arguments"]
@@ -288,7 +288,7 @@ def _absent_libraries(folder: Path, linked: Iterable[str]) -> tuple[str, ...]:
         for path in linked:
             at, _, name = path.rpartition("/")
             stem = _LIBRARY.match(name)
-            # -lm looks for both in each folder
+            # -lm searches each folder for both
             names = {name, *((f"{stem[0]}.so", f"{stem[0]}.a") if stem else ())}
             wanted += looked_for(sorted(names), folders, at) if at in folders else []
     return absent_prefixes(wanted)
@@ -297,9 +297,9 @@ def _absent_libraries(folder: Path, linked: Iterable[str]) -> tuple[str, ...]:
 def _tools(
     graph: _Graph, programs: Iterable[str], linker: str, strip: str
 ) -> tuple[frozenset[str], tuple[str, ...]]:
-    """List the programs that run, and where PATH would have found another before.
+    """List the programs that run, and the missing paths that PATH would have preferred.
 
-    Raises BuildError if a compiler does not tell what it starts.
+    Raises BuildError if a compiler does not report its programs.
     """
     found = {*programs, sys.executable}
     by_path = {"sh", "cmake", "ninja", strip}

@@ -1,4 +1,4 @@
-"""Header search paths of compilers, where a new file would be read instead."""
+"""Find paths in header search paths where a new file would be read instead."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.build_inputs import absent_prefixes, looked_for
 
-# Options that decide the search path, and those of them whose value is the next word.
+# Options that affect the search path, and those that take the next word as value.
 _OPTION = re.compile(r"-(I|isystem|iquote|idirafter|nostd|-?target|-?sysroot|isysroot|B|m|std)")
 _VALUE_FOLLOWS = frozenset(
     {"-I", "-isystem", "-iquote", "-idirafter", "-target", "--sysroot", "-isysroot", "-B"}
@@ -23,7 +23,7 @@ _HAS_INCLUDE = re.compile(rb"__has_include(?:_next)?\s*\(\s*[<\"]([^>\"\n]+)[>\"
 
 @dataclass(frozen=True, slots=True)
 class SearchPath:
-    """The folders that one kind of compilation looks into, in order.
+    """The folders that a compilation searches, in order.
 
     missing: folders of the list that do not exist
     """
@@ -33,7 +33,7 @@ class SearchPath:
 
 
 def search_path(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> SearchPath:
-    """Ask a compiler where it looks with the options of a command."""
+    """Ask a compiler for its search path with the options of a command."""
     asked = (command[0], *search_options(command), "-E", "-v", "-x", "c++", "/dev/null")
     try:
         done = subprocess.run(
@@ -47,7 +47,7 @@ def search_path(command: Sequence[str], folder: Path, environment: Mapping[str, 
 
 
 def search_options(command: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a compiler's command that decide where it looks."""
+    """Return the words of a compile command that affect the search path."""
     found: list[str] = []
     words = iter(command[1:])
     for word in words:
@@ -59,7 +59,7 @@ def search_options(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def parse_search_path(text: str, folder: Path) -> SearchPath:
-    """Read what gcc and clang print with -v."""
+    """Parse the output of gcc and clang with -v."""
     missing = tuple(str(folder / path) for path in _IGNORED.findall(text))
     inside = text.partition("search starts here:")[2].partition("End of search list.")[0]
     lines = [line.strip() for line in inside.splitlines() if line.startswith(" ")]
@@ -70,12 +70,12 @@ def parse_search_path(text: str, folder: Path) -> SearchPath:
 def absent_headers(
     headers: Iterable[str], path: SearchPath, own: Mapping[str, bytes]
 ) -> tuple[str, ...]:
-    """List paths that do not exist, and that a compiler would prefer to the headers it read.
+    """List missing paths that a compiler would prefer to the headers that it read.
 
-    A header may also be taken from the folder of the file that includes it, before all others.
+    The folder of the including file comes first in the search.
 
     headers: all files that were read
-    own:     those outside the compiler's own folders, with their content
+    own: files outside of the compiler's own folders, with their content
     """
     wanted: list[str] = list(path.missing)
     beside = sorted({str(Path(file).parent) for file in own})

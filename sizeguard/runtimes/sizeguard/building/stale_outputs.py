@@ -1,7 +1,7 @@
-"""Remove outputs of an earlier build with other inputs, whatever the files' times.
+"""Remove outputs of an earlier build with other inputs, regardless of file times.
 
-ninja compares times. An edit that keeps an old time, a new file earlier in the search path, another
-compiler of the same name or another variable do not change what ninja compares.
+ninja compares file times. It misses an edit that keeps an old time, a new file earlier in the
+search path, another compiler of the same name, and another environment variable.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from sizeguard.runtimes.sizeguard.native_tree import CONFIGURED, STAMP
 from sizeguard.selection.write import OUTPUTS
 from sizeguard.toolchains.environment import build_environment, code_variables
 
-# Beside build.json while tools run. If it is there at the start, an earlier build did not end.
+# Exists beside build.json while tools run. If it exists at the start, an earlier build was
+# interrupted.
 _UNFINISHED = ".unfinished"
-_TICK = 10_000_000  # ns by which the times of files may lag behind the clock
+_TICK = 10_000_000  # ns by which file times may lag behind the clock
 
 
 def recorded_inputs(folder: Path) -> BuildInputs | None:
-    """Read what the last build in a folder read; None if it was not recorded."""
+    """Read the recorded inputs of the last build in a folder; None if not recorded."""
     try:
         return read_build(folder / RECORD).inputs
     except InputError:
@@ -39,9 +40,9 @@ def recorded_inputs(folder: Path) -> BuildInputs | None:
 
 
 def begin(folder: Path) -> None:
-    """Mark a build as unfinished, after removing what an earlier unfinished one made.
+    """Mark a build as unfinished, after removing the outputs of an earlier unfinished one.
 
-    That was made of files which no record describes.
+    No record describes the inputs of those outputs.
     """
     mark = state_of(str(folder / _UNFINISHED))
     if mark is None:
@@ -58,19 +59,19 @@ def begin(folder: Path) -> None:
 
 
 def finish(folder: Path) -> None:
-    """Remove the mark: the record describes all that is in the folder."""
+    """Remove the mark, because the record describes everything in the folder."""
     (folder / _UNFINISHED).unlink(missing_ok=True)
 
 
 def forget_everything(folder: Path) -> None:
-    """Make CMake configure and ninja run each step again: ninja runs what its log does not know."""
+    """Remove CMake's and ninja's state, so that CMake configures and ninja runs each step again."""
     for name in (CONFIGURED, "CMakeCache.txt", ".ninja_log", ".ninja_deps"):
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
 
 
 def remove_stale(folder: Path, recorded: BuildInputs, changes: InputChanges) -> None:
-    """Remove the files that were made of inputs which have changed since the record was written."""
+    """Remove the files that were made from inputs that changed since the record was written."""
     is_known = (folder / "build.ninja").is_file()
     reaches_all = changes.tools or changes.appeared
     if not is_known or reaches_all or _reach_code(changes.environment, recorded):
@@ -98,10 +99,10 @@ def remove_stale(folder: Path, recorded: BuildInputs, changes: InputChanges) -> 
 
 
 def _rewritten_if_changed(folder: Path, outputs: Collection[str]) -> frozenset[str]:
-    """List the outputs that a generator writes anew itself, but only where their content changes.
+    """List the outputs that a generator rewrites itself, but only if their content changes.
 
-    It does so when the stamp beside its list of outputs is gone. Without the files themselves, all
-    that includes one of them would be compiled again.
+    It does so if the stamp beside its list of outputs is missing. Removing the files themselves
+    would recompile every file that includes one.
     """
     found: set[str] = set()
     for path in outputs:
@@ -114,12 +115,12 @@ def _rewritten_if_changed(folder: Path, outputs: Collection[str]) -> frozenset[s
 
 
 def remove_outputs(folder: Path, outputs: Iterable[str]) -> None:
-    """Remove outputs that somebody else has changed, given from the folder, to make them again."""
+    """Remove outputs, relative to the folder, that something else changed, to make them again."""
     paths = {str(folder / output) for output in outputs}
     if not paths:
         return
     if not paths <= step_outputs(folder):
-        forget_everything(folder)  # what a linker left, no step makes alone
+        forget_everything(folder)  # no single step makes a linker's by-products
     for path in paths:
         Path(path).unlink(missing_ok=True)
 
@@ -130,7 +131,7 @@ def _reach_code(names: Iterable[str], recorded: BuildInputs) -> bool:
 
 
 def _made_of(folder: Path, path: str) -> list[str] | None:
-    """List what steps make of a file directly; None if ninja does not know the file."""
+    """List the direct outputs of steps that read a file; None if ninja does not know the file."""
     done = subprocess.run(
         ["ninja", "-C", str(folder), "-t", "query", path],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Trace models on the instrumented build, which gives the selection that running them needs."""
+"""Trace models on the instrumented build to get the selection that they need."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def trace(
     root: Path | None = None,
     features: Sequence[str] = (),
 ) -> None:
-    """Write the selection of all models together, with what each asked for.
+    """Write the combined selection of all models, with the needs of each.
 
-    source:   the folder that holds native/
-    root:     the project, whose build/ holds builds and programs, if that is another
+    source: the folder with native/
+    root: the project, with builds and programs in build/, if it is another folder
     features: build features to select besides those that the models use
     """
     folder = (root or source) / "build" / "programs"
@@ -41,10 +41,10 @@ def trace(
 
 
 def instrumented_build(source: Path, root: Path) -> Build:
-    """Return the build that traces, up to date. source, root: as for trace."""
+    """Return an up-to-date instrumented build. source, root: as for trace."""
     toolchain = find_toolchain("gcc", None)
     variant = Variant("instrumented")
-    # As in native_sources: who only names models need not import the driver.
+    # As in native_sources: callers that only name models need not import the driver.
     from sizeguard.runtimes.sizeguard.building.driver import build
 
     return build(source, variant, toolchain, default_folder(root, variant, toolchain))
@@ -61,7 +61,7 @@ def trace_programs(
 ) -> None:
     """Trace programs with bundled inputs on an instrumented build.
 
-    Raises BuildError if it crashes or never ends.
+    Raises BuildError if it crashes or exceeds its time limit.
     """
     if instrumented.model_tracer is None:
         raise InputError(
@@ -74,11 +74,10 @@ def trace_programs(
     names = [program.name for program in programs]
     if len(set(names)) < len(names):
         raise InputError(
-            f"two models of one name among {', '.join(names)}: a selection says by name who asked"
-            " for what"
+            f"duplicate model name in {', '.join(names)}: a selection records needs by model name"
         )
     with tempfile.TemporaryDirectory() as temporary:
-        # The tracer writes the paths that it is given into the selection: bare names mean the same
+        # The tracer writes its arguments into the selection, so pass bare names, which are the same
         # on every machine.
         folder = Path(temporary)
         for program in programs:
@@ -93,7 +92,7 @@ def trace_programs(
 def _run_tracer(
     tracer: Path, names: Sequence[str], options: Sequence[str], folder: Path, timeout: float
 ) -> None:
-    """Run model_tracer in a folder with the programs, which gets the file _TRACED."""
+    """Run model_tracer in a folder with the programs; it writes the file _TRACED there."""
     command = [str(tracer), "--model_input_path", ",".join(names), "--build_yaml_path", _TRACED]
     done = run_bounded([*command, *options], timeout, cwd=folder, env=run_environment())
     if done.trouble:
@@ -101,7 +100,7 @@ def _run_tracer(
     if done.code == 2:
         raise InputError(_message(done.said))
     if done.code != 0:
-        raise BuildError(_message(done.said) or f"model_tracer ended with {done.code}")
+        raise BuildError(_message(done.said) or f"model_tracer exited with {done.code}")
 
 
 def _message(stderr: str) -> str:

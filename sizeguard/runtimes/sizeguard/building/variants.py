@@ -19,11 +19,11 @@ class Variant:
 
     app:       a name for a selective build; empty otherwise
     selection: the selection file of a selective build
-    dtypes:    whether the selection's dtypes count, or its operators alone
+    dtypes:    whether the selection's dtypes count, or only its operators
     optimize:  s or 2
     sanitize:  such as address,undefined
     link:      executable, static, static-pie or shared
-    lto:       full or thin; empty without optimization at link time
+    lto:       full or thin; empty for a build without it
     """
 
     kind: str
@@ -84,8 +84,8 @@ class Variant:
 def checked_variant(root: Path, asked: Variant) -> Variant:
     """Check a choice, and find the selection of a selective build.
 
-    A selective build is an app's, whose selection is checked in beside it, or a selection file's.
-    Raises InputError for what there is not, and for options without effect.
+    A selective build is for an app, with its committed selection, or for a selection file. Raises
+    InputError for unknown apps, variants and files, and for options without effect.
     """
     _check_words(asked)
     if asked.kind == "selective":
@@ -135,7 +135,7 @@ def check_combination(variant: Variant, toolchain: Toolchain) -> None:
     if target.is_llvm_only and variant.link.startswith("static"):
         raise InputError(f"{toolchain.target} has no static programs: --link executable or shared")
     if variant.link == "static-pie" and linker == "gold":
-        raise InputError("gold links no static-pie: it lacks --no-dynamic-linker")
+        raise InputError("gold cannot link static-pie: it lacks --no-dynamic-linker")
     if variant.lto == "thin" and compiler == "gcc":
         raise InputError("gcc has no thin LTO: --lto full, or --compiler clang")
     if variant.lto and compiler == "gcc" and linker.startswith("lld"):
@@ -144,24 +144,24 @@ def check_combination(variant: Variant, toolchain: Toolchain) -> None:
         )
     if variant.lto == "thin" and target.is_macho:
         raise InputError(
-            "ld64.lld gives all objects of thin LTO one name, which dsymutil cannot tell apart:"
-            " --lto full"
+            "ld64.lld gives all thin LTO objects the same name, so dsymutil cannot distinguish "
+            "them: --lto full"
         )
     if variant.lto == "thin" and not linker.startswith("lld"):
-        raise InputError(f"thin LTO is for lld here: {linker} names its objects at random")
+        raise InputError(f"thin LTO needs lld: {linker} names its objects at random")
     if variant.lto and linker.startswith("lld-"):
         raise InputError(
-            f"{linker} is another LLVM than the compiler's, whose LTO objects it need not read:"
-            " --linker lld"
+            f"{linker} has another LLVM version than the compiler and may not read its LTO "
+            f"objects: --linker lld"
         )
     if variant.sanitize and (target.is_llvm_only or variant.link != "executable"):
         raise InputError("sanitizers are for executables on Linux")
 
 
 def default_folder(root: Path, variant: Variant, toolchain: Toolchain) -> Path:
-    """build/full and build/vision with gcc, bfd and -Os.
+    """Return the default folder: build/full and build/vision with gcc, bfd and -Os.
 
-    Build/x86_64-linux-clang-lld-O2/full otherwise.
+    Other builds go to folders such as build/x86_64-linux-clang-lld-O2/full.
     """
     leaf = variant.app or variant.kind
     if not variant.dtypes:
@@ -188,7 +188,7 @@ def default_folder(root: Path, variant: Variant, toolchain: Toolchain) -> Path:
 
 
 def _stem(selection: Path) -> str:
-    """selected_operators.yaml says nothing: then the folder names the app."""
+    """Name the app after the file, or after its folder for selected_operators.yaml."""
     return (
         selection.resolve().parent.name
         if selection.stem == "selected_operators"

@@ -1,1 +1,1 @@
-"""Claims that a selection makes of a build of native/."""
+"""Claims of a selection on a build of native/."""

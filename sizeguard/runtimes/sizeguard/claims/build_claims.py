@@ -1,4 +1,4 @@
-"""Claims on a build of this runtime: of all that a selection keeps and leaves out."""
+"""List the claims on a build of this runtime: everything that a selection keeps or leaves out."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ WORDS = Vocabulary(
 )
 
 _ALL_KEPT = "the selection keeps everything"
-_OF_CLASS = "a custom class that is selected makes its objects with it"
+_OF_CLASS = "a selected custom class makes its objects with it"
 _NONE_LEFT_OUT = "the selection keeps all dtypes of the tag"
 _PREPACKED = "prepacked"
 
 
 def build_claims(universe: Universe, asked: Selection, built: Selection | None) -> ClaimSet:
-    """List the claims that a resolved selection makes.
+    """List the claims of a resolved selection.
 
-    built: what the build says that it keeps; None if it does not say
+    built: the selection in the build's record; None if it has none
     """
     names = universe.names
     claims = [
@@ -83,7 +83,7 @@ def _operators(universe: Universe, asked: Selection) -> Iterator[Claim]:
 
 
 def _kernels(universe: Universe, asked: Selection) -> Iterator[Claim]:
-    """Claim each kernel once; several operators may have it."""
+    """Claim each kernel once; several operators may share it."""
     kept: dict[str, bool] = {}
     libraries: dict[str, str] = {}
     for name, operator in universe.operators.items():
@@ -106,7 +106,7 @@ def _named(universe: Universe, asked: Selection) -> Iterator[Claim]:
 
 
 def _dtypes(universe: Universe, asked: Selection) -> Iterator[Claim]:
-    """Claim every dtype of every tag, and the handler of those that are left out."""
+    """Claim every dtype of every tag, and the handler of deselected dtypes."""
     for tag in universe.tags:
         left_out = []
         for dtype in universe.dtypes[tag]:
@@ -121,7 +121,7 @@ def _dtypes(universe: Universe, asked: Selection) -> Iterator[Claim]:
 
 
 def _whole(universe: Universe, asked: Selection) -> Iterator[Claim]:
-    """Claim what must hold of the whole image."""
+    """List the claims on the whole image."""
     keeps_all = asked.all_operators_included
     has_left_out = any(
         not asked.is_kernel_dtype_selected(tag, dtype)
@@ -151,7 +151,7 @@ def _same(universe: Universe, asked: Selection, built: Selection) -> list[Claim]
 def _differences(
     universe: Universe, asked: Selection, built: Selection
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """List what only the build keeps, and what only the selection does."""
+    """List parts that only the build keeps, and parts that only the selection keeps."""
     wider: list[str] = []
     lost: list[str] = []
 

@@ -82,7 +82,7 @@ def argument_type(type_: Type) -> str:
 
 
 def code(type_: Type) -> str:
-    """Return the signature code, which the caller of a kernel checks a value against."""
+    """Return the signature code; a kernel's caller checks values against it."""
     if type_.is_class:
         text = "c"
     elif type_.is_list:
@@ -102,8 +102,8 @@ def value_type(returns: Sequence[Return]) -> str:
     if len(returns) > 1:
         if any(result.type != Type("Tensor") for result in returns):
             raise InputError(
-                "several results must be tensors all, not"
-                f" ({', '.join(str(result.type) for result in returns)})"
+                "several results must all be tensors, not "
+                "({', '.join(str(result.type) for result in returns)})"
             )
         return f"std::array<Tensor, {len(returns)}>"
     if returns[0].type.name == "t":
@@ -115,7 +115,7 @@ def value_type(returns: Sequence[Return]) -> str:
 
 
 def signature(schema: FunctionSchema, wrap: str | None) -> str:
-    """aten::add.Tensor(tts)t: the name, a code for each argument, a code for each result."""
+    """Return the signature, such as aten::add.Tensor(tts)t: name, argument codes, result codes."""
     arguments = "".join(
         "t" if argument.name == wrap else code(argument.type) for argument in schema.arguments
     )
@@ -123,7 +123,7 @@ def signature(schema: FunctionSchema, wrap: str | None) -> str:
 
 
 def is_plain(schema: FunctionSchema) -> bool:
-    """Return whether every type has a C++ type: no custom class, no generic list or value."""
+    """Return whether every type has a C++ type; custom classes and generic types have none."""
     types = [argument.type for argument in schema.arguments] + [
         result.type for result in schema.returns
     ]

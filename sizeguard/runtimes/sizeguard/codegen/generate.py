@@ -31,8 +31,8 @@ from sizeguard.selection.write import OUTPUTS, format_selection
 class Inputs:
     """The inputs of code generation.
 
-    kernel_sources: files and folders whose dtype switches are compiled against this selection
-    source:         how error messages call the selection
+    kernel_sources: files and folders with the dtype switches of this selection
+    source:         name of the selection in error messages
     all_dtypes:     keep every dtype of every tag
     dispatch_keys:  operators of other keys are not registered
     library:        the name under which the operators are registered
@@ -48,9 +48,9 @@ class Inputs:
 
 
 def generate(inputs: Inputs) -> Mapping[str, str]:
-    """All files by their path in the output folder.
+    """Generate all files, by path in the output folder.
 
-    Raises InputError for names that do not exist and for overlaps.
+    Raises InputError for unknown names and for overlaps.
     """
     for key in inputs.dispatch_keys:
         if key not in DISPATCH_KEYS:
@@ -63,7 +63,7 @@ def generate(inputs: Inputs) -> Mapping[str, str]:
         operators, dict.fromkeys(tags, ()), scan_classes(sources), scan_features(sources)
     )
     features = known.features or ()
-    # Dtypes that are not selected are not looked up, either.
+    # Without dtype selection, dtypes are not looked up, either.
     selection = (
         replace(inputs.selection, kernel_metadata={}) if inputs.all_dtypes else inputs.selection
     )
@@ -85,9 +85,9 @@ def generate(inputs: Inputs) -> Mapping[str, str]:
 
 
 def _source_facts(sources: Sequence[Path], tags: Mapping[str, Sequence[TagUse]]) -> str:
-    """All that a prediction knows of the sources.
+    """Return the facts about the sources that predictions use.
 
-    Where each tag's switches and guards stand, the messages of verbose_errors.
+    These are the places of each tag's switches and guards, and the messages of verbose_errors.
     """
     content = {
         "schema_version": 1,
@@ -105,7 +105,7 @@ def _place(use: TagUse) -> dict[str, object]:
 
 
 def write_outputs(directory: Path, files: Mapping[str, str]) -> list[str]:
-    """Write what changed, remove headers of tags and registrations that are no more.
+    """Write changed files, and remove headers and registrations that are no longer generated.
 
     Returns the names of both.
     """

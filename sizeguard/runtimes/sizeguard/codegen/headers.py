@@ -32,7 +32,7 @@ def selection_headers(
 ) -> Mapping[str, str]:
     """Make the files of selected/ by name: one per tag, operators.h, classes.h, features.h.
 
-    features: all that there are
+    features: all known features
     """
     everything = selection.all_non_operators_included
     files = {

@@ -45,7 +45,7 @@ EMPTY = """\
 
 
 def is_generated(operator: Operator) -> bool:
-    """Return whether code is generated that registers it.
+    """Return whether generated code registers the operator.
 
     Primitives and operators over custom classes are registered by hand.
     """
@@ -83,7 +83,7 @@ def prototype(operator: Operator) -> str:
 def check_prototypes(operators: Iterable[Operator]) -> None:
     """Raise InputError if entries that share a kernel give it different prototypes.
 
-    Unselected ones count too.
+    Unselected entries count, too.
     """
     seen: dict[str, Operator] = {}
     for operator in operators:

@@ -1,6 +1,6 @@
 """Generate ops.h and ops.cpp: typed calls through the dispatcher, out of line.
 
-They are the same whatever is selected.
+They are the same for every selection.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def ops_files(operators: Iterable[Operator]) -> tuple[str, str]:
 
 
 def struct_name(operator: Operator) -> str:
-    """add_Tensor of aten::add.Tensor.
+    """Return the name of an operator's struct: add_Tensor for aten::add.Tensor.
 
-    Other namespaces stay: prim_max_int, quantized_decomposed_quantize_per_tensor.
+    Other namespaces are kept: prim_max_int, quantized_decomposed_quantize_per_tensor.
     """
     schema = operator.schema
     parts = [] if schema.namespace == "aten" else [schema.namespace.replace(".", "_")]

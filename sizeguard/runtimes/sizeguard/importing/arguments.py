@@ -17,7 +17,7 @@ from sizeguard.operators.schema import Default, Type
 from sizeguard.runtimes.sizeguard.importing.builder import ProgramBuilder, Ref
 from sizeguard.runtimes.sizeguard.program.program import LIST_TAGS, Tag, Value
 
-# The tag of a value that a scalar type of a schema takes.
+# The value tag of each scalar type in a schema.
 _SCALAR_TAGS = {
     "int": Tag.INT,
     "SymInt": Tag.INT,
@@ -39,13 +39,13 @@ _NUMBERS = (Tag.BOOL, Tag.INT, Tag.DOUBLE)
 
 
 class ArgumentError(ValueError):
-    """An argument that does not fit its type; str() says why."""
+    """An argument that does not fit its type; str() has the reason."""
 
 
 class ArgumentLowering:
     """Makes constants, lists and conversions in a builder.
 
-    look_up finds what a name of the graph stands for; call adds the call of an operator.
+    look_up finds the value of a name in the graph; call adds a call of an operator.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class ArgumentLowering:
         return self.builder.constant(Value(Tag.NONE))
 
     def number(self, value: bool | int | float) -> Ref:
-        """Make a Python number a constant that keeps its kind."""
+        """Make a Python number a constant of the same kind."""
         if isinstance(value, bool):
             return self.builder.constant(Value(Tag.BOOL, integer=int(value)))
         if isinstance(value, float):
@@ -100,7 +100,7 @@ class ArgumentLowering:
         raise ArgumentError(f"expected a tensor or a number, found {_shown(argument)}")
 
     def convert(self, ref: Ref, tag: Tag) -> Ref:
-        """Convert a number where that loses nothing: bool to int, int to float."""
+        """Convert a number without loss: bool to int, int to float."""
         if ref.tag == tag:
             return ref
         if ref.is_constant and ref.tag in (Tag.BOOL, Tag.INT):
@@ -132,7 +132,7 @@ class ArgumentLowering:
         if ref.tag == Tag.NONE and type_.optional:
             return ref
         if type_.name == "Tensor" and ref.tag in (Tag.TENSOR, *_NUMBERS):
-            # The runtime makes tensors of numbers, which take part in promotion as numbers
+            # The runtime makes tensors from numbers, but promotes them as numbers
             return ref
         if type_.name == "Scalar" and ref.tag in _NUMBERS:
             return ref
@@ -151,7 +151,7 @@ class ArgumentLowering:
             if ref.tag == _LIST_TAGS.get(type_.name) or type_.name == "t":
                 return ref
         if not isinstance(argument, tuple):
-            # int[2] takes one number for both.
+            # int[2] accepts one number for both.
             argument = (argument,) * (type_.length or 1)
         element = Type(type_.name, optional=type_.element_optional)
         tag = _LIST_TAGS.get(type_.name)
@@ -160,12 +160,12 @@ class ArgumentLowering:
         return self._joined([self.lower(item, element) for item in argument], tag)
 
     def _joined(self, items: list[Ref], tag: Tag) -> Ref:
-        """Join values to a list, which is a constant if all its elements are."""
+        """Join values to a list; it is a constant if all elements are constants."""
         if tag == Tag.TENSOR_LIST and any(item.tag not in (Tag.TENSOR, Tag.NONE) for item in items):
             raise ArgumentError("expected a list of tensors, found a number in it")
         if not all(item.is_constant for item in items):
             if tag not in LIST_TAGS:
-                raise ArgumentError("a list of floats or bools that are computed is not supported")
+                raise ArgumentError("a list of computed floats or bools is not supported")
             return self.builder.list_of(tag, items, _dtypes(items))
         values = [self.builder.value(item) for item in items]
         if tag == Tag.DOUBLE_LIST:

@@ -20,7 +20,7 @@ from sizeguard.runtimes.sizeguard.program.program import (
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """A value while a program is made.
+    """A value of a program under construction.
 
     index: of a variable, or -1 - index of a constant. dtypes: of its tensors, if known.
     """
@@ -37,7 +37,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class ProgramStep:
-    """An instruction to be, or a label (kind None).
+    """A future instruction, or a label (kind None).
 
     target: an operator, the tag of a list, or a label's number.
     """
@@ -52,7 +52,7 @@ class ProgramStep:
 class ProgramBuilder:
     """The program under construction.
 
-    Constants that nothing uses in the end are left out, their data too.
+    Unused constants and their data are left out at the end.
     """
 
     name: str
@@ -73,7 +73,7 @@ class ProgramBuilder:
         return Ref(self.variables - 1, tag, dtypes)
 
     def constant(self, value: Value, dtypes: frozenset[str] = frozenset()) -> Ref:
-        """Make a constant; equal constants are one."""
+        """Make a constant, or return an equal existing one."""
         # Equal as bits: -0.0 is not 0.0.
         key = (
             value.tag,
@@ -127,7 +127,7 @@ class ProgramBuilder:
         self.steps.append(ProgramStep(Kind.MOVE, 0, (source,), (to,)))
 
     def jump(self, label: int, unless: Ref | None = None) -> None:
-        """Go on at a label: always, or if a bool is false."""
+        """Add a jump to a label: always, or if a bool is false."""
         self.steps.append(
             ProgramStep(Kind.JUMP, label)
             if unless is None
@@ -194,7 +194,7 @@ class ProgramBuilder:
         """List the constants that steps, outputs or used objects use, in order."""
         refs = [ref for step in self.steps for ref in (*step.inputs, *step.outputs)] + self.outputs
         used = {-1 - ref.index for ref in refs if ref.is_constant}
-        # Objects are younger than what they are made of
+        # Objects come after the values that they are made from
         for i in reversed(range(len(self.constants))):
             if i in used and self.constants[i].tag == Tag.OBJECT:
                 used.update(self.constants[i].integers)
@@ -203,9 +203,9 @@ class ProgramBuilder:
     def _places(self, first: int) -> tuple[dict[int, int], int]:
         """Assign a slot to each variable; return the slots and their number.
 
-        Jumps go forward only, so a value is alive from the first step that names it to the last
-        one. Its slot is free after that step, not in it: a call may write its results before it is
-        done with its arguments. Inputs and outputs keep theirs.
+        Jumps only go forward, so a value is alive from the first step that names it to the last.
+        Its slot is free after that step, not during it, because a call may write results before it
+        has read all arguments. Inputs and outputs keep their slots.
         """
         places: dict[int, int] = {}
         count = first
@@ -234,7 +234,7 @@ class ProgramBuilder:
     def _numbered(
         self, constants: Iterable[int], number: dict[int, int]
     ) -> tuple[tuple[Value, ...], tuple[TensorView, ...], tuple[bytes, ...]]:
-        """Return used values, tensors and storages with their final numbers."""
+        """Return the used values, tensors and storages with their final numbers."""
         tensors: list[TensorView] = []
         storages: list[bytes] = []
         tensor_number: dict[int, int] = {-1: -1}

@@ -21,12 +21,12 @@ from sizeguard.runtimes.sizeguard.program.program import (
     Value,
 )
 
-# The dtype of a 0-d array that stands for a number.
+# The dtype of a 0-d array for a number.
 _NUMBER_DTYPES = {Tag.BOOL: "Bool", Tag.INT: "Long", Tag.DOUBLE: "Double"}
 
 
 def add_cases(program: Program, cases: Sequence[Sequence[Path]]) -> Program:
-    """Add bundled inputs: for each case one file per input of the program.
+    """Add bundled inputs: for each case, one file per input of the program.
 
     Raises InputError for a file that cannot be read or does not fit its input.
     """
@@ -65,8 +65,8 @@ def _check(array: Array, item: ProgramInput, where: str) -> None:
     )
     if not fits:
         raise InputError(
-            f"{where} has the shape {_shape(item.dims)}, the array"
-            f" {_shape([Dim(size, size) for size in array.shape])}"
+            f"{where} has the shape {_shape(item.dims)}, the array "
+            f"{_shape([Dim(size, size) for size in array.shape])}"
         )
 
 
@@ -81,7 +81,7 @@ def _size(dim: Dim) -> str:
 
 
 def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of rows one after another."""
+    """Return the strides of contiguous rows."""
     products = list(
         accumulate((max(size, 1) for size in reversed(shape)), lambda a, b: a * b, initial=1)
     )

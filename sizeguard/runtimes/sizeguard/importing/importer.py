@@ -1,4 +1,4 @@
-"""Import a .pt2 file, and arrays to run it with, as a program."""
+"""Import a .pt2 file and input arrays as a program."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from sizeguard.selection.op_deps import OpDeps
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A program, and what a person should know about it, a line each."""
+    """A program, and lines with warnings for the user."""
 
     program: Program
     warnings: tuple[str, ...]
 
 
 def default_library(files: Sequence[Path] = OPERATOR_FILES) -> dict[str, Operator]:
-    """Read the operators that models may name; those that this package carries if left out."""
+    """Read the operators that models may name; by default those in this package."""
     return read_operator_libraries(files)
 
 
@@ -42,8 +42,8 @@ def import_model(
 ) -> Imported:
     """Import a .pt2 file as a program of that name.
 
-    cases: of each bundled input the .npy files, one for each input of the model.
-    deps: tells the operators that the model's own can call; the program then lists them.
+    cases: for each bundled case, the .npy files, one for each input of the model.
+    deps: calls between operators; with it, the program lists the callees of the model's operators.
 
     Raises InputError for a malformed file, for operators that the library lacks, and for arrays
     that do not fit.
@@ -73,7 +73,7 @@ def _callees(program: Program, deps: OpDeps) -> tuple[str, ...]:
 
 
 def lower(exported: ExportedProgram, library: Mapping[str, Operator], name: str) -> Lowering:
-    """Lower a model. Operators that the library lacks are noted, not refused."""
+    """Lower a model. Operators that the library lacks are recorded, not an error."""
     if len(exported.graph.inputs) != len(exported.inputs) or len(exported.graph.outputs) != len(
         exported.outputs
     ):

@@ -1,6 +1,6 @@
 """Lower an exported graph to the steps of a program.
 
-A call a node, jumps for torch.cond, scalar operators for symbolic sizes.
+Each node becomes a call, torch.cond becomes jumps, symbolic sizes become scalar operators.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ INLINED = "torch.ops.higher_order.wrap_with_set_grad_enabled"  # (flag, graph, o
 CHOICE = "torch.sym_ite"  # (condition, number, number)
 ITEM = "_operator.getitem"
 
-# Operators that a library may lack, and what does the same at inference. All take one tensor.
+# Operators that a library may lack, and equivalents at inference. All take one tensor.
 SAME_AT_INFERENCE = {
     "aten::lift_fresh_copy": "aten::clone",
     "aten::lift_fresh": "aten::alias",
     "aten::lift": "aten::alias",
     "aten::detach_": "aten::detach",
 }
-# Operators that only tell torch.compile something.
+# Operators that are only hints for torch.compile.
 NO_EFFECT = frozenset(["aten::sym_constrain_range"])
 
 KIND_TAGS = {"tensor": Tag.TENSOR, "int": Tag.INT, "bool": Tag.BOOL, "float": Tag.DOUBLE}
@@ -52,11 +52,11 @@ _TYPE_TAGS = {
 
 @dataclass(slots=True)
 class Lowering:
-    """A program on its way from an exported graph.
+    """A program under construction from an exported graph.
 
     unsupported: operator that the libraries lack → the first node that calls it
-    dtypes:      operator that the program calls → the dtypes of the tensors that it is seen with
-    warnings:    what a person should know, a line each
+    dtypes: operator that the program calls → the dtypes of the tensors at its calls
+    warnings: lines for the user
     """
 
     exported: ExportedProgram
@@ -89,16 +89,16 @@ class Lowering:
 
 
 class GraphLowering:
-    """One graph, the model's or a branch's. values: name → what it stands for."""
+    """One graph, the model's or a branch's. values: name → its value."""
 
     def __init__(self, lowering: Lowering, graph: Graph) -> None:
-        """Lower one graph; `lowering` has what all graphs of a model share."""
+        """Lower one graph; `lowering` has the state that all graphs of a model share."""
         self.lowering = lowering
         self.builder = lowering.builder
         self.graph = graph
         self.values: dict[str, Ref] = {}
         self.used = used_names(graph)
-        self.place = "the inputs"  # for error messages: what is being lowered
+        self.place = "the inputs"  # for error messages: the current node
         self.arguments = ArgumentLowering(self.builder, self.look_up, self.call)
 
     def call(self, operator: str, inputs: Sequence[Ref], outputs: Sequence[Ref]) -> None:
@@ -108,7 +108,7 @@ class GraphLowering:
     def look_up(self, name: Name) -> Ref:
         """Return the value of a node's name."""
         if name.name not in self.values:
-            raise ArgumentError(f"nothing is named {name.name} before it")
+            raise ArgumentError(f"unknown value {name.name}")
         return self.values[name.name]
 
     def error(self, message: str) -> InputError:
@@ -116,7 +116,7 @@ class GraphLowering:
         return InputError(f"{self.lowering.exported.path}: {self.place}: {message}")
 
     def lower(self) -> list[Ref]:
-        """Lower all nodes; what the graph's outputs stand for."""
+        """Lower all nodes; return the values of the graph's outputs."""
         for node in self.graph.nodes:
             self.place = f"node {node.name}"
             try:
@@ -168,7 +168,7 @@ class GraphLowering:
                 if isinstance(argument, Name)
             ]
             inputs = [self.values[name] for name in given if name in self.values]
-            # First: its results may have dtypes that are no better
+            # First: its results may have unsupported dtypes, too
             self.lowering.unsupported.setdefault(name, node.name)
             outputs = [self._unknown_result(output) for output in node.outputs]
         self.call(name, inputs, outputs)
@@ -176,7 +176,7 @@ class GraphLowering:
             self._bind(argument, ref)
 
     def _schema_arguments(self, node: Node, schema: FunctionSchema) -> list[Ref]:
-        """One value for each argument of the schema; what the node leaves out has its default."""
+        """Return one value for each argument of the schema; missing ones get their defaults."""
         given = dict(node.inputs)
         known = {argument.name for argument in schema.arguments}
         for name, _ in node.inputs:
@@ -230,14 +230,14 @@ class GraphLowering:
         return frozenset(found.values())
 
     def _bind(self, output: Argument, ref: Ref) -> None:
-        """Give a result its name; of a list those elements that are used."""
+        """Bind a result to its name; for a list, bind the used elements."""
         if isinstance(output, Name):
             self.values[output.name] = ref
         elif isinstance(output, tuple):
             for i, element in enumerate(output):
                 if isinstance(element, Name) and element.name in self.used:
                     made = self.builder.variable(Tag.TENSOR, self._dtypes([element]))
-                    # No dtype is noted: taking an element out of a list computes nothing.
+                    # No dtype is recorded, because taking an element of a list computes nothing.
                     self.call(
                         "aten::__getitem__.t",
                         [Ref(ref.index, ref.tag), self.arguments.number(i)],
@@ -266,7 +266,7 @@ class GraphLowering:
             or not 0 <= index < len(items)
             or len(node.outputs) != 1
         ):
-            raise self.error("takes no element of a list")
+            raise self.error("does not take an element of a list")
         self._bind(node.outputs[0], self.arguments.plain(items[index]))
 
     def _choice(self, node: Node, arguments: list[Argument]) -> None:
@@ -293,7 +293,7 @@ class GraphLowering:
         )
 
     def _branches(self, condition: Ref, node: Node, branch: Callable[[bool], list[Ref]]) -> None:
-        """Lower one of two branches to values of the node's own."""
+        """Lower one of two branches, and move its results to the node's values."""
         names = flat(node.outputs)
         results = [self._unknown_result(name) for name in names]
         otherwise, end = self.builder.new_label(), self.builder.new_label()
@@ -301,7 +301,7 @@ class GraphLowering:
         for taken in (True, False):
             given = branch(taken)
             if len(given) != len(names):
-                raise self.error(f"a branch gives {len(given)} values instead of {len(names)}")
+                raise self.error(f"a branch returns {len(given)} values instead of {len(names)}")
             for name, source, result in zip(names, given, results, strict=True):
                 if isinstance(name, Name):
                     self.builder.move(self.arguments.convert(source, result.tag), result)
@@ -322,16 +322,16 @@ class GraphLowering:
                 raise self.error("a graph call without a graph")
         names = flat(node.outputs)
         if len(given) != len(names):
-            raise self.error(f"the graph gives {len(given)} values instead of {len(names)}")
+            raise self.error(f"the graph returns {len(given)} values instead of {len(names)}")
         for name, ref in zip(names, given, strict=True):
             self._bind(name, ref)
 
     def _inline(self, argument: GraphArgument, operands: list[Ref]) -> list[Ref]:
-        """Lower a graph here, with these values as its inputs."""
+        """Lower a graph inline, with these values as its inputs."""
         inputs = argument.graph.inputs
         if len(inputs) != len(operands):
             raise self.error(
-                f"{argument.name} takes {len(inputs)} values and is given {len(operands)}"
+                f"{argument.name} takes {len(inputs)} values, but gets {len(operands)}"
             )
         inner = GraphLowering(self.lowering, argument.graph)
         inner.values = {
@@ -343,7 +343,7 @@ class GraphLowering:
 
 
 def operator_name(target: str) -> str:
-    """torch.ops.aten.add.Tensor → aten::add.Tensor; what is not an operator stays as it is."""
+    """Convert torch.ops.aten.add.Tensor to aten::add.Tensor; other names stay unchanged."""
     match target.split("."):
         case ["torch", "ops", namespace, base, "default"]:
             return f"{namespace}::{base}"
@@ -353,7 +353,7 @@ def operator_name(target: str) -> str:
 
 
 def flat(arguments: Iterable[Argument]) -> list[Argument]:
-    """Arguments with lists replaced by their elements."""
+    """Yield arguments with lists replaced by their elements."""
     found: list[Argument] = []
     for argument in arguments:
         found += flat(argument) if isinstance(argument, tuple) else [argument]
@@ -361,6 +361,6 @@ def flat(arguments: Iterable[Argument]) -> list[Argument]:
 
 
 def used_names(graph: Graph) -> set[str]:
-    """Names that a node of the graph takes or that it returns."""
+    """Collect the names that a node takes or that the graph returns."""
     arguments = [*graph.outputs, *(argument for node in graph.nodes for _, argument in node.inputs)]
     return {argument.name for argument in flat(arguments) if isinstance(argument, Name)}

@@ -13,7 +13,7 @@ from sizeguard.runtimes.sizeguard.program.program import ProgramError, ProgramIn
 
 
 class InputLowering:
-    """Binds the inputs of the model's own graph. Weights that no node uses are left out."""
+    """Binds the inputs of the model's main graph. Unused weights are left out."""
 
     def __init__(self, lowering: Lowering, main: GraphLowering) -> None:
         """Lower the inputs of the main graph."""
@@ -39,12 +39,12 @@ class InputLowering:
                 self._copy(name)
             if name in written or spec.target in kept or name in kept:
                 self.lowering.warnings.append(
-                    f"the model writes to {spec.target or name}; what it writes is not kept from"
-                    " one run to the next"
+                    f"the model writes to {spec.target or name}; the written values are lost "
+                    f"after the run"
                 )
 
     def _copy(self, name: str) -> None:
-        """Let the model write to a copy: constants and the caller's arrays are not written to."""
+        """Let the model write to a copy: constants and the caller's arrays must not change."""
         source = self.main.values[name]
         copied = self.builder.variable(source.tag, source.dtypes)
         self.main.call("aten::clone", [source, self.main.arguments.none()], [copied])
@@ -52,7 +52,7 @@ class InputLowering:
 
     def _user_input(self, argument: Argument) -> None:
         if not isinstance(argument, Name):
-            return  # a number that the model was exported with: the nodes that use it hold it
+            return  # a number from the export, which is also in the nodes that use it
         if argument.kind != "tensor":
             self.main.values[argument.name] = self.builder.input(
                 ProgramInput(0, KIND_TAGS[argument.kind])
@@ -60,7 +60,7 @@ class InputLowering:
             return
         meta = self.exported.graph.tensors.get(argument.name)
         if meta is None:
-            raise InputError(f"{self.exported.path}: nothing is known of the input {argument.name}")
+            raise InputError(f"{self.exported.path}: unknown kind of input {argument.name}")
         code = self._code(meta, f"the input {argument.name}")
         dims = tuple(bounds(size, self.exported.ranges) for size in meta.sizes)
         self.main.values[argument.name] = self.builder.input(
@@ -68,7 +68,7 @@ class InputLowering:
         )
 
     def _weight(self, name: str, target: str) -> Ref:
-        """Make a constant tensor over the bytes of an entry of the archive."""
+        """Make a constant tensor from the bytes of an archive entry."""
         if self.exported.data is None:
             known = self.exported.graph.tensors.get(name)
             return self.builder.variable(

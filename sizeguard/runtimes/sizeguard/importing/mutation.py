@@ -15,7 +15,7 @@ Origins = frozenset[str]
 def written_inputs(graph: Graph, library: Mapping[str, Operator]) -> set[str]:
     """List the inputs that an operator of the graph writes to.
 
-    The aliases in the schemas say what a result may share with.
+    The aliases in the schemas show which inputs a result may share memory with.
     """
     origins: dict[str, Origins] = {
         name.name: frozenset([name.name]) for name in graph.inputs if isinstance(name, Name)
@@ -46,7 +46,7 @@ def _origins(argument: Argument, origins: Mapping[str, Origins]) -> Origins:
 def _follow_schema(
     node: Node, schema: FunctionSchema, origins: Mapping[str, Origins], written: set[str]
 ) -> Origins:
-    """Note what an operator writes to; the inputs that its results may share memory with."""
+    """Record the inputs that an operator writes to; return those that its results may alias."""
     given = dict(node.inputs)
     shared: Origins = frozenset()
     for argument in schema.arguments:
@@ -66,7 +66,7 @@ def _follow_graphs(
     written: set[str],
     library: Mapping[str, Operator],
 ) -> Origins:
-    """Follow a node that runs graphs: their inputs are the node's last arguments."""
+    """Follow a node that runs graphs; their inputs are the node's last arguments."""
     operands = flat(
         argument for _, argument in node.inputs if not isinstance(argument, GraphArgument)
     )

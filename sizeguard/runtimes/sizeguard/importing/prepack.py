@@ -1,8 +1,8 @@
 """Replace linear layers with constant weights by prepacked::linear_clamp_run.
 
-Two forms are known: aten::linear, and what it is in core ATen: addmm or mm with a transposed
-constant. A relu, hardtanh or clamp that is the only user of the result becomes the bounds of the
-object.
+Two forms are recognized: aten::linear, and its form in core ATen: addmm or mm with a transposed
+constant. A relu, hardtanh or clamp becomes the bounds of the object if it is the only user of the
+result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RUN = "prepacked::linear_clamp_run"
 class _Linear:
     """A linear layer found in the steps.
 
-    Its input, its constant weight and bias (None, or of one dimension).
+    It has an input, a constant weight, and a bias (None, or with one dimension).
     """
 
     input: Ref
@@ -30,7 +30,7 @@ class _Linear:
 
 
 def prepack_linear(builder: ProgramBuilder) -> int:
-    """Replace the linear layers of a program that is being made. How many there were."""
+    """Replace the linear layers of a program under construction; return their number."""
     uses = Counter(ref.index for step in builder.steps for ref in step.inputs)
     uses.update(ref.index for ref in builder.outputs)
     writers = {ref.index: step for step in builder.steps for ref in step.outputs}
@@ -65,7 +65,7 @@ def prepack_linear(builder: ProgramBuilder) -> int:
 def _linear(
     builder: ProgramBuilder, step: ProgramStep, writers: dict[int, ProgramStep]
 ) -> _Linear | None:
-    """Recognise a linear layer over Float tensors in a step."""
+    """Recognise a linear layer on Float tensors in a step."""
     none = builder.constant(Value(Tag.NONE))
     match step.target, step.inputs:
         case "aten::linear", (x, weight, bias):
@@ -98,7 +98,7 @@ def _linear(
 
 
 def _untransposed(builder: ProgramBuilder, ref: Ref, writers: dict[int, ProgramStep]) -> Ref:
-    """Return the constant that a value is the transpose of; a variable if there is none."""
+    """Return the constant whose transpose a value is, else the value itself."""
     writer = writers.get(ref.index)
     if writer is None or not _is_transpose(builder, writer):
         return Ref(0, Tag.NONE)
@@ -118,7 +118,7 @@ def _is_transpose(builder: ProgramBuilder, step: ProgramStep) -> bool:
 
 
 def _view(builder: ProgramBuilder, ref: Ref) -> TensorView | None:
-    """Return the constant tensor of a value, if it is one."""
+    """Return the constant tensor of a value; None if it is not one."""
     if not ref.is_constant or ref.tag != Tag.TENSOR:
         return None
     return builder.tensors[builder.value(ref).integer]

@@ -1,6 +1,6 @@
 """Lower arithmetic on symbolic sizes (_operator.mul, torch.sym_max) to scalar operators.
 
-Expressions become bounds.
+Bounds of sizes come from their expressions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sizeguard.models.exported_program import SymbolBounds
 from sizeguard.models.json_fields import INT64_MAX
 from sizeguard.runtimes.sizeguard.program.program import Dim, Tag
 
-MAXIMUM_EXPRESSION = 4096  # characters; what is longer gets no bounds
+MAXIMUM_EXPRESSION = 4096  # characters; longer expressions get no bounds
 
 _ARITHMETIC = {
     "_operator.add": "aten::add",
@@ -69,7 +69,7 @@ class ScalarOperator:
 def scalar_operator(target: str, operands: Sequence[Tag]) -> ScalarOperator | None:
     """Return the scalar operator of a target for operands of these tags, or None.
 
-    TorchScript's names: the overload says what the operands are.
+    The names are TorchScript's; the overload depends on the operands' types.
     """
     if target not in TARGETS or len(operands) != (1 if target in _ARITY_ONE else 2):
         return None
@@ -101,7 +101,7 @@ def scalar_operator(target: str, operands: Sequence[Tag]) -> ScalarOperator | No
 
 
 def bounds(size: int | str, ranges: Mapping[str, SymbolBounds]) -> Dim:
-    """Return the bounds of a size: those that the ranges of its symbols allow."""
+    """Return the bounds of a size from the ranges of its symbols."""
     if isinstance(size, int):
         return Dim(size, size)
     everything = Dim(0, INT64_MAX)
@@ -109,20 +109,20 @@ def bounds(size: int | str, ranges: Mapping[str, SymbolBounds]) -> Dim:
         return everything
     try:
         with warnings.catch_warnings():
-            # Python's opinion on a text that is not an expression of SymPy's
+            # Python's errors for a text that is not a SymPy expression
             warnings.simplefilter("ignore")
             interval = _interval(ast.parse(size, mode="eval").body, ranges)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return everything
     if interval is None:
         return everything
-    # A size is never negative, whatever the arithmetic allows.
+    # A size is never negative, even if the arithmetic allows it.
     minimum, maximum = (min(max(bound, 0), INT64_MAX) for bound in interval)
     return Dim(minimum, max(minimum, maximum))
 
 
 def _interval(node: ast.expr, ranges: Mapping[str, SymbolBounds]) -> tuple[int, int] | None:
-    """Return the interval of an expression as SymPy prints it (Mul(Integer(2), Symbol('s0'))).
+    """Return the interval of an expression in SymPy's form: Mul(Integer(2), Symbol('s0')).
 
     None if it is unknown.
     """

@@ -13,7 +13,7 @@ from sizeguard.models.json_fields import INT64_MAX
 from sizeguard.operators.dtypes import NAMES, element_size
 
 MAXIMUM_SLOTS = 2**24
-MAXIMUM_ARGUMENTS = 32  # of a call, and of an object's constructor
+MAXIMUM_ARGUMENTS = 32  # limit for a call, and for an object's constructor
 MAXIMUM_RESULTS = 8
 
 _OPERATOR_NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*(\.\w+)?", re.ASCII)
@@ -45,13 +45,13 @@ class Kind(IntEnum):
     MOVE = 4
 
 
-LIST_TAGS = (Tag.INT_LIST, Tag.TENSOR_LIST)  # what an instruction can make a list of
+LIST_TAGS = (Tag.INT_LIST, Tag.TENSOR_LIST)  # element tags of list instructions
 INPUT_TAGS = (Tag.TENSOR, Tag.BOOL, Tag.INT, Tag.DOUBLE)
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One step; inputs and outputs are slots.
+    """One step. inputs, outputs: slots.
 
     target: an operator's index, a list's tag, or the next instruction.
     """
@@ -66,7 +66,7 @@ class Instruction:
 class TensorView:
     """A strided view of storage number `storage`.
 
-    Sizes, strides and offset in elements, dtype a c10 code.
+    Sizes, strides and offset are in elements; dtype is a c10 code.
     """
 
     dtype: int
@@ -82,7 +82,7 @@ class TensorView:
 
     @property
     def end(self) -> int:
-        """Bytes of storage that the view needs."""
+        """The bytes of storage that the view needs."""
         if self.is_empty:
             return self.offset * element_size(self.dtype)
         last = self.offset + sum(
@@ -93,7 +93,7 @@ class TensorView:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A constant; which fields count depends on the tag, as program.fbs says."""
+    """A constant; the tag decides which fields are used, as in program.fbs."""
 
     tag: Tag
     integer: int = 0
@@ -113,7 +113,7 @@ class Dim:
 
 @dataclass(frozen=True, slots=True)
 class ProgramInput:
-    """A user input. dtype (a c10 code) and dims count for tensors."""
+    """A user input. dtype (a c10 code) and dims are for tensors."""
 
     slot: int
     tag: Tag
@@ -125,10 +125,10 @@ class ProgramInput:
 class Program:
     """One model.
 
-    operators: those that instructions call
-    values:    values[i] is what slot i holds at the start
+    operators: the operators that instructions call
+    values:    values[i] is the initial value of slot i
     cases:     a value for each input, in order
-    callees:   operators that `operators` can call, without these
+    callees:   other operators that `operators` can call
     """
 
     name: str
@@ -145,18 +145,18 @@ class Program:
 
 
 class ProgramError(ValueError):
-    """A program whose numbers do not fit together; str() says which."""
+    """An inconsistent program; str() has the reason."""
 
 
 def called_operators(instructions: Iterable[Instruction]) -> int:
-    """Count the operators up to the last one that an instruction calls."""
+    """Return the number of operators up to the last one that an instruction calls."""
     return max((step.target + 1 for step in instructions if step.kind == Kind.CALL), default=0)
 
 
 def check_program(program: Program) -> None:
-    """Raise ProgramError unless every number of the program means something.
+    """Raise ProgramError if a number of the program is invalid.
 
-    What the runtime's loader checks.
+    These are the checks of the runtime's loader.
     """
     _require(
         len(program.values) <= program.slot_count <= MAXIMUM_SLOTS,
@@ -168,7 +168,7 @@ def check_program(program: Program) -> None:
     )
     _require(
         list(program.callees) == sorted(set(program.callees) - set(program.operators)),
-        "the callees are not sorted and unique, or are operators that instructions call",
+        "the callees are not sorted and unique, or instructions call them",
     )
     for name in (*program.operators, *program.callees):
         _require(_OPERATOR_NAME.fullmatch(name) is not None, f"'{name}' is not an operator name")
@@ -181,14 +181,17 @@ def check_program(program: Program) -> None:
         _check_instruction(instruction, program, i)
     _require(
         len(program.operators) == called_operators(program.instructions),
-        "the last operator is called by no instruction; it is one of the callees",
+        "no instruction calls the last operator, so it is a callee",
     )
     for i, item in enumerate(program.inputs):
         _check_input(item, program, f"input {i}")
     slots = [item.slot for item in program.inputs]
-    _require(len(set(slots)) == len(slots), "two inputs have one slot")
+    _require(len(set(slots)) == len(slots), "two inputs have the same slot")
     for i, slot in enumerate(program.outputs):
-        _require(0 <= slot < program.slot_count, f"output {i}: slot {slot} of {program.slot_count}")
+        _require(
+            0 <= slot < program.slot_count,
+            f"output {i}: slot {slot} of {program.slot_count}",
+        )
     for i, case in enumerate(program.cases):
         _check_case(case, program, f"case {i}")
 
@@ -199,7 +202,7 @@ def _require(holds: bool, message: str) -> None:
 
 
 def check_tensor(tensor: TensorView, held: Sequence[int], where: str) -> None:
-    """Raise ProgramError unless the view is in its storage; held: bytes of each storage."""
+    """Raise ProgramError unless the view is in its storage. held: bytes of each storage."""
     _require(tensor.dtype in NAMES, f"{where}: dtype {tensor.dtype} is unknown")
     _require(
         len(tensor.sizes) == len(tensor.strides),
@@ -218,12 +221,15 @@ def check_tensor(tensor: TensorView, held: Sequence[int], where: str) -> None:
     _require(elements * element_size(tensor.dtype) <= INT64_MAX, f"{where}: larger than any memory")
     _require(
         tensor.end <= held[tensor.storage],
-        f"{where}: needs {tensor.end} bytes of a storage of {held[tensor.storage]}",
+        f"{where}: needs {tensor.end} bytes, but its storage has {held[tensor.storage]}",
     )
 
 
 def _check_value(value: Value, program: Program, index: int, where: str) -> None:
-    """`index`: how many values are older; an object is made of those."""
+    """Raise ProgramError for a malformed value.
+
+    Index: of the value; objects only use earlier values.
+    """
     if value.tag == Tag.TENSOR:
         _require(
             0 <= value.integer < len(program.tensors),
@@ -236,7 +242,7 @@ def _check_value(value: Value, program: Program, index: int, where: str) -> None
                 f"{where}: tensor {tensor} of {len(program.tensors)}",
             )
     elif value.tag == Tag.BOOL:
-        _require(value.integer in (0, 1), f"{where}: a bool of {value.integer}")
+        _require(value.integer in (0, 1), f"{where}: a bool with the value {value.integer}")
     elif value.tag == Tag.BOOL_LIST:
         _require(
             all(number in (0, 1) for number in value.integers),
@@ -249,8 +255,8 @@ def _check_value(value: Value, program: Program, index: int, where: str) -> None
             f"{where}: made of {len(value.integers)} values",
         )
         for older in value.integers:
-            _require(0 <= older < index, f"{where}: made of value {older}, which is not older")
-    _require("\0" not in value.text, f"{where}: a text with a zero byte")
+            _require(0 <= older < index, f"{where}: made of value {older}, which is not earlier")
+    _require("\0" not in value.text, f"{where}: a string with a zero byte")
 
 
 def _check_instruction(instruction: Instruction, program: Program, index: int) -> None:
@@ -304,7 +310,7 @@ def _check_input(item: ProgramInput, program: Program, where: str) -> None:
     )
     _require(
         all(0 <= dim.minimum <= dim.maximum for dim in item.dims),
-        f"{where}: bounds that no size meets",
+        f"{where}: bounds that no size satisfies",
     )
 
 
@@ -315,15 +321,16 @@ def _check_case(case: tuple[Value, ...], program: Program, where: str) -> None:
     )
     for i, (value, item) in enumerate(zip(case, program.inputs, strict=True)):
         _require(
-            value.tag == item.tag, f"{where}: value {i} has tag {value.tag}, the input {item.tag}"
+            value.tag == item.tag,
+            f"{where}: value {i} has tag {value.tag}, the input {item.tag}",
         )
         _check_value(value, program, 0, f"{where}, value {i}")
         if value.tag == Tag.TENSOR:
             tensor = program.tensors[value.integer]
             _require(
                 tensor.dtype == item.dtype,
-                f"{where}: value {i} has dtype {NAMES[tensor.dtype]}, the input"
-                f" {NAMES[item.dtype]}",
+                f"{where}: value {i} has dtype {NAMES[tensor.dtype]}, the input "
+                f"{NAMES[item.dtype]}",
             )
             fits = len(tensor.sizes) == len(item.dims) and all(
                 dim.minimum <= size <= dim.maximum

@@ -1,4 +1,4 @@
-"""Write programs as .sgp files and read them. The format is native/runtime/program.fbs."""
+"""Write programs as .sgp files, and read them. The format is native/runtime/program.fbs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from sizeguard.runtimes.sizeguard.program.program import (
 )
 
 IDENTIFIER = b"SGP1"
-ALIGNMENT = 16  # bytes, of the data of constants
-MAXIMUM_SIZE = 2**31 - 64  # bytes; FlatBuffers' offsets are 32 bits, signed in part
+ALIGNMENT = 16  # bytes of constants' data
+MAXIMUM_SIZE = 2**31 - 64  # bytes; FlatBuffer offsets have 32 bits, and some are signed
 
 _INT64 = np.dtype("<i8")
 _UINT32 = np.dtype("<u4")
@@ -58,11 +58,11 @@ def write_program(program: Program, path: Path) -> None:
 def read_program(path: Path) -> Program:
     """Read a .sgp file.
 
-    Raises InputError for what the runtime's loader refuses before it looks at the operators.
+    Raises InputError for everything that the runtime's loader refuses before it looks up operators.
     """
     try:
         if path.stat().st_size > MAXIMUM_SIZE:
-            raise InputError(f"{path}: larger than a program can be ({MAXIMUM_SIZE} bytes)")
+            raise InputError(f"{path}: larger than the maximum of {MAXIMUM_SIZE} bytes")
         data = readable(path).read_bytes()
     except OSError as error:
         raise cannot_read(path, error) from error
@@ -73,11 +73,11 @@ def read_program(path: Path) -> Program:
 
 
 def program_bytes(program: Program) -> bytes:
-    """Return the file's bytes. Raises ProgramError for a program that could not be run."""
+    """Return the file's bytes. Raises ProgramError for a program that cannot run."""
     check_program(program)
     size = sum(map(len, program.storages))
     if size > MAXIMUM_SIZE:
-        raise ProgramError(f"{size} bytes of constants; a program holds {MAXIMUM_SIZE} at most")
+        raise ProgramError(f"{size} bytes of constants; a program has at most {MAXIMUM_SIZE}")
     builder = flatbuffers.Builder(1024 + size + size // 16)
     slots: list[int] = []
     instructions = np.zeros(len(program.instructions), _INSTRUCTION)
@@ -86,7 +86,7 @@ def program_bytes(program: Program) -> bytes:
         instructions[i] = (len(slots), instruction.target, *counts, instruction.kind)
         slots += (*instruction.inputs, *instruction.outputs)
 
-    # FlatBuffers are written from the end to the start: what is written first lies last in the
+    # FlatBuffers are written from the end to the start: the first part written is the last in the
     # file.
     fields = [
         builder.CreateString(program.name),
@@ -113,7 +113,7 @@ def program_bytes(program: Program) -> bytes:
 
 
 def _raw(builder: Any, data: bytes, element: int, alignment: int) -> int:
-    """Write a vector of elements that are bytes already, copied at once after StartVector."""
+    """Write a vector of elements that are already bytes, copied at once after StartVector."""
     builder.StartVector(element, len(data) // element, alignment)
     builder.head = builder.head - len(data)
     builder.Bytes[builder.head : builder.head + len(data)] = data
@@ -157,7 +157,8 @@ def _value(builder: Any, value: Value) -> int:
         1, value.integer if value.tag in (Tag.BOOL, Tag.INT, Tag.TENSOR) else 0, 0
     )
     if value.tag == Tag.DOUBLE:
-        # The default is left out by comparison, and -0.0 == 0.0: it must be written all the same.
+        # FlatBuffers leave out values equal to the default, and -0.0 == 0.0, but -0.0 must be
+        # written.
         builder.PrependFloat64(value.number)
         builder.Slot(2)
     builder.PrependUOffsetTRelativeSlot(3, text, 0)
@@ -204,7 +205,9 @@ def program_from_bytes(data: bytes) -> Program:
     )
     called = called_operators(instructions)
     if called > len(names):
-        raise ProgramError(f"an instruction calls operator {called - 1} of {len(names)}")
+        raise ProgramError(
+            f"an instruction calls operator {called - 1}, but there are {len(names)}"
+        )
     program = Program(
         name=root.text(0),
         operators=names[:called],
@@ -269,8 +272,8 @@ def _read_instruction(
         raise ProgramError(f"an instruction of kind {kind}")
     if first + inputs + outputs > len(slots):
         raise ProgramError(
-            f"an instruction uses slots {first} to {first + inputs + outputs} of a list of"
-            f" {len(slots)}"
+            f"an instruction uses slots {first} to {first + inputs + outputs}, but the list has "
+            f"{len(slots)}"
         )
     buffer.spend(4 * (inputs + outputs))
     middle = first + inputs

@@ -1,7 +1,7 @@
-"""Infer the dtypes that each operator of a program may meet.
+"""Infer the dtypes that each operator of a program may get.
 
 A program states only the dtypes of inputs and constants; dtypes of results follow from PyTorch's
-rules. Where the rules here do not know, they widen, so that no dtype that can occur is left out.
+rules. Unknown cases are widened, so that no possible dtype is left out.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Operators by the dtype of their results, whatever the overload. What is not here gets the widest
-# rule.
+# Operators by the dtype of their results, for all overloads. Other operators get the widest rule.
 _TO_BOOL = _names("eq ne lt le gt ge logical_not logical_and logical_or logical_xor any all")
 _TO_LONG = _names("argmax argmin")
 _AS_FIRST = _names(
@@ -45,10 +44,10 @@ _SUMS = _names("sum cumsum")
 
 
 def operator_dtypes(program: Program, library: Mapping[str, Operator]) -> dict[str, Dtypes]:
-    """Operator → dtypes of the tensors that it may take or return.
+    """Map each operator to the dtypes of the tensors that it may take or return.
 
-    Steps are read in order: jumps go forward, and only moves bring the values of two branches
-    together.
+    Steps are read in order, because jumps only go forward and only moves join the values of two
+    branches.
     """
     held: dict[int, Dtypes] = {
         slot: _constant(program, value) for slot, value in enumerate(program.values)
@@ -65,7 +64,7 @@ def operator_dtypes(program: Program, library: Mapping[str, Operator]) -> dict[s
             name = program.operators[step.target]
             made = _result(program, step, given, name, library.get(name))
             held |= dict.fromkeys(step.outputs, made)
-            # Taking an element out of a list computes nothing.
+            # Taking an element of a list computes nothing.
             found[name] |= _NOTHING if name == "aten::__getitem__.t" else made.union(*given)
         elif step.kind == Kind.LIST:
             held[step.outputs[0]] = _promoted(given)
@@ -106,7 +105,7 @@ def _result(
         return first
     if base in _SUMS:
         return frozenset("Long" if dtype in INTEGRAL else dtype for dtype in first)
-    # The condition of where takes no part in promotion.
+    # The condition of where does not take part in promotion.
     tensors = given[1:] if base == "where" else given
     promoted = _promoted(tensors)
     for numbers in _numbers(program, step, given, operator):
@@ -121,7 +120,7 @@ def _result(
 
 
 def _new_tensor(promoted: Dtypes) -> Dtypes:
-    """Return the dtypes that an unknown operator may make besides."""
+    """Return the additional dtypes that an unknown operator may make."""
     return (
         frozenset(["Long"])
         if promoted & INTEGRAL
@@ -134,20 +133,20 @@ def _new_tensor(promoted: Dtypes) -> Dtypes:
 def _numbers(
     program: Program, step: Instruction, given: list[Dtypes], operator: Operator | None
 ) -> Iterable[Dtypes]:
-    """Return the dtypes of numbers that stand where tensors or Scalars may stand."""
+    """Return the dtypes of numbers in arguments that may be tensors or Scalars."""
     if operator is None:
         return
     for argument, slot, dtypes in zip(operator.schema.arguments, step.inputs, given, strict=False):
         if argument.type.name not in ("Tensor", "Scalar") or argument.type.is_list or dtypes:
             continue
         if slot >= len(program.values):
-            yield frozenset(["Float", "Long"])  # a number that is computed
+            yield frozenset(["Float", "Long"])  # a computed number
         elif program.values[slot].tag in _NUMBER_DTYPES and argument.name not in ("alpha", "beta"):
             yield frozenset([_NUMBER_DTYPES[program.values[slot].tag]])
 
 
 def _with_number(dtype: str, number: str) -> str:
-    """Promote a tensor and a number: the tensor's dtype, unless the number is of a higher kind."""
+    """Promote a tensor and a number: to the tensor's dtype, unless the number has a higher kind."""
     return number if _kind(number) > _kind(dtype) else dtype
 
 
@@ -158,7 +157,7 @@ def _kind(dtype: str) -> int:
 def _promoted(sets: Iterable[Dtypes]) -> Dtypes:
     """Promote tensors of these dtypes.
 
-    Either's dtype (one may have no dimensions) or the common one.
+    The result is the dtype of either one (one may have no dimensions), or the common one.
     """
     result = _NOTHING
     for dtypes in sets:
@@ -167,7 +166,7 @@ def _promoted(sets: Iterable[Dtypes]) -> Dtypes:
 
 
 def _common(a: str, b: str) -> str:
-    """PyTorch's promotion of two dtypes."""
+    """Return PyTorch's promotion of two dtypes."""
     if {a, b} == {"Half", "BFloat16"}:
         return "Float"
     return (
@@ -178,9 +177,9 @@ def _common(a: str, b: str) -> str:
 
 
 def _asked_dtype(program: Program, step: Instruction, operator: Operator | None) -> str | None:
-    """Return the dtype that a call asks for by its argument dtype.
+    """Return the dtype that a call requests in its argument dtype.
 
-    It is out_dtype where `dtype` says what the call is given.
+    The argument is out_dtype if `dtype` describes the call's input.
     """
     names = [argument.name for argument in operator.schema.arguments] if operator else []
     wanted = "out_dtype" if "out_dtype" in names else "dtype"

@@ -1,1 +1,1 @@
-"""The C++ sources of native/, read as text."""
+"""Scanners of the C++ sources of native/, as text."""

@@ -1,4 +1,4 @@
-"""Find the names of build features and custom classes that sources ask a selection for."""
+"""Find the build features and custom classes that sources look up in a selection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-# A line that neither is a comment nor defines one of the macros.
+# A line that is neither a comment nor a definition of one of the macros.
 _LINE = r"^(?!\s*(?://|#\s*define\s+SG_(?:BUILD_FEATURE|SELECTIVE_CLASS)\b)).*?\b"
 _FEATURE = re.compile(_LINE + r"SG_BUILD_FEATURE\((\w+)\)", re.MULTILINE)
 _CLASS = re.compile(_LINE + r'SG_SELECTIVE_CLASS\(\s*"([^"\n]+)"\s*\)', re.MULTILINE)

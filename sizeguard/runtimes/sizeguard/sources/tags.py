@@ -29,8 +29,7 @@ _NOISE = re.compile(
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 _SWITCH = re.compile(r"\b(SG_SWITCH_[A-Z0-9_]+)\s*\(")
 _GUARD = re.compile(r"\bselected::([A-Za-z_][A-Za-z0-9_]*)\.any\(\)")
-# Where a function begins: clang-format puts nothing else that has a parenthesis at the beginning of
-# a line.
+# The start of a function: clang-format puts nothing else with a parenthesis at the start of a line.
 _FUNCTION = re.compile(
     r"^(?:[A-Za-z_][^\n;={}()]*[ *&:])?(operator\(\)|[A-Za-z_]\w*)\(", re.MULTILINE
 )
@@ -53,8 +52,7 @@ class TagUse:
 def scan_tags(directories: Iterable[Path]) -> dict[str, tuple[TagUse, ...]]:
     """Find the dtype switches in all sources under the folders, sorted by tag, file and line.
 
-    Raises InputError for a folder that is not there and for a switch whose tag is not an
-    identifier.
+    Raises InputError for a missing folder, and for a switch with a tag that is not an identifier.
     """
     found: dict[str, list[TagUse]] = {}
     for path in source_files(directories):
@@ -67,9 +65,9 @@ def scan_tags(directories: Iterable[Path]) -> dict[str, tuple[TagUse, ...]]:
 
 
 def scan_guards(directories: Iterable[Path]) -> dict[str, tuple[TagUse, ...]]:
-    """Code that checks whether a tag has any dtype: selected::copy.any().
+    """Find code that checks whether a tag has any dtype: selected::copy.any().
 
-    What it guards goes with the last one.
+    The guarded code is removed with the last dtype.
     """
     found: dict[str, list[TagUse]] = {}
     for path in source_files(directories):
@@ -127,7 +125,7 @@ def _switches(path: Path) -> Iterator[tuple[str, TagUse]]:
 
 
 def _function(text: str, position: int) -> str:
-    """Find the function around a place, outside classes; empty if there is none."""
+    """Find the function around a place, outside of classes; empty if there is none."""
     return next((match[1] for match in reversed(list(_FUNCTION.finditer(text, 0, position)))), "")
 
 
@@ -136,7 +134,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _arguments(text: str, start: int) -> list[str]:
-    """Cut the first macro arguments after the parenthesis at start - 1.
+    """Split off the first macro arguments after the parenthesis at start - 1.
 
     Commas inside brackets do not count.
     """

@@ -1,4 +1,4 @@
-"""Find the messages that only builds with the feature verbose_errors hold."""
+"""Find the messages that only builds with the feature verbose_errors contain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def scan_verbose_texts(directories: Iterable[Path]) -> tuple[str, ...]:
 
 
 def _value(literal: str) -> str:
-    """Return the value of a C++ literal. Its escapes are Python's, as far as messages have any."""
+    """Return the value of a C++ literal. The escapes in messages are the same as Python's."""
     try:
         return str(ast.literal_eval(literal))
     except (SyntaxError, ValueError):
