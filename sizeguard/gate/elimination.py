@@ -117,7 +117,7 @@ def judged_elimination(
 ) -> Check:
     """Judge a verification.
 
-    libraries: that ship beside the image, which alone is verified
+    libraries: that ship beside the image; they are not verified
     options:   of the command that shows the claims, besides the build's folder
     """
     left = found.count(FAIL)

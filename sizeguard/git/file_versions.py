@@ -63,7 +63,7 @@ class CommitFiles:
         return blob_bytes(self._repository, blob) if blob else None
 
     def names(self, folder: str) -> Sequence[str]:
-        """List the names of the files in a folder, sorted; empty if there is no such folder."""
+        """List the names of the files in a folder, sorted; empty for a missing folder."""
         return sorted(self._folders.get(folder, ()))
 
     def identities(self, paths: Iterable[str]) -> Mapping[str, str]:

@@ -26,7 +26,7 @@ _LINK = "120000"  # git's mode of a symbolic link
 class CommitTree:
     """The files of a commit.
 
-    entries: path → mode and id; folders: all folders that hold one; paths: of entries, sorted
+    entries: path → mode and id; folders: all folders with entries; paths: of entries, sorted
     """
 
     entries: Mapping[str, tuple[str, str]]
@@ -130,7 +130,7 @@ def _differs(top: str, files: CommitTree, inside: str) -> bool:
 
 
 def appeared(root: Path, files: CommitTree, absent: Iterable[str]) -> frozenset[str]:
-    """List the paths that a build looked for in vain and a commit has, from the root."""
+    """List the paths that a build looked for and did not find, but that a commit has."""
     top = f"{root}/"
     # Most of the 4,000 paths are the system's, and tell by their words that they are outside.
     near = (path for path in absent if path.startswith(top) or "/." in path)

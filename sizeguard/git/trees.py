@@ -20,7 +20,7 @@ from sizeguard.base.fingerprint import fingerprint
 from sizeguard.git.git import git, git_bytes
 
 LINK = "120000"  # git's mode of a symbolic link
-_FILE = "100"  # how git's modes of files begin
+_FILE = "100"  # how git's file modes begin
 _FOLDER = "040000 "
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -127,7 +127,7 @@ def is_id(revision: str) -> bool:
     return _ID.fullmatch(revision) is not None
 
 
-# What an id names never changes. A gate lists its base for each app and target: 3 ms each time.
+# An id's content never changes. A gate lists its base for each app and target, which takes 3 ms.
 @functools.lru_cache(64)
 def _entries_of_id(repository: Path, tree: str, arguments: tuple[str, ...]) -> Mapping[str, str]:
     """Answer from one listing of the whole tree what it can answer."""

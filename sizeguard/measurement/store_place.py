@@ -69,7 +69,7 @@ def _tracked(root: Path, folder: Path) -> str:
     top = _top(root)
     own = top if _is_in_tree(existing, top) else _top(existing)
     asked = ((root, written), (top, written), (own, place))
-    # The three are one question unless there are links
+    # The three checks are the same unless there are links
     below = {
         (base, path.relative_to(base)): None
         for base, path in asked

@@ -271,7 +271,9 @@ def _creep(request: Request, app: App, toolchain: Toolchain) -> Mapping[str, str
 
 
 def earlier_result(request: Request, key: str | None, base: Base | None) -> GateResult | None:
-    """Read the result of a run that passed with the same inputs, as of now.
+    """Read the result of a run that passed with the same inputs.
+
+    Waivers are judged by today's date.
 
     It counts only if it has a result for each build that is requested, and for no other: a store
     may come from elsewhere, and a result of nothing passes.
@@ -282,7 +284,7 @@ def earlier_result(request: Request, key: str | None, base: Base | None) -> Gate
     try:
         found = decode(GateResult, facts.get("gate"), "the store")
     except InputError:
-        return None  # of another version, or damaged: the work is done again
+        return None  # of another version, or damaged: run again
     wanted = sorted((app.name, target.name) for app, target in request.pairs())
     if found.exit_code != 0 or sorted((each.app, each.target) for each in found.apps) != wanted:
         return None

@@ -1,4 +1,4 @@
-"""Sizes that growth is counted from: a snapshot of the base that was handed in.
+"""Count growth from a given snapshot of the base.
 
 A snapshot that says of which commit it is, by which commands and tools, is compared with what the
 base's build would be. An app that is built by commands needs such a snapshot.
@@ -42,7 +42,7 @@ _BUILD_IT = "leave out --base-snapshot to build the base"
 def snapshot_reference(
     path: Path, subject: MeasuredApp, history: History, base: Base | None
 ) -> SizeReference:
-    """Read a snapshot, or an image, that stands for the base.
+    """Read a snapshot or an image as the base.
 
     Raises InputError for a file that is neither.
     """
@@ -58,8 +58,8 @@ def snapshot_reference(
     why = notes = ""
     if now is not None and (then.format, then.arch) != (now.image.format, now.image.arch):
         why = (
-            f"{path} is of {then.format} for {then.arch}, the image of {now.image.format} for"
-            f" {now.image.arch}: give the base's own snapshot with --base-snapshot"
+            f"{path} is {then.format} for {then.arch}, but the image is {now.image.format} for "
+            f"{now.image.arch}; give a snapshot of its base with --base-snapshot"
         )
     elif subject.recipe is not None:
         why, notes = _compared(path, origin, subject, history, base)

@@ -47,7 +47,7 @@ class NativeSources:
         return self._source / native_tree.usual_selection(app)
 
     def operators(self) -> Mapping[str, Operator]:
-        """Read the operators.yaml files: 0.1 s."""
+        """Read the operators.yaml files, which takes 0.1 s."""
         from sizeguard.operators.library import read_operator_libraries
 
         return read_operator_libraries(native_tree.operator_files(self._source))
@@ -63,7 +63,7 @@ class NativeSources:
         return frozenset(self.names().features)
 
     def selectable(self) -> Selectable:
-        """Read names.json, op_deps.yaml and the sources: 0.3 s."""
+        """Read names.json, op_deps.yaml and the sources, which takes 0.3 s."""
         from sizeguard.runtimes.sizeguard.selectable_names import selectable_names
 
         return selectable_names(self._source)
