@@ -32,7 +32,7 @@ _TERMS = "terms"  # the suite of changed terms
 _POLICY = "sizeguard.yaml"  # the file for findings without a place
 _RELATED = 10  # causes shown with a finding
 _SIZES = ("load", "ram", "file")
-_PLACED = 50  # causes whose place is looked up
+_PLACED = 50  # causes for which a place is looked up
 
 
 def junit_text(result: GateResult) -> str:
