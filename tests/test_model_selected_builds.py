@@ -17,12 +17,19 @@ from sizeguard.runtimes.model_files import read_models
 from sizeguard.runtimes.sizeguard.native_sources import NativeSources
 from sizeguard.selection.read import read_selection
 from tests.support.places import ROOT
+from tests.support.whole_products import choose
 
 NATIVE = ROOT / "native"
-MODELS = [
-    *(f"{path.name}/model.pt2" for path in sorted((NATIVE / "models").iterdir())),
-    "mlp/model_core.pt2",
-]
+# Branches, Half, integers, a composite with lists, prepacked weights, core operators alone: builds
+# take twenty seconds a model.
+MODELS = choose(
+    [f"{name}/model.pt2" for name in ("branchy", "half_mix", "int_ops", "lstm_tagger", "quant_cnn")]
+    + ["mlp/model_core.pt2"],
+    [
+        *(f"{path.name}/model.pt2" for path in sorted((NATIVE / "models").iterdir())),
+        "mlp/model_core.pt2",
+    ],
+)
 pytestmark = pytest.mark.native
 
 

@@ -44,6 +44,7 @@ SCRIPTS = (
     Script("saving_truth", 40),
     Script("bisect_history", 20),
     Script("laws", 60),
+    Script("whole_products", 10),
 )
 # These need a file that is not here, or root and a mirror of Debian.
 BY_HAND = (

@@ -1,0 +1,36 @@
+"""Run tests with all of their cases, where `make test` runs a few that cover the claim.
+
+python -m tests.soak.whole_products
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from tests.support.places import ROOT, TESTS
+from tests.support.script import Tally, options_of
+from tests.support.whole_products import VARIABLE
+
+
+def main() -> int:
+    options_of(__doc__).parse_args()
+    tally = Tally()
+    for path in sorted(TESTS.glob("test_*.py")):
+        if "whole_products import choose" not in path.read_text():
+            continue
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", str(path)],
+            cwd=ROOT,
+            env={**os.environ, VARIABLE: "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        tally.check(done.returncode == 0, f"{path.name}: {done.stdout[-2000:]}")
+    return tally.close("test files with all cases")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
