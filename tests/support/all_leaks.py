@@ -1,4 +1,4 @@
-"""All ways to hide something in a selective build, by name."""
+"""All ways to hide code in a selective build, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small C++ project of somebody else, built by CMake, in a git repository of its own."""
+"""A small third-party C++ project with CMake, in its own git repository."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ apps:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The end of a command: exit code, stdout and stderr."""
+    """The result of a command: exit code, stdout and stderr."""
 
     code: int
     out: str
@@ -59,7 +59,7 @@ class Ended:
 
 @dataclass
 class AnyProject:
-    """A project in a folder that is the root of a repository."""
+    """A project in the root folder of a repository."""
 
     root: Path
 

@@ -1,4 +1,4 @@
-"""The build tree of native/apps: two apps over shared kernels or over their own, and their glue."""
+"""The build tree of native/apps: two apps with shared or separate kernels, and their glue code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sizeguard.toolchains.toolchain import Toolchain
 from tests.support.places import ROOT
 
 APPS = ("vision", "language")
-# Glue that holds on to a kernel of no selection: an app's own code, not its registrations.
+# Glue code that refers to a kernel of no selection: it is app code, not a registration.
 LEAK = """\
 void erf_kernel() __asm__("SYMBOL");
 void (*volatile leaked_glue)();
@@ -52,7 +52,7 @@ class AppTree:
         subprocess.run(command, check=True, capture_output=True)
 
     def _target(self) -> list[str]:
-        """Options of another machine."""
+        """Return the options for another machine."""
         chosen = self.toolchain
         if chosen is None:
             return []
@@ -72,13 +72,13 @@ class AppTree:
         subprocess.run(command, check=True, capture_output=True, env=environment)
 
     def commands(self, target: str) -> list[str]:
-        """The commands that make a target; the last one links it."""
+        """Return the commands that make a target; the last one links it."""
         command = ["ninja", "-C", str(self.folder), "-t", "commands", target]
         listed = subprocess.run(command, check=True, capture_output=True, text=True)
         return listed.stdout.strip().splitlines()
 
     def compiler(self, app: str) -> list[str]:
-        """The words of an app's own compilation up to its source, without a dependency file."""
+        """Return an app's compile command up to its source, without dependency files."""
         command = next(line for line in self.commands(app) if f"{app}/main.cpp.o -c" in line)
         words = shlex.split(command)
         at = next(i for i, word in enumerate(words) if word.endswith("main.cpp.o"))
@@ -92,7 +92,7 @@ class AppTree:
         return [part for file in (*files, *more) for part in ("--objects", str(file))]
 
     def link_again(self, app: str, image: Path, *more: Path, without: str = "") -> None:
-        """Link an app at another place with more objects, and without those that have a name."""
+        """Link an app in another place with additional objects, and without the named ones."""
         command = self.commands(app)[-1]
         for old in dict.fromkeys((f"{self.folder}/{app}.map", f"{app}.map")):
             command = command.replace(f"-Map={old}", f"-Map={image}.map")
@@ -105,7 +105,7 @@ class AppTree:
         subprocess.run(["sh", "-c", command], cwd=self.folder, check=True, capture_output=True)
 
     def leak(self, app: str, folder: Path) -> tuple[Path, Path]:
-        """The app with a leak in its glue: image and object."""
+        """Link the app with a leak in its glue code; return the image and object."""
         source, leak, image = folder / "leak.cpp", folder / "leak.o", folder / app
         prefix = "_" if self.toolchain and find_target(self.toolchain.target).is_macho else ""
         source.write_text(LEAK.replace("SYMBOL", prefix + ERF))
@@ -117,9 +117,9 @@ class AppTree:
     def verified(
         self, full: Build, app: str, image: Path, objects: list[str], *, alone: bool = False
     ) -> tuple[int, dict[str, str]]:
-        """Verify an app against its own selection; exit code and what does not hold.
+        """Verify an app against its own selection; return the exit code and failing claims.
 
-        alone: as if it shared its kernels with nobody
+        alone: as if it did not share its kernels
         """
         others = [each for each in APPS if each != app and self.shared and not alone]
         log = Path(f"{image}.gc.txt")

@@ -1,4 +1,4 @@
-"""Sections, their sizes and symbols of an ELF file as readelf, size and nm list them."""
+"""Read sections, sizes and symbols of an ELF file with readelf, size and nm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A made up result of a bisect: what its page must show."""
+"""Made-up results of a bisect, for tests of its page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _commit(number: int, subject: str) -> Commit:
 
 
 def several_culprits() -> BisectResult:
-    """A commit for each hostile subject; each grows by 100 bytes, and one does not build."""
+    """Make a result with a commit for each hostile subject: 100 bytes each, one does not build."""
     commits = [_commit(i, text) for i, text in enumerate(["start", *HOSTILE])]
     points = [Point(commits[0], 4000, BUILT), Point(commits[1], None, DOES_NOT_BUILD)]
     points += [

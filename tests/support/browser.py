@@ -1,4 +1,4 @@
-"""Headless Chromium driven over its debugging pipe: messages of JSON, each ended by a zero byte."""
+"""Drive headless Chromium over its debugging pipe: JSON messages, each followed by a zero byte."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ SHOWS_DATA = "document.body && document.body.dataset.ready"
 
 
 class Browser:
-    """One page of a browser of its own.
+    """One page in a separate browser.
 
-    Use it as a context. Requests of anything but files are recorded.
+    Use it as a context manager. It records all requests except those for files.
     """
 
     def __init__(self, profile: Path) -> None:
@@ -29,7 +29,8 @@ class Browser:
         self.into, theirs_out = os.pipe()
 
         def pipes_as_3_and_4() -> None:
-            # Through high numbers: either pipe may have a number that the other one is to get.
+            # Through high numbers, because either pipe may have the number that the other one
+            # needs.
             os.dup2(theirs_in, 100)
             os.dup2(theirs_out, 101)
             os.dup2(100, 3)
@@ -104,7 +105,7 @@ class Browser:
     def open(
         self, page: Path, width: int = 1200, height: int = 900, ready: str = SHOWS_DATA
     ) -> None:
-        """Open a page and wait until a script is true: pages of ours say that they show data."""
+        """Open a page and wait until a script is true; our own pages mark when they show data."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -123,7 +124,7 @@ class Browser:
         return answer["result"].get("value")
 
     def wait(self, script: str) -> Any:
-        """The first value of the script that is true."""
+        """Wait for the script's first true value, and return it."""
         until = time.monotonic() + WAIT
         while time.monotonic() < until:
             value = self.run(script)
@@ -154,7 +155,7 @@ class Browser:
         self.call("Input.insertText", text=text)
 
     def problems(self) -> list[str]:
-        """Errors that the page logged, and requests that left it."""
+        """Return the errors that the page logged, and its requests."""
         found = []
         for event in self.events:
             parameters = event.get("params", {})

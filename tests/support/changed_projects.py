@@ -1,7 +1,7 @@
-"""A small project and ways to change the terms that its gate judges by, or to hide growth there.
+"""A small project, and ways to change the terms of its gate or to hide growth in them.
 
-Each way is a table of files that change, None for one that is removed. It states the term that has
-to be named, with what was and what is there.
+Each way is a table of changed files, with None for a removed file. It states the term that the gate
+must name, with its old and new text.
 """
 
 from __future__ import annotations
@@ -85,17 +85,17 @@ PROJECT: Mapping[str, str] = {
 
 
 def blob(text: str) -> str:
-    """The id that git gives to a content."""
+    """Return git's id of a file content."""
     return hashlib.sha1(f"blob {len(text.encode())}\0{text}".encode()).hexdigest()
 
 
 def short(text: str) -> str:
-    """The id as it is shown."""
+    """Return the id as shown."""
     return blob(text)[:7]
 
 
 def edited(text: str, *pairs: tuple[str, str]) -> str:
-    """Replace texts that stand there once."""
+    """Replace texts that occur exactly once."""
     for old, new in pairs:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
@@ -116,7 +116,7 @@ def baseline(*pairs: tuple[str, str]) -> Files:
 
 @dataclass(frozen=True)
 class Trick:
-    """A way to change the terms. loosens: False for one that takes nothing away."""
+    """A way to change the terms. loosens: False for a change that loosens nothing."""
 
     files: Files
     what: str
@@ -366,7 +366,7 @@ TRICKS: Mapping[str, Trick] = {
     ),
 }  # fmt: skip
 
-# Changes that change no term.
+# Changes that do not affect the terms.
 HARMLESS: Mapping[str, Files] = {
     "nothing": {},
     "a source": {"native/runtime/a.cpp": "int f();"},

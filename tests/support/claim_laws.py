@@ -1,4 +1,4 @@
-"""Laws of verifications with less evidence, for every image format."""
+"""Laws for verifications with less evidence, for every image format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def counted(found: Verification) -> dict[tuple[str, str], Counter[str]]:
 
 
 def check_no_failure_passes(with_names: Verification, found: Verification) -> None:
-    """Check that failures become undecided at most, seldom, when names are missing."""
+    """Check that failures stay or, rarely, become undecided if names are missing."""
     failed = {
         (v.kind, v.name)
         for v in with_names.verdicts
@@ -27,7 +27,7 @@ def check_no_failure_passes(with_names: Verification, found: Verification) -> No
 
 
 def check_alone_nothing_is_gone(alone: Verification) -> None:
-    """A stripped image without objects and map."""
+    """Check that a stripped image without objects and map proves no absence."""
     by_kind = counted(alone)
     assert set(by_kind["operator", ABSENT]) == set(by_kind["kernel", ABSENT]) == {INCONCLUSIVE}
     assert set(by_kind["operator", PRESENT]) == {PASS}  # tables need no symbols

@@ -1,4 +1,4 @@
-"""Sample results whose numbers fit together, as those of a real gate do."""
+"""Sample results with consistent numbers, like those of a real gate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TOTALS = ("load", "ram", "file")
 
 
 def consistent(result: GateResult, head: str = MERGE) -> GateResult:
-    """Set bases and rules so that each limit follows from them; verdicts and sizes stay."""
+    """Set bases and rules so that they give each limit; verdicts and sizes stay."""
     made = replace(result, apps=tuple(map(_app, result.apps)), head=head or HEAD)
     return replace(made, verdict=recomputed(made))
 
@@ -46,7 +46,7 @@ def _check(app: AppResult, check: Check) -> Check:
     base = 0 if made.kind == ABSOLUTE else made.base or 0
     beyond = made.limit - made.waived - made.moved - base
     if beyond < 0 and made.kind != ABSOLUTE and made.metric not in _TOTALS:
-        made, beyond = replace(made, base=base + beyond), 0  # what moved is beyond the rule
+        made, beyond = replace(made, base=base + beyond), 0  # moved bytes are beyond the rule
     if beyond < 0:
         made, beyond = replace(made, limit=made.limit - beyond), 0
     assert made.limit is not None

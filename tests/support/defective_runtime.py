@@ -1,4 +1,4 @@
-"""A copy of the runtime's sources; patches are applied one by one, built and verified."""
+"""A copy of the runtime's sources, to apply, build and verify patches one by one."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ COPIED = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """Check that caught a defect, if any.
+    """The check that caught a defect, if any.
 
-    caught_by: build or verify; empty if nothing noticed. findings: kind, name, cause of what fails.
+    caught_by: build or verify; empty if neither did. findings: kind, name and cause of failing
+    claims.
     """
 
     caught_by: str
@@ -43,7 +44,7 @@ class Outcome:
 
 
 class Runtime:
-    """The copy. What a patch does not touch is compiled once."""
+    """The copy. Files that a patch does not touch are compiled once."""
 
     def __init__(
         self, source: Path, folder: Path, app: str = "vision", compiler: str = "gcc"
@@ -60,9 +61,9 @@ class Runtime:
         self.toolchain = find_toolchain(compiler, None)
 
     def outcome(self, patch: Path | None) -> Outcome:
-        """Build with a patch, or with none, and verify.
+        """Build with or without a patch, and verify.
 
-        The verifier is told what the gate tells it, nothing of the patch.
+        The verifier gets the same inputs as from the gate, and nothing about the patch.
         """
         if patch is None:
             return self.judged()

@@ -1,4 +1,4 @@
-"""The fenced blocks of the documentation, with the markers that say how each is checked."""
+"""Read the fenced blocks of the documentation, with the markers for their checks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FENCE = re.compile(
 )
 _MARK = re.compile(r"<!-- (\w+)(?:: ((?:(?!-->).)*?))? -->\n+ *\Z", re.S)
 
-# How a block can be checked: <!-- KIND: argument --> stands on the line before it.
+# The kinds of checks of a block; <!-- KIND: argument --> is on the line before the block.
 KINDS = {
-    "run": "its commands run, one after the other, in the folder of the page",
-    "output": "the commands before it print these lines; `…` stands for any text",
-    "file": "it is written to the file that the argument names",
-    "schema": "it keeps to the schema that the argument names",
-    "make": "the targets of make exist",
-    "elsewhere": "the argument says what checks it, or why nothing can",
+    "run": "its commands run one after the other in the folder of the page",
+    "output": "the commands before it print these lines; `…` matches any text",
+    "file": "it is written to the file in the argument",
+    "schema": "it is valid by the schema in the argument",
+    "make": "its make targets exist",
+    "elsewhere": "the argument names its check, or the reason why it has none",
 }
 
 
@@ -44,7 +44,7 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """List all pages that people read."""
+    """List all pages of the documentation."""
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -59,7 +59,7 @@ def blocks_of(page: Path, text: str | None = None) -> Iterator[Block]:
 
 
 def indented_code(page: Path) -> list[int]:
-    """List the lines of a page that are code by their indentation alone: nobody can mark these."""
+    """List the lines of a page that are indented code, which cannot have a marker."""
     text = _FENCE.sub(lambda fence: "\n" * fence[0].count("\n"), page.read_text(encoding="utf-8"))
     lines = text.splitlines()
     return [
@@ -77,9 +77,9 @@ def _in_list(lines: list[str], at: int) -> bool:
 
 
 def follow(blocks: list[Block], home: Path) -> None:
-    """Do what a page says, in the folders that it changes to.
+    """Run the commands of a page, in the folders that it changes to.
 
-    Raises AssertionError for a command that ends or prints otherwise than the page says.
+    Raises AssertionError for a command with another exit code or output than on the page.
     """
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     author = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER")
@@ -114,5 +114,5 @@ def conditions(argument: str) -> tuple[str, int]:
 
 
 def shown(text: str) -> re.Pattern[str]:
-    """Return what finds an output: lines one after the other; … stands for any text."""
+    """Return a pattern for an output: consecutive lines; … matches any text."""
     return re.compile(".*?".join(map(re.escape, text.split("…"))), re.S)

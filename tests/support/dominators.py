@@ -1,4 +1,4 @@
-"""Dominators of a section graph: nodes without which another would not be kept."""
+"""Dominators of a section graph: the nodes that another node needs to be kept."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ ROOT = -1
 
 
 def immediate_dominators(graph: SectionGraph, roots: npt.ArrayLike | None = None) -> Int:
-    """Find the last node that all paths from the roots to a node pass, for each node.
+    """Find, for each node, the last node that all paths from the roots pass.
 
-    The result is ROOT where no single node dominates, UNREACHED where no root leads.
+    The result is ROOT if no single node dominates, UNREACHED if no root leads to the node.
 
     Cooper, Harvey and Kennedy's iteration: two rounds over the 1,700 live nodes of a full runtime,
     10 ms.
@@ -87,9 +87,9 @@ def _meet(a: int, b: int, dominator: list[int], number: list[int]) -> int:
 
 
 def dominated_sums(dominator: Int, weight: Int) -> Int:
-    """Sum the weights of a node and of all that it dominates, for each node.
+    """Sum, for each node, its weight and those of all nodes that it dominates.
 
-    The sum is 0 where no root leads.
+    The sum is 0 for unreachable nodes.
     """
     total = np.where(dominator == UNREACHED, 0, weight)
     # Add children before parents: by depth in the dominator tree, deepest first.

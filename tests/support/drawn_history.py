@@ -1,4 +1,4 @@
-"""Git repositories of a shape and of files drawn at random, with the shape as plain data beside."""
+"""Random git repositories, with their shape as plain data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class DrawnCommit:
 
 
 def run_git(folder: Path, *arguments: str, stdin: bytes = b"") -> str:
-    """Run git without the user's settings; its output."""
+    """Run git without the user's settings; return its output."""
     nobody = {
         f"GIT_{role}_{what}": value
         for role in ("AUTHOR", "COMMITTER")
@@ -42,7 +42,7 @@ def run_git(folder: Path, *arguments: str, stdin: bytes = b"") -> str:
 
 
 def draw_files(draw: random.Random, before: Mapping[str, str]) -> dict[str, str]:
-    """Files of before, some changed, some removed, some new."""
+    """Draw the next files: some changed, some removed, some new."""
     files = dict(before)
     for name in draw.sample(NAMES, draw.randint(1, 3)):
         if name in files and draw.random() < 0.3:
@@ -53,9 +53,9 @@ def draw_files(draw: random.Random, before: Mapping[str, str]) -> dict[str, str]
 
 
 def draw_history(folder: Path, seed: int, count: int = 14) -> list[DrawnCommit]:
-    """Commits with branches, merges and sometimes a second root.
+    """Draw commits with branches, merges and sometimes a second root.
 
-    The branch c3 is at the fourth commit, and so on.
+    Branch c3 points to the fourth commit, and so on.
     """
     draw = random.Random(seed)
     drawn: list[tuple[str, tuple[int, ...], dict[str, str]]] = []
@@ -73,7 +73,7 @@ def draw_history(folder: Path, seed: int, count: int = 14) -> list[DrawnCommit]:
 
 
 def _stream(drawn: Sequence[tuple[str, tuple[int, ...], Mapping[str, str]]]) -> bytes:
-    """The input of git fast-import; commit i has mark i + 1."""
+    """Write the input of git fast-import; commit i has mark i + 1."""
     lines = []
     for i, (subject, parents, files) in enumerate(drawn):
         lines += [
@@ -92,7 +92,7 @@ def _stream(drawn: Sequence[tuple[str, tuple[int, ...], Mapping[str, str]]]) -> 
 
 
 def ancestors(commits: Sequence[DrawnCommit], tip: int) -> set[int]:
-    """The commit itself and all that it comes from."""
+    """Return the commit itself and all its ancestors."""
     found: set[int] = set()
     todo = [tip]
     while todo:

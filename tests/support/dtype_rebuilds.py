@@ -54,7 +54,7 @@ def native_folders(root: Path) -> list[Path]:
 
 
 def branches(root: Path) -> list[Branch]:
-    """Every branch of every dtype switch."""
+    """List every branch of every dtype switch."""
     found = {
         Branch(tag, dtype)
         for tag, uses in scan_tags(native_folders(root)).items()
@@ -65,7 +65,7 @@ def branches(root: Path) -> list[Branch]:
 
 
 def selection_text(root: Path, kept: dict[str, list[str]]) -> str:
-    """All operators by name: `include_all_operators` would keep all dtypes, too."""
+    """List all operators by name, because `include_all_operators` would keep all dtypes."""
     flags = "{is_root_operator: true, is_used_for_training: false, include_all_overloads: false}"
     lines = ["include_all_operators: false", "include_all_non_op_selectives: false", "operators:"]
     lines += [
@@ -92,7 +92,7 @@ def build_with(
 ) -> Build:
     """Build all operators with these dtypes.
 
-    One folder and one selection file: only what changed is compiled again.
+    It uses one folder and one selection file, so only changed parts are compiled again.
     """
     folder.mkdir(parents=True, exist_ok=True)
     selection = folder / "selected_operators.yaml"
@@ -106,12 +106,12 @@ def build_with(
 def build_without_dtypes(
     root: Path, toolchain: Toolchain, optimize: str, folder: Path, tags: Iterable[str]
 ) -> Build:
-    """Build without a branch in any switch; neutral code is not lost on other grounds.
+    """Build without a branch in any switch, and without losing neutral code for other reasons.
 
-    A switch without branches never returns, so the compiler would drop the neutral code behind it,
-    8,000 bytes with gcc -Os: the handlers of deselected dtypes may return, as far as callers know.
-    And kernels that differ in their branches alone are equal then, such as bitwise_or and
-    bitwise_xor: gcc would keep one of them (2,800 bytes), so it must not.
+    A switch without branches never returns, so the compiler would drop the neutral code after it,
+    8,000 bytes with gcc -Os. Therefore the handlers of deselected dtypes are declared as returning.
+    Also, kernels that differ only in their branches become equal, such as bitwise_or and
+    bitwise_xor, and gcc would merge them (2,800 bytes), so that is switched off.
     """
     flags = [
         "-include",
@@ -132,11 +132,12 @@ def everything(root: Path) -> dict[str, list[str]]:
 
 
 class Predictor:
-    """The bytes that leave a build with a branch, predicted without building.
+    """Predicts the bytes that leave a build with a branch.
 
-    Its bodies, what only they reach, the imports that only those use, and the code of its case.
-    They come from the objects; the case's code from the inline frames (run_case<ScalarType::Float>)
-    of the same build with debug information, if there is one. Debug information changes no code.
+    These are its bodies, everything that only they reach, the imports that only those use, and the
+    code of its case. They come from the objects; the case's code comes from the inline frames
+    (run_case<ScalarType::Float>) of the same build with debug information, if any. Debug
+    information changes no code.
     """
 
     def __init__(self, root: Path, built: Build, debug: Build | None = None) -> None:
@@ -166,7 +167,7 @@ class Predictor:
         )
 
     def imports(self, node: Node) -> set[str]:
-        """Names of shared libraries that a section refers to."""
+        """List names of shared libraries that a section refers to."""
         elf = self.graph.objects[node[0]][1]
         if node not in self._imports:
             rows = [s for s in elf.sections if s.type == SHT_RELA and s.info == node[1]]
@@ -179,7 +180,7 @@ class Predictor:
         return self._imports[node]
 
     def case(self, branch: Branch, use: TagUse) -> int:
-        """Bytes of the neutral function that the switch's case was inlined to."""
+        """Return the bytes of a switch's case in the neutral function around it."""
         function = _function_around(use)
         marks = (f"::{function}(", f"{len(function)}{function}E")
         return sum(
@@ -189,9 +190,9 @@ class Predictor:
         )
 
     def size(self, node: Node) -> int:
-        """Bytes with the padding that the linker puts behind it.
+        """Return the bytes, with the padding that the linker puts after it.
 
-        What comes next is aligned as it is itself.
+        The next section is assumed to have the same alignment.
         """
         file, elf = self.graph.objects[node[0]]
         section = elf.sections[node[1]]
@@ -199,7 +200,7 @@ class Predictor:
         return -(-self.sizes.get((file, section.name), 0) // align) * align
 
     def bodies(self, branch: Branch, use: TagUse) -> set[Node]:
-        """Functions of the switch's file that its lambda names, for the branch's type."""
+        """List the functions of the switch's file that its lambda names, for the branch's type."""
         wanted = _templates(_switch_text(use))
         neighbours = [
             other
@@ -229,7 +230,7 @@ class Predictor:
             if len(parts) < len(wanted[base]) and any(
                 part in arguments for other in others for part in other.get(base, ())
             ):
-                # A template's parameter stands for functors that no switch of the file names
+                # A template parameter means functors that no switch of the file names
                 continue
             if any(other.get(base) == wanted[base] for other in kept_by):
                 continue  # another switch keeps it: mean and sum add elements by one loop
@@ -238,7 +239,7 @@ class Predictor:
 
 
 def case_code(built: Build) -> dict[tuple[str, str], int]:
-    """(name of the frame, dtype) → bytes: what cases were inlined to."""
+    """Map (frame name, dtype) to the bytes of inlined cases."""
     preset = load_preset("sizeguard")
     frames = inline_frames(built.image, None)
     names = [frames.names[i] for i in range(len(frames.names))]
@@ -257,9 +258,9 @@ def case_code(built: Build) -> dict[tuple[str, str], int]:
 class Code:
     """Loaded code by the names of a report.
 
-    named:   bytes by dtype; a name with several dtypes counts under its first
+    named: bytes by dtype; a name with several dtypes counts for the first
     neutral: of kernels
-    total:   all of it, that of no kernel too
+    total: all code, including code outside of kernels
     """
 
     named: dict[str, int]
@@ -292,7 +293,7 @@ def _cases(use: TagUse) -> tuple[str, ...]:
 
 
 def _function_around(use: TagUse) -> str:
-    """The function around a switch: the last line before it at the margin that begins one."""
+    """Find the function around a switch: the last unindented line before it that begins one."""
     for line in reversed(use.file.read_text(encoding="utf-8").split("\n")[: use.line]):
         match = re.match(r"[A-Za-z\[].*?\b(\w+)\(", line)
         if match:
@@ -315,7 +316,7 @@ def _switch_text(use: TagUse) -> str:
 def _templates(text: str) -> dict[str, list[str]]:
     """binary_loop<T, bool, Equal> → binary_loop: [Equal].
 
-    Functions that are called without arguments of their own: [].
+    Functions without template arguments map to [].
     """
     found: dict[str, list[str]] = {name: [] for name in re.findall(r"\b([a-z_]\w*)\(", text)}
     for name, arguments in re.findall(r"\b(\w+)<([^<>]*\bT\b[^<>]*)>", text):
@@ -329,7 +330,7 @@ def _templates(text: str) -> dict[str, list[str]]:
 
 
 def _template_parameters(use: TagUse) -> set[str]:
-    """Names of types that templates of the file stand for: unary_loop<T, T, Op>."""
+    """List the template parameters in the file, such as Op in unary_loop<T, T, Op>."""
     lists = re.findall(r"\btemplate <([^<>]*)>", use.file.read_text(encoding="utf-8"))
     return {name for parameters in lists for name in re.findall(r"\btypename (\w+)", parameters)}
 

@@ -1,4 +1,4 @@
-"""Edit a 64-bit little-endian ELF file as tools that hide bytes do, without such tools."""
+"""Edit a 64-bit little-endian ELF file to hide bytes, without special tools."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Header:
 
 @dataclass
 class EditedElf:
-    """The bytes of a file whose section headers stand at its end."""
+    """The bytes of a file with its section headers at the end."""
 
     data: bytes
     sections: list[Header]
@@ -68,7 +68,7 @@ class EditedElf:
         return [_SEGMENT.unpack_from(self.data, at + i * _SEGMENT.size) for i in range(count)]
 
     def dynamic(self, tag: int, value: int) -> None:
-        """Put an entry into the place of the spare ones at the end of the dynamic table."""
+        """Write an entry into a spare place at the end of the dynamic table."""
         (_, _, at, _, _, size, *_) = next(s for s in self.segments() if s[0] == PT_DYNAMIC)
         for place in range(at, at + size - 16, 16):
             if struct.unpack_from("<Q", self.data, place)[0] in (_DT_NULL, _DT_DEBUG):
@@ -78,7 +78,7 @@ class EditedElf:
         raise AssertionError("no room in the dynamic table")
 
     def file(self, *, strip_headers: bool = False) -> bytes:
-        """Write names and section headers behind the rest."""
+        """Return the file, with names and section headers at the end."""
         if strip_headers:
             blank = self.data[:40] + bytes(8) + self.data[48:58] + bytes(6)
             return blank + self.data[64:]

@@ -1,4 +1,4 @@
-"""Six projects of others: where their sources come from, how they build, and what is changed."""
+"""Six third-party projects: the places of their sources, their builds, and the changes to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MIRROR = (
     "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
     " http://deb.debian.org/debian bookworm main\n"
 )
-_REGISTRY = Path("usr/share/cargo/registry")  # where Debian's packages have crates
+_REGISTRY = Path("usr/share/cargo/registry")  # folder of crates in Debian's packages
 _DEV_DEPENDENCIES = re.compile(r"^\[dev-dependencies[^\n]*\n(?:(?!\[)[^\n]*\n)*", re.M)
 _CARGO = """[source.crates-io]
 replace-with = "debian"
@@ -23,7 +23,7 @@ directory = "{crates}"
 [build]
 rustflags = ["--cap-lints", "warn"]
 """
-# 1 KiB at least in each of the machines and compilers here, and no call that can be left out
+# at least 1 KiB with each machine and compiler here, without a removable call
 _C_STEPS = "  volatile int sg_x = 1;\n" + "  sg_x = sg_x * 3 + 1;\n" * 96
 _RUST_STEP = (
     "  unsafe { std::ptr::write_volatile(&mut sg_x, std::ptr::read_volatile(&sg_x) ^ 5) };\n"
@@ -35,16 +35,16 @@ _RUST_STEPS = "  let mut sg_x = 1u64;\n" + _RUST_STEP * 240
 class ForeignProject:
     """A project, by the name of its source package.
 
-    build:    the commands by which somebody builds it
+    build:    the usual commands to build it
     source:   the file of the function that grows
-    head:     expression that ends behind the brace that begins the function
-    function: its name, as a report has it
-    also:     packages of pip that the build needs
-    debs:     packages of Debian that are unpacked, not installed: crates, headers; {debs} in the
-              commands is where
-    images:   how many images init finds at least
+    head:     expression that ends after the opening brace of the function
+    function: its name in reports
+    also:     pip packages that the build needs
+    debs:     Debian packages that are unpacked, not installed: crates, headers; {debs} in the
+              commands is their folder
+    images:   the least number of images that init finds
     at_least: bytes of the largest image file
-    more:     what the function grows by
+    more:     code that the function grows by
     """
 
     name: str
@@ -59,7 +59,7 @@ class ForeignProject:
     more: str = _C_STEPS
 
     def grown(self, text: str) -> tuple[str, int]:
-        """Return a source in which the function has grown, and the line of its head."""
+        """Return a source with the grown function, and the line of its head."""
         found = re.search(self.head, text, re.M)
         if found is None:
             raise ValueError(f"{self.source} of {self.name} has no {self.head}")
@@ -144,7 +144,7 @@ PROJECTS = (
 
 
 def fetched(project: ForeignProject, folder: Path) -> Path:
-    """Download and unpack a project's source package, once; the folder of its files."""
+    """Download and unpack a project's source package, once; return the folder of its files."""
     tree = folder / project.name
     if tree.is_dir():
         shutil.rmtree(tree)
@@ -163,7 +163,7 @@ def fetched(project: ForeignProject, folder: Path) -> Path:
 
 
 def _apt(folder: Path) -> dict[str, str]:
-    """Return the environment in which apt-get knows source packages, without root's lists."""
+    """Return the environment in which apt-get finds source packages, without root's lists."""
     at = folder / "apt"
     file = at / "apt.conf"
     if not file.is_file():
@@ -187,7 +187,7 @@ def _unpack(packages: Iterable[str], folder: Path) -> None:
 
 
 def _take_crates(tree: Path, crates: Path) -> None:
-    """Let Cargo take crates from Debian's packages; those of tests alone are left out."""
+    """Let Cargo use crates from Debian's packages; crates only for tests are left out."""
     config = tree / ".cargo" / "config.toml"
     config.parent.mkdir(exist_ok=True)
     config.write_text(_CARGO.format(crates=crates))
@@ -197,7 +197,7 @@ def _take_crates(tree: Path, crates: Path) -> None:
 
 
 def tools_of(project: ForeignProject, folder: Path) -> dict[str, str]:
-    """Install what a build needs from pip, apart; the environment that finds it."""
+    """Install the pip packages of a build separately; return an environment that finds them."""
     if not project.also:
         return {}
     place = folder / "tools"
@@ -210,7 +210,7 @@ def tools_of(project: ForeignProject, folder: Path) -> dict[str, str]:
 def build(
     project: ForeignProject, tree: Path, folder: Path, environment: Mapping[str, str]
 ) -> None:
-    """Build a project as somebody does before they hear of sizeguard."""
+    """Build a project in the usual way, without sizeguard."""
     for command in project.build:
         told = command.replace("{debs}", str(folder / "debs" / "root"))
         _run(["/bin/sh", "-c", told], tree, environment)

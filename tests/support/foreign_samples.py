@@ -1,6 +1,6 @@
-"""ELF images of machines that nothing here runs on.
+"""ELF images for machines that are not available here.
 
-32 and 64 bits, both byte orders, compiled without any libc of theirs.
+They have 32 and 64 bits and both byte orders, and are compiled without a libc.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ FORMS = ("object", "executable", "shared", "stripped")
 
 
 def build_foreign(folder: Path) -> dict[tuple[str, str], Path]:
-    """Compile and link every machine in every form; files by (machine, form).
+    """Compile and link for every machine in every form; return files by (machine, form).
 
-    FILE.map is beside what is linked.
+    Linked files have FILE.map beside them.
     """
     made = {}
     for machine, target in MACHINES.items():
@@ -57,7 +57,7 @@ def build_foreign(folder: Path) -> dict[tuple[str, str], Path]:
             str(made[machine, "object"]),
         ]
         _run(compile_)
-        # The order of symbols that .gnu.hash wants is not MIPS's
+        # .gnu.hash needs another order of symbols than MIPS
         hash_style = "sysv" if machine.startswith("mips") else "both"
         shared = ["-shared", "--build-id=sha1", f"--hash-style={hash_style}", "-z", "notext"]
         for form, options in (("executable", ["-static", "--entry=_start"]), ("shared", shared)):

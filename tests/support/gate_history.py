@@ -1,4 +1,4 @@
-"""A repository of the runtime whose commits are really built and gated."""
+"""A repository of the runtime with commits to build and gate for real."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sizeguard.gate.contradictions import contradictions
 from sizeguard.report.gate.gate_json import result_of
 from tests.support.places import ROOT
 
-# The package that the tests lie beside, wherever another is installed.
+# The package beside the tests, even if another one is installed.
 SIZEGUARD = [sys.executable, "-P", "-m", "sizeguard.cli.main"]
 
-# Sizes alone: models are run and traced by other tests. Nothing here needs the full build to run.
+# Sizes only: other tests run and trace models. No test here needs to run the full build.
 POLICY = """
 targets:
   x86_64-linux: {run: false}
@@ -44,7 +44,7 @@ apps:
 """
 
 CONVOLUTION = "native/operators/kernels/convolution.cpp"
-# Functions of operators that vision has: where one can put instructions that do nothing.
+# Functions of operators in vision, as places for instructions without effect.
 GATHER_RUN = (
     CONVOLUTION,
     "void gather_run(int64_t n, char* image, int64_t stride, char* points,\n"
@@ -61,7 +61,7 @@ FOR_EACH_RUN = (
 class Gated:
     """The output of `sizeguard gate --format json`.
 
-    seconds: of processors, its own and its compilers'.
+    seconds: CPU time of the gate and its compilers.
     """
 
     code: int
@@ -88,7 +88,7 @@ class Gated:
 
 
 class Repository:
-    """main is what passed; a change is made on a branch, gated, and merged or left."""
+    """main has changes that passed; a change is made on a branch, gated, and merged or left."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -143,7 +143,7 @@ class Repository:
             - before.children_system
         )
         if done.stdout:
-            # What is shown with rights must not doubt what a gate found
+            # The contradictions check must accept every result of a real gate
             assert not [*contradictions(result_of(done.stdout.encode(), "stdout"))]
         return Gated(
             done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr, seconds
@@ -159,14 +159,14 @@ class Repository:
         self.git("checkout", "-q", "-b", name, "main")
 
     def merge(self) -> None:
-        """The change becomes main."""
+        """Merge the change into main."""
         self.git("branch", "-f", "main", "HEAD")
         self.git("checkout", "-q", "main")
 
     def leave(self) -> None:
         self.git("checkout", "-q", "-f", "main")
         self.git("clean", "-fdq")
-        # ninja goes by times: what comes back has to look new.
+        # ninja compares times, so restored files need new times.
         time.sleep(0.01)
 
     def replace(self, path: str, old: str, new: str) -> None:
@@ -176,12 +176,12 @@ class Repository:
         file.write_text(text.replace(old, new))
 
     def grow(self, where: tuple[str, str], size: int) -> None:
-        """Add instructions that do nothing at the beginning of a function."""
+        """Add instructions without effect at the beginning of a function."""
         path, head = where
         self.replace(path, head, f'{head}\n  asm volatile(".fill {size}, 1, 0x90");')
 
     def shrink(self, where: tuple[str, str]) -> None:
-        """Take them out again."""
+        """Remove them."""
         path, head = where
         file = self.root / path
         text, count = re.subn(

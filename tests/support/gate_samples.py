@@ -1,4 +1,4 @@
-"""Results of a gate as they may come out, made up: what each format must show."""
+"""Made-up results of a gate, for tests of each format."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def app_result(
 
 
 def passing() -> GateResult:
-    """One build, everything in its limits."""
+    """One build, with everything within its limits."""
     checks = (
         check("vision", "x86_64-linux", "load", 40_120, 40_512),
         check("vision", "x86_64-linux", "ram", 1_312, 1_824),
@@ -336,7 +336,7 @@ def empty() -> GateResult:
 
 
 def everything() -> GateResult:
-    """Two apps for three targets with all that can be wrong."""
+    """Two apps for three targets, with every kind of failure."""
     shares = (
         Share("a91c2f4", "Use a bigger tile", 900, "2026-09-01"),
         Share("c0ffee1", "Vectorise the padding path", 700, "2026-10-12"),
@@ -516,7 +516,7 @@ def everything() -> GateResult:
 
 
 def terms() -> GateResult:
-    """A build that is judged by a new baseline, and a change of every other kind of term."""
+    """A build that is compared with a new baseline, and a change of every other kind of term."""
     baseline = "baselines/vision.x86_64-linux.gcc-12.2-bfd-2.40-Os.yaml"
     sizes = ("load 40,000, ram 1,312, file 41,984", "load 41,204, ram 1,312, file 41,984")
     changes = (

@@ -1,7 +1,7 @@
-"""Removed sections by linkers' logs and by the model, as counts of (file, section).
+"""Removed sections in linkers' logs and in the model, as counts of (file, section).
 
-Logs differ in what they leave out: GNU ld has no empty sections but duplicates of groups, mold has
-no mergeable sections.
+Logs omit different things: GNU ld lists no empty sections but duplicates of groups, mold lists no
+mergeable sections.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ def _normal(file: str, folder: Path) -> str:
 
 
 def is_thin(path: Path) -> bool:
-    """Return whether an archive only names its members, which GNU ld's log then calls by their
-    files."""
+    """Return whether an archive is thin; then GNU ld's log names the members' own files."""
     with path.open("rb") as file:
         return file.read(len(THIN_MAGIC)) == THIN_MAGIC

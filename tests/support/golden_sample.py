@@ -1,6 +1,6 @@
 """The two small analyses that the golden files show.
 
-`python -m tests.support.golden_sample` writes the files anew: review the change.
+`python -m tests.support.golden_sample` rewrites the files; review the change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.places import DATA
 
 FOLDER = DATA / "golden"
 FORMATS = {"terminal": "txt", "json": "json", "csv": "csv", "markdown": "md"}
-# 100 columns are the usual report.txt.
+# report.txt has 100 columns.
 SCREENS = {
     "60": Style(width=60),
     "80": Style(width=80),
@@ -94,7 +94,7 @@ def new() -> MadeUp:
 
 
 def goldens() -> dict[str, str]:
-    """File name → content."""
+    """Return the golden files: name → content."""
     report = group(new(), ["operator", "dtype"])
     by_symbol = group(new(), ["symbol"], ["operator=aten::*"], "file")
     change = diff(old(), new(), ["operator", "symbol"])

@@ -1,7 +1,7 @@
-"""Ways in which growth enters a build where no list of sources looks, for one prepared tree.
+"""Ways of growth that no list of sources detects, for one prepared tree.
 
-Each way leaves old times behind. None of them edits a file that a list of suffixes in `native/`
-would name, but for those that hide the edit from git.
+Each way keeps old file times. None edits a file with a usual suffix in `native/`, except the ways
+that hide the edit from git.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ asm(".pushsection .rodata.sg_embedded,\\"a\\"\\n.globl sg_embedded\\nsg_embedded
     ".incbin \\"../../extra/blob.bin\\"\\n.popsection");
 static const char by_macros[BY_CMAKE + BY_SWITCH + BY_SCRIPT + BY_OPTIONS] = {1};
 """
-# Functions that every program has: a start-up function would be a leftover.
+# Functions that every program has; a start-up function would be a leftover.
 TAKE = "void* Context::take(int64_t header, int64_t bytes) {\n"
 GIVE = "void Context::give(void* memory, int64_t size) {\n"
 USED = '  asm volatile("" : : "r"(sg_embedded), "r"(by_macros));\n'
@@ -55,7 +55,7 @@ target_compile_options(sg_flags INTERFACE "@${SG_ROOT}/extra/flags.rsp")
 
 
 def grown(name: str = "grown") -> str:
-    """Code that no linker removes."""
+    """Return code that no linker removes."""
     return (
         "#pragma once\n"
         f"static const char {name}[{SIZE}] = {{1}};\n"
@@ -66,7 +66,7 @@ def grown(name: str = "grown") -> str:
 
 
 def write(root: Path, path: str, text: str) -> None:
-    """Write a file that looks as if nobody had touched it for years."""
+    """Write a file with an old time."""
     file = root / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
@@ -74,7 +74,7 @@ def write(root: Path, path: str, text: str) -> None:
 
 
 def insert(root: Path, head: str, function: str, body: str) -> None:
-    """Put text before the namespace of context.cpp, and into a function of it."""
+    """Insert text before the namespace of context.cpp, and into one of its functions."""
     text = (root / CONTEXT).read_text()
     assert text.count(function) == text.count("\nnamespace sg {\n") == 1
     text = text.replace("\nnamespace sg {\n", f"{head}\nnamespace sg {{\n")
@@ -105,10 +105,10 @@ class Way:
     """A way.
 
     change:      applies it to a tree, whose build is in the second folder
-    environment: variables beside; $ROOT stands for the tree, $PATH for the old value
-    git:         a command of git before the change
-    names:       a part of what a record says has changed
-    is_shared:   whether a commit can hold it
+    environment: additional variables; $ROOT is the tree, $PATH the old value
+    git:         a git command before the change
+    names:       a part of the change that the record reports
+    is_shared:   whether a commit can contain it
     """
 
     names: str

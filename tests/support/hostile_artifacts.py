@@ -1,4 +1,4 @@
-"""Artifacts that no run of ours makes, and results that lie: archives by name."""
+"""Hostile artifacts and false results: archives by name."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REFUSED, CONTRADICTION = "refused", "contradiction"
 
 
 def document(sample: Callable[[], Any] = passing) -> dict[str, Any]:
-    """Return the JSON of a sample whose numbers fit together."""
+    """Return the JSON of a sample with consistent numbers."""
     content: dict[str, Any] = json.loads(gate_text(consistent(sample()), "json"))
     return content
 
@@ -32,7 +32,7 @@ def packed(content: Any, number: str = "7\n") -> bytes:
 
 
 def edited(path: str, value: Any, sample: Callable[[], Any] = failing) -> bytes:
-    """Pack a sample in which one value is another."""
+    """Pack a sample with one changed value."""
     content = document(sample)
     at: Any = content
     *keys, last = [int(key) if key.isdigit() else key for key in path.split(".")]
@@ -83,7 +83,7 @@ def many_files() -> bytes:
 
 
 def lying_count() -> bytes:
-    """Pack 50,000 files; the end of the archive says one."""
+    """Pack 50,000 files; the end record of the archive claims one."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
         for i in range(50_000):
@@ -102,7 +102,7 @@ def rows(count: int, row: Any, name: str = "checks") -> bytes:
 
 
 def apps_and_rows() -> bytes:
-    """Pack 1,000 builds and 500,000 rows that are compared with each: 97 s before."""
+    """Pack 1,000 builds and 500,000 rows; comparing each with each once took 97 s."""
     content = document()
     content["apps"] = [{"app": str(i), "target": ""} for i in range(1000)]
     head, tail = json.dumps({**content, "checks": ["@"]}).split('"@"')
@@ -174,7 +174,7 @@ def all_pass() -> bytes:
 
 
 def without_failing_checks() -> bytes:
-    """Leave out the check that fails; the verdict of the build and of all stay."""
+    """Remove the failing check, and keep the verdicts of the build and of the result."""
     content = document(failing)
     content["checks"] = [row for row in content["checks"] if row["verdict"] == "pass"]
     return packed(content)

@@ -1,4 +1,4 @@
-"""Results of the gate whose texts hold Markdown, HTML, escapes and workflow commands."""
+"""Results of the gate with Markdown, HTML, escapes and workflow commands in their texts."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def poisoned(
     name: str = "",
     names: dict[str, str] | None = None,
 ) -> Any:
-    """Replace every text of a value but those of fields in `kept`.
+    """Replace every text in a value, except in the fields of `kept`.
 
-    Apps and targets stay one name each.
+    Each app and target keeps a unique name.
     """
     names = {} if names is None else names
     if isinstance(value, str):
@@ -64,7 +64,7 @@ def poisoned(
 
 
 def small() -> GateResult:
-    """The sample in which everything is wrong, with few of the claims and causes."""
+    """Return the sample with every failure, with few claims and causes."""
     result = everything()
     apps = []
     for app in result.apps:
@@ -84,7 +84,7 @@ class Tags(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.tags: list[tuple[str, tuple[str, ...]]] = []
         self.comments: list[str] = []
-        self.free: list[str] = []  # texts outside code
+        self.free: list[str] = []  # texts outside of code
         self.depth = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -108,7 +108,7 @@ OURS = {
 }  # fmt: skip
 
 
-# What GitHub makes something of after Markdown is HTML, outside code: mentions, references,
+# Text that GitHub converts after Markdown became HTML, outside of code: mentions, references,
 # addresses, emoji, commits.
 LIVE = re.compile(r"@\w|#\d|\bgh-\d|://|www\.|:\w+:|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
 
@@ -130,7 +130,7 @@ def check_markdown(text: str) -> None:
     assert found.depth == 0
     live = [part for part in found.free if LIVE.search(part)]
     assert not live
-    # Another renderer of the same language sees the same: no markup of theirs.
+    # Another renderer must also find no foreign markup.
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(text)
     kinds = {token.type for token in tokens} | {
         child.type for token in tokens for child in token.children or ()

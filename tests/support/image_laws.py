@@ -1,4 +1,4 @@
-"""Check that an image's ledger is an exact partition, against other readers."""
+"""Check an image's ledger, an exact partition, against other readers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 
 
 def check_laws(image: Path) -> Ledger:
-    """Every byte once, in the file and in memory; sums of sections as `llvm-size` gives them."""
+    """Check that every byte counts once, and that sums of sections equal `llvm-size`."""
     ledger = ledger_of(image)
     check_ledger(image, ledger)
     return ledger
@@ -68,7 +68,7 @@ def _check_elf(image: Path, ledger: Ledger) -> None:
             is_allocated = bool(section["sh_flags"] & 2)
             in_file[section.name] += 0 if is_nobits else section["sh_size"]
             load += section["sh_size"] if is_allocated and not is_nobits else 0
-            # Thread-local zeros are a template of no memory of their own.
+            # Thread-local zeros are a template without memory.
             is_template = is_nobits and bool(section["sh_flags"] & 0x400)
             in_memory[section.name] += section["sh_size"] if is_allocated and not is_template else 0
     assert ledger.image.load == load
@@ -86,7 +86,7 @@ def _check_elf(image: Path, ledger: Ledger) -> None:
 
 
 def _check_size_tool(image: Path, in_file: Counter[str], sections: set[str]) -> None:
-    """`size -A` says the same."""
+    """Check that `size -A` gives the same sizes."""
     listed = Counter[str]()
     for line in _output("llvm-size-19", "-A", image).splitlines()[2:]:
         words = line.split()
@@ -134,7 +134,7 @@ def _by_section(ledger: Ledger, amounts: np.ndarray) -> Counter[str]:
     for section, amount in zip(ledger.owners.section.tolist(), amounts.tolist(), strict=True):
         if section >= 0:
             totals[ledger.sections[section]] += amount
-    # What is in no section (headers, gaps) is in rows of its own.
+    # Bytes in no section (headers, gaps) have separate rows.
     return Counter({name: amount for name, amount in totals.items() if not name.startswith("(")})
 
 
@@ -167,7 +167,7 @@ def check_stripped_twin(build: Build) -> None:
 
 
 def check_runs(image: Path, target: str, program: Path, model: Path, folder: Path) -> list[Path]:
-    """Run every case of a model and compare with PyTorch's results; the files of the outputs.
+    """Run every case of a model, compare with PyTorch's results, and return the output files.
 
     The image is an executable or a shared library.
     """

@@ -1,8 +1,8 @@
-"""ld64.lld's own chains (-why_live) of symbols, against the section graph's.
+"""Compare ld64.lld's chains (-why_live) of symbols with the section graph's.
 
-It prints names as C++ spells them, from the symbol to the root. Labels that the assembler makes
-(ltmp0) stand for the atom that they begin, where it has no other name. Of atoms without any, as
-x86_64's pointers to initializers are, it prints no line.
+It prints demangled names, from the symbol to the root. Assembler labels (ltmp0) name an atom
+without another name. It prints no line for atoms without a name, such as x86_64's pointers to
+initializers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LINE = re.compile(r"( *)(.*) from (\S+)$")
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """From the symbol to the root: names, each with its file."""
+    """A chain from the symbol to the root: names, each with its file."""
 
     links: tuple[tuple[str, str], ...]
 
@@ -40,9 +40,9 @@ def chains_of(text: str) -> list[Chain]:
 
 
 def live_functions(graph: SectionGraph) -> list[str]:
-    """Names of live functions.
+    """List the names of live functions.
 
-    Names that two objects have, or that mean two things in C++, are left out.
+    Names in two objects, and ambiguous demangled names, are left out.
     """
     kept = live(graph)
     found: dict[str, set[str]] = {}
@@ -54,7 +54,7 @@ def live_functions(graph: SectionGraph) -> list[str]:
 
 
 def _nodes(graph: SectionGraph) -> dict[tuple[str, str], set[int]]:
-    """Spelling and file → atoms."""
+    """Map spelling and file to atoms."""
     labels = [Path(label).name for label in graph.objects]
     found: dict[tuple[str, str], set[int]] = {}
     for name, node in zip(graph.symbols.names, graph.symbols.node.tolist(), strict=True):
@@ -66,7 +66,7 @@ def _nodes(graph: SectionGraph) -> dict[tuple[str, str], set[int]]:
 
 
 def disagreements(graph: SectionGraph, chains: list[Chain]) -> list[str]:
-    """Links of ld64's that are not edges, ends that are not roots, chains that ours exceed."""
+    """List links of ld64 that are not edges, ends that are not roots, and shorter chains."""
     nodes = _nodes(graph)
     named = set(graph.symbols.node.tolist())
     sections = [
@@ -83,7 +83,7 @@ def disagreements(graph: SectionGraph, chains: list[Chain]) -> list[str]:
         if not all(way):
             wrong.append(f"{name}: no atom for {chain.links[way.index(set())]}")
             continue
-        # From the symbol on: of each line the atoms that keep one of those of the line before.
+        # For each line, the atoms that keep an atom of the line before.
         reached = way[0]
         for line, (_, holders) in zip(chain.links[1:], pairwise(way), strict=True):
             keeping = {a for a in holders if a in reached or any((a, b) in edges for b in reached)}
@@ -114,5 +114,5 @@ def disagreements(graph: SectionGraph, chains: list[Chain]) -> list[str]:
 
 
 def options(names: list[str]) -> list[str]:
-    """For the linker itself."""
+    """Return the options for the linker itself."""
     return [word for name in names for word in ("-why_live", name)]

@@ -1,4 +1,4 @@
-"""A selective build that is linked again with something hidden in it, and verified."""
+"""A selective build that is linked again with hidden code, and verified."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.places import ROOT
 
 KERNELS = ROOT / "native" / "operators" / "kernels"
 
-# What each leak's source begins with; the program's main() calls leaked().
+# The beginning of each leak's source; the program's main() calls leaked().
 PROLOGUE = """
 extern "C" void leaked(int argc, char** argv);
 template <typename T> inline void keep(T* value) { asm volatile("" : : "r"(value)); }
@@ -40,10 +40,10 @@ MAIN = "int main(int argc, char** argv) {"
 
 @dataclass(frozen=True)
 class LinkedWith:
-    """Additions of a leak to a link.
+    """The inputs that a leak adds to a link.
 
-    recorded: objects and archives of the build's record
-    hidden:   words of the command line that the record does not have
+    recorded: objects and archives in the build's record
+    hidden: words of the command line that are not in the record
     """
 
     recorded: tuple[Path, ...] = ()
@@ -52,7 +52,7 @@ class LinkedWith:
 
 @dataclass(frozen=True)
 class Caught:
-    """Findings of a verification that are not pass: what each is of, and why."""
+    """Findings of a verification that do not pass: subject and cause."""
 
     findings: tuple[str, ...]
 
@@ -70,7 +70,7 @@ def run(*command: str | Path, folder: Path | None = None) -> str:
 
 
 class NamedLeak(Protocol):
-    """A way to hide something."""
+    """A way to hide code."""
 
     @property
     def name(self) -> str: ...
@@ -81,7 +81,7 @@ class NamedLeak(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LeakBench:
-    """build: selective, with the full one of the same compiler. folder: where leaks are built."""
+    """Builds leaks. build: a selective build, beside the full one. folder: for leaks."""
 
     build: Build
     full: Build
@@ -93,7 +93,7 @@ class LeakBench:
 
     @cached_property
     def symbols(self) -> Mapping[str, Symbol]:
-        """Functions of the full image."""
+        """The functions of the full image."""
         image = self.full.image
         read = read_macho_image(image) if self.is_macho else read_elf(image)
         return {s.name: s for s in read.symbols if s.section and s.name}
@@ -139,7 +139,7 @@ class LeakBench:
 
     @cached_property
     def main(self) -> Path:
-        """The program's object, whose main() calls leaked()."""
+        """Compile the program's object with a main() that calls leaked()."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = (ROOT / "native" / "apps" / "run_program.cpp").read_text()
         assert MAIN in text
@@ -152,7 +152,7 @@ class LeakBench:
 
     @cached_property
     def _linking(self) -> list[str]:
-        """The words of the link, with absolute paths."""
+        """Return the words of the link, with absolute paths."""
         words = next(w for w in reversed(self._commands) if "-o" in w and "run_program" in w)
         place = self.build.image.parent
         found = []
@@ -172,7 +172,7 @@ class LeakBench:
             if word.endswith("apps/run_program.cpp.o")
             else re.sub(rf"{re.escape(mine)}(/run_program.map|/$)", rf"{place}\1", word)
             for word in self._linking
-            # dsymutil finds the objects by their whole paths: they are in several folders.
+            # dsymutil finds the objects by their full paths, because they are in several folders.
             if not word.startswith("-Wl,-oso_prefix")
         ]
         words[words.index("-o") + 1] = "run_program"

@@ -1,4 +1,4 @@
-"""Leaks by machine code: a deselected kernel's bytes in sections of all kinds."""
+"""Leaks by machine code: a deselected kernel's bytes in all kinds of sections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _directive(code: bytes) -> str:
 def blob(
     name: str, section: str, mach_section: str, text: str = "LEAK(keep(hidden_bytes))"
 ) -> Callable[[LeakBench], LinkedWith]:
-    """A kernel's bytes in a section."""
+    """Put a kernel's bytes into a section."""
 
     def make(bench: LeakBench) -> LinkedWith:
         label = "_hidden_bytes" if bench.is_macho else "hidden_bytes"
@@ -34,7 +34,7 @@ def blob(
 
 
 def _inside_function(bench: LeakBench) -> LinkedWith:
-    """A function with a name of its own jumps over the bytes."""
+    """Put the bytes into another function, which jumps over them."""
     jump = "b" if bench.is_macho else "jmp"
     code = _directive(bench.machine_code(CODE))
     text = "[[gnu::noinline]] int harmless(int a) {"
@@ -68,7 +68,7 @@ def _array(name: str, qualifier: str) -> Callable[[LeakBench], LinkedWith]:
 
 
 def _fragment(section: str) -> Callable[[LeakBench], LinkedWith]:
-    """A fragment of .init or .fini, which runs at start-up or exit."""
+    """Put the bytes into .init or .fini, which runs at start-up or exit."""
 
     def make(bench: LeakBench) -> LinkedWith:
         text = (
@@ -86,12 +86,12 @@ def _large_fragment(bench: LeakBench) -> LinkedWith:
 
 
 def _binary(bench: LeakBench) -> LinkedWith:
-    """A file of bytes that the linker puts into .data."""
+    """Let the linker put a file of bytes into .data."""
     path = bench.folder / "code.bin"
     path.write_bytes(bench.machine_code(CODE))
     text = 'extern "C" const char _binary_code_bin_start[];\nLEAK(keep(_binary_code_bin_start))'
     made = bench.compile("binary", text)
-    # The linker names its symbols after the file as it is given.
+    # The linker names its symbols after the given file name.
     own = "elf" if "lld" in bench.build.toolchain else "elf64-x86-64"
     words = ("-Wl,-b,binary", "code.bin", f"-Wl,-b,{own}")
     (bench.folder / "linked_binary").mkdir(exist_ok=True)
@@ -100,7 +100,7 @@ def _binary(bench: LeakBench) -> LinkedWith:
 
 
 def _by_script(place: str, where: str) -> Callable[[LeakBench], LinkedWith]:
-    """Bytes that a linker script writes."""
+    """Let a linker script write the bytes."""
 
     def make(bench: LeakBench) -> LinkedWith:
         code = bench.machine_code(CODE)

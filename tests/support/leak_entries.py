@@ -1,4 +1,4 @@
-"""Leaks by registration, dtype and feature: entries, names, loops and texts in disguise."""
+"""Leaks by registration, dtype and feature: disguised entries, names, loops and strings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _entry(name: str, declaration: str) -> Leak:
 
 
 def _relative(bench: LeakBench) -> LinkedWith:
-    """Distances from the entry to its name and its code, in 32 bits each."""
+    """Use 32-bit distances from the entry to its name and its code."""
     under = "_" if bench.is_macho else ""
     where = "__TEXT,__const" if bench.is_macho else '.rodata.entry,\\"a\\"'
     text = RUNTIME
@@ -122,7 +122,7 @@ DTYPES = (
     ),
 )
 
-TEXT = "too many slots or values"  # of verify.cpp, with verbose_errors alone
+TEXT = "too many slots or values"  # a message of verify.cpp that only verbose_errors keeps
 FEATURES = (
     Leak(
         "feature_text_without_end",
@@ -136,7 +136,7 @@ FEATURES = (
     ),
 )
 
-# .rodata of the class that is not selected: its name, of which the program knows nothing.
+# In .rodata: the name of the deselected class, which the program does not use.
 CLASSES = (
     Leak(
         "class_name",

@@ -1,4 +1,4 @@
-"""Ways to hide code of what was deselected in a selective build: the list, and leaks by source."""
+"""Ways to hide deselected code in a selective build: the types, and leaks by source."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ ELF, MACHO = "elf", "macho"
 
 @dataclass(frozen=True)
 class Leak:
-    """A way to hide something.
+    """A way to hide code.
 
-    expects: words of which a finding must have one; formats: of the images that it can be made in
+    expects: words, one of which a finding must have; formats: image formats that support it
     """
 
     name: str
@@ -26,25 +26,25 @@ class Leak:
 
 
 def lookup() -> str:
-    """The source of gather and index_select, which have no dtype switches."""
+    """Return the source of gather and index_select, which have no dtype switches."""
     return (KERNELS / "lookup.cpp").read_text()
 
 
 def elsewhere(gather: str = "Result<Tensor> gather(") -> str:
-    """The same source in another namespace. gather: how the definition of gather begins there."""
+    """Return the same source in another namespace. gather: the beginning of gather's definition."""
     text = lookup().replace("namespace sg::kernels {", "namespace sg::elsewhere {")
     return text.replace("Result<Tensor> gather(", gather)
 
 
 def always_inlined(scope: str, text: str) -> str:
-    """Make gather of a namespace a part of main(), which calls it."""
+    """Return declarations that inline gather of a namespace into main()."""
     head = f'#include "native/operators/kernel.h"\nnamespace sg::{scope} {{ [[gnu::always_inline]]'
     head += " inline Result<Tensor> gather(Context&, Tensor, int64_t, Tensor, bool); }\n"
     return head + text + called(scope)
 
 
 def unpacked_kernels(bench: LeakBench, name: str) -> Path:
-    """A folder with the objects of the full build's kernels."""
+    """Return a folder with the objects of the full build's kernels."""
     archive = next(path for path in bench.full.objects if path.name == "libsg_kernels.a")
     folder = bench.folder / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,12 +54,12 @@ def unpacked_kernels(bench: LeakBench, name: str) -> Path:
 
 
 def source(name: str, text: str, *options: str) -> Callable[[LeakBench], LinkedWith]:
-    """A leak that is one source file."""
+    """Make a leak from one source file."""
     return lambda bench: LinkedWith((bench.compile(name, text, *options),))
 
 
 def called(scope: str) -> str:
-    """Call the kernel of a namespace with arguments that no compiler knows."""
+    """Return a call of the namespace's kernel with arguments unknown to the compiler."""
     return (
         "LEAK(auto* c = (sg::Context*)argv[1]; auto* t = (sg::Tensor*)argv[2];"
         f" auto r = sg::{scope}::gather(*c, t[0], argc, t[1], true); keep(&r))"
@@ -80,7 +80,7 @@ def _anonymous(bench: LeakBench) -> LinkedWith:
 
 
 def _local_in_kernels(bench: LeakBench) -> LinkedWith:
-    """The helper keeps its name of an anonymous namespace, in another object."""
+    """Keep the helper's name in an anonymous namespace, in another object."""
     text = lookup().replace("Result<Tensor> gather(", "Result<Tensor> my_gather(")
     text = text.replace("Result<Tensor> index_select(", "Result<Tensor> my_select(")
     text += "LEAK(keep(&sg::kernels::my_gather), keep(&sg::kernels::my_select))"
@@ -115,25 +115,25 @@ def _extern_c(bench: LeakBench) -> LinkedWith:
 
 
 def _inlined(bench: LeakBench) -> LinkedWith:
-    """The kernel becomes a part of main(); debug information says so."""
+    """Inline the kernel into main(), with debug information."""
     text = always_inlined("kernels", lookup().replace("look_up(", "my_rows("))
     return LinkedWith((bench.compile("inlined", text),))
 
 
 def _inlined_elsewhere(bench: LeakBench) -> LinkedWith:
-    """The same under the name of another namespace."""
+    """Inline it under the name of another namespace."""
     text = always_inlined("elsewhere", elsewhere())
     return LinkedWith((bench.compile("inlined_elsewhere", text),))
 
 
 def _without_debug(bench: LeakBench) -> LinkedWith:
-    """The kernel is inlined into main(), and no debug information says so."""
+    """Inline the kernel into main(), without debug information."""
     text = always_inlined("kernels", lookup().replace("look_up(", "my_rows("))
     return LinkedWith((bench.compile("without_debug", text, "-g0"),))
 
 
 def _clone(bench: LeakBench) -> LinkedWith:
-    """The kernel's symbol is that of a clone which the compiler made."""
+    """Give the kernel the symbol of a compiler's clone."""
     made = bench.compile("clone", lookup() + "LEAK(keep(&sg::kernels::gather))")
     name = bench.mangled("gather")
     under = "_" if bench.is_macho else ""
@@ -156,7 +156,7 @@ def _renamed_symbol(bench: LeakBench) -> LinkedWith:
 
 
 def _stripped_object(bench: LeakBench) -> LinkedWith:
-    """Neither names nor debug information: all code is in one section."""
+    """Strip names and debug information; all code is in one section."""
     made = bench.compile(
         "stripped_object",
         lookup() + "LEAK(keep(&sg::kernels::gather))",
@@ -170,7 +170,7 @@ def _stripped_object(bench: LeakBench) -> LinkedWith:
 
 
 def _one_section(bench: LeakBench) -> LinkedWith:
-    """Deselected code beside live code in one section, with its own name."""
+    """Put deselected code beside live code in one section, with its own name."""
     return LinkedWith(
         (
             bench.compile(
@@ -183,7 +183,7 @@ def _one_section(bench: LeakBench) -> LinkedWith:
 
 
 def _ungathered(bench: LeakBench) -> LinkedWith:
-    """A kernel's helper of an anonymous namespace, under the helper's own name."""
+    """Keep a kernel's helper in an anonymous namespace, under its own name."""
     text = elsewhere()
     text = text.replace("Status look_up(", "Status find_rows(").replace("look_up(", "find_rows(")
     return LinkedWith((bench.compile("helper", text + "LEAK(keep(&sg::elsewhere::find_rows))"),))
@@ -200,21 +200,21 @@ def _weak(bench: LeakBench) -> LinkedWith:
 
 
 def _optimized_otherwise(bench: LeakBench) -> LinkedWith:
-    """Other options, other bytes: what is left is the name."""
+    """Compile with other options, so that only the name matches."""
     text = lookup().replace("namespace sg::kernels {", "namespace app {\nusing namespace sg;")
     text = text.replace("ops::", "sg::ops::")
     return LinkedWith((bench.compile("other_options", text + "LEAK(keep(&app::gather))", "-O3"),))
 
 
 def _big_switch(bench: LeakBench) -> LinkedWith:
-    """A kernel whose switches have jump tables and constants: activations."""
+    """Keep a kernel with jump tables and constants: activations."""
     text = (KERNELS / "unary.cpp").read_text()
     text = text.replace("namespace sg::kernels {", "namespace sg::elsewhere {")
     return LinkedWith((bench.compile("unary_again", text + "LEAK(keep(&sg::elsewhere::gelu))"),))
 
 
 def _class(bench: LeakBench) -> LinkedWith:
-    """The class that is not selected, called without its registration."""
+    """Call the deselected class without its registration."""
     text = '#include "native/prepacked/linear.h"\nLEAK(keep(&sg::create_linear_context))'
     return LinkedWith((bench.compile("class_made", text),))
 

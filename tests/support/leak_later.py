@@ -1,4 +1,4 @@
-"""Leaks that were invented when the verifier was finished."""
+"""Leaks that were added after the verifier was finished."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _values(code: bytes) -> str:
 
 
 def _wide_words(bench: LeakBench) -> LinkedWith:
-    """The bytes as 64-bit numbers in a writable table, at an odd address."""
+    """Store the bytes as 64-bit numbers in a writable table, at an odd address."""
     code = bench.machine_code(CODE)
     words = [code[i : i + 8].ljust(8, b"\0") for i in range(0, len(code), 8)]
     numbers = ",".join(f"{int.from_bytes(word, 'little')}ull" for word in words)
@@ -34,7 +34,7 @@ def _wide_words(bench: LeakBench) -> LinkedWith:
 
 
 def _eight_pieces(bench: LeakBench) -> LinkedWith:
-    """The kernel in pieces of 48 bytes, each a variable of its own among other bytes."""
+    """Store the kernel in pieces of 48 bytes, each in a separate variable among other bytes."""
     code = bench.machine_code(CODE)
     text = ""
     names = []
@@ -48,13 +48,13 @@ def _eight_pieces(bench: LeakBench) -> LinkedWith:
 
 
 def _as_string(bench: LeakBench) -> LinkedWith:
-    """The bytes in a string literal, which linkers merge."""
+    """Store the bytes in a string literal, which linkers merge."""
     escaped = "".join(f"\\{byte:03o}" for byte in bench.machine_code(CODE))
     return LinkedWith((bench.compile("as_string", f'LEAK(keep("{escaped}"))'),))
 
 
 def _patched_nops(bench: LeakBench) -> LinkedWith:
-    """Every hundredth byte is another: a copy that was edited."""
+    """Change every hundredth byte, as in an edited copy."""
     code = bytearray(bench.machine_code(CODE))
     for i in range(50, len(code), 100):
         code[i] ^= 0xFF
@@ -65,7 +65,7 @@ def _patched_nops(bench: LeakBench) -> LinkedWith:
 
 
 def _other_kernel(file: str, kernel: str) -> Callable[[LeakBench], LinkedWith]:
-    """Another family's source under another name."""
+    """Compile another family's source under another name."""
 
     def make(bench: LeakBench) -> LinkedWith:
         text = (KERNELS / file).read_text()
@@ -79,7 +79,7 @@ def _other_kernel(file: str, kernel: str) -> Callable[[LeakBench], LinkedWith]:
 
 
 def _lambda(bench: LeakBench) -> LinkedWith:
-    """The kernel is a lambda in a variable."""
+    """Make the kernel a lambda in a variable."""
     text = elsewhere("auto held = [](")
     head, _, rest = text.partition("auto held = [](")
     body, _, after = rest.partition("\n}\n")
@@ -90,7 +90,7 @@ def _lambda(bench: LeakBench) -> LinkedWith:
 
 
 def _virtual(bench: LeakBench) -> LinkedWith:
-    """The kernel is a virtual function, which a vtable alone refers to."""
+    """Make the kernel a virtual function that only a vtable refers to."""
     text = elsewhere("Result<Tensor> work(")
     text += """namespace sg::elsewhere { struct Base {
   virtual Result<Tensor> run(Context& c, Tensor t, int64_t d, Tensor i) {
@@ -103,13 +103,13 @@ LEAK(keep(&sg::elsewhere::base))"""
 def _destructor(bench: LeakBench) -> LinkedWith:
     text = elsewhere("Result<Tensor> work(")
     text += "[[gnu::destructor]] static void late() { keep(&sg::elsewhere::work); }\nLEAK()"
-    # Mach-O has no table of such functions; the stub of the system lacks what registers them.
+    # Mach-O has no table of such functions, and the system stub lacks their registration function.
     hidden = ("-Wl,-U,___cxa_atexit",) if bench.is_macho else ()
     return LinkedWith((bench.compile("destructor", text),), hidden)
 
 
 def _whole_archive(bench: LeakBench) -> LinkedWith:
-    """Kernels of the full build with a prefix before all of their names."""
+    """Link the full build's kernels with a prefix on all names."""
     folder = unpacked_kernels(bench, "prefixed")
     made = folder / "lookup.cpp.o"
     own = bench.mangled("gather")
@@ -123,7 +123,7 @@ def _whole_archive(bench: LeakBench) -> LinkedWith:
 
 
 def _patched_image(bench: LeakBench) -> LinkedWith:
-    """The linker fills gaps between functions with other code than padding."""
+    """Let the linker fill gaps between functions with other code than padding."""
     text = 'asm(".text\\n.p2align 8, 0x41\\n.globl aligned\\naligned: ret\\n");\n'
     text += 'extern "C" void aligned();\nLEAK(keep(&aligned))'
     made = bench.compile("aligned", text)
@@ -134,7 +134,7 @@ def _patched_image(bench: LeakBench) -> LinkedWith:
 
 
 def _debug_of_other(bench: LeakBench) -> LinkedWith:
-    """Debug information is there and names nothing: line tables alone."""
+    """Compile with debug information that has only line tables."""
     head = '#include "native/operators/kernel.h"\nnamespace sg::kernels { [[gnu::always_inline]]'
     head += " inline Result<Tensor> gather(Context&, Tensor, int64_t, Tensor, bool); }\n"
     text = head + lookup().replace("look_up(", "my_rows(")

@@ -1,4 +1,4 @@
-"""Leaks by the link: files that the record lacks, and options that keep what nothing needs."""
+"""Leaks by the link: files that the record lacks, and options that keep unneeded code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.leak_kinds import ELF, GATHER, Leak, elsewhere, unpacked_kern
 
 
 def _kernel(bench: LeakBench, name: str) -> Path:
-    """An object with a kernel under another name, which main() refers to."""
+    """Make an object with a kernel under another name that main() refers to."""
     text = elsewhere("Result<Tensor> spare(")
     return bench.compile(name, text + "LEAK(keep(&sg::elsewhere::spare))")
 
@@ -20,7 +20,7 @@ def _unrecorded(bench: LeakBench) -> LinkedWith:
 
 
 def _unrecorded_other_code(bench: LeakBench) -> LinkedWith:
-    """An object of which no code is like a kernel's; the record does not have it."""
+    """Link an unrecorded object without kernel code."""
     text = "int total(int n) { int s = 0; while (n-- > 0) s += n * n; return s; }\n"
     return LinkedWith(
         (), (str(bench.compile("stranger", text + "LEAK(argv[total(argc)] = nullptr)")),)
@@ -28,7 +28,7 @@ def _unrecorded_other_code(bench: LeakBench) -> LinkedWith:
 
 
 def _library(bench: LeakBench) -> LinkedWith:
-    """An archive that -l finds in a folder."""
+    """Link an archive that -l finds in a folder."""
     made = _kernel(bench, "in_library")
     folder = bench.folder / "lib"
     folder.mkdir(exist_ok=True)
@@ -97,7 +97,7 @@ def _constructor(bench: LeakBench) -> LinkedWith:
 
 
 def _second_library(bench: LeakBench) -> LinkedWith:
-    """All kernels of the full build a second time, unused sections included."""
+    """Link all kernels of the full build again, including unused sections."""
     folder = unpacked_kernels(bench, "second")
     partial = folder / "all.obj"
     run("ld", "-r", "-o", partial, *sorted(folder.glob("*.o")))
@@ -108,7 +108,7 @@ def _second_library(bench: LeakBench) -> LinkedWith:
 
 
 def _bitcode(bench: LeakBench) -> LinkedWith:
-    """An object of LTO in a link without it."""
+    """Link an LTO object in a build without LTO."""
     text = elsewhere("Result<Tensor> spare(")
     made = bench.compile("bitcode", text + "LEAK(keep(&sg::elsewhere::spare))", "-flto")
     return LinkedWith((made,))

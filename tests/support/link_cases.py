@@ -1,4 +1,4 @@
-"""Links of small programs by every compiler, linker and mode, with the linker's log."""
+"""Link small programs with every compiler, linker and mode, with the linker's log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MODES = {
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A fixture, compiled and linked in one way.
+    """A fixture with one way to compile and link it.
 
     A linked library's objects are position independent.
     """
@@ -53,9 +53,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A link that was done: its command, its log, its output.
+    """A finished link: its command, its log, its output.
 
-    loaded, graph: the model of it, made without the log.
+    loaded, graph: its model, made without the log.
     """
 
     command: LinkRecord
@@ -66,7 +66,7 @@ class Linked:
 
     @property
     def differences(self) -> tuple[Removed, Removed]:
-        """Removed as the log says and not as the model does, and the other way round."""
+        """Return the sections that only the log or only the model removes."""
         log, model = (
             removed_by_log(self.log, self.loaded),
             removed_by_model(self.loaded, self.graph),
@@ -80,7 +80,7 @@ def linker_flags(linker: str) -> list[str]:
 
 
 def compile_case(case: Case, folder: Path) -> list[Path]:
-    """The objects of a fixture, compiled once for all linkers."""
+    """Compile the objects of a fixture, once for all linkers."""
     objects = []
     for source in sorted((FIXTURES / case.fixture).glob("*.cpp")):
         kind = "-".join([case.compiler, case.level, *(flag[2:] for flag in case.compile_flags[4:])])
@@ -103,7 +103,7 @@ def compile_case(case: Case, folder: Path) -> list[Path]:
 
 
 def link_case(case: Case, folder: Path, extra: tuple[str, ...] = ()) -> Linked | str:
-    """Link a case; the linker's message if it refuses."""
+    """Link a case; return the linker's message if it fails."""
     objects = [str(path) for path in compile_case(case, folder)]
     output = folder / "-".join(
         ["out", case.fixture, case.compiler, case.level, case.linker, case.mode]

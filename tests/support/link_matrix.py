@@ -1,6 +1,6 @@
-"""Ways to compile and link the runtime, and builds of them that share objects.
+"""Ways to compile and link the runtime, with builds that share objects.
 
-What only the link differs in is linked again.
+Rows that only differ in the link are only linked again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ VALUES = {
 class Row:
     """A way to build an app: core, full or a model's.
 
-    form:   what is looked at; stripped is the executable's shipped twin
+    form: the file to check; stripped is the executable's shipped twin
     target: empty for this machine
     """
 
@@ -52,10 +52,9 @@ class Row:
 
     @property
     def is_possible(self) -> bool:
-        """Return whether `sizeguard build` makes it: it refuses what a linker cannot do, and says
-        so.
+        """Return whether `sizeguard build` accepts the row; it refuses what a linker cannot do.
 
-        No tool is looked for, so that tests are listed without them.
+        It does not look for tools, so that tests can be listed without them.
         """
         target = find_target(self.target or None)
         if target.is_macho and (self.compiler != "clang" or not self.linker.startswith("lld")):
@@ -69,7 +68,7 @@ class Row:
 
     @property
     def objects(self) -> str:
-        """Rows of the same are compiled once."""
+        """Return the key of the row's objects; rows with the same key are compiled once."""
         kind = {"shared": "pic", "lto": "lto", "thinlto": "thinlto"}.get(self.form, "pie")
         return "-".join(
             filter(None, [self.target, self.app, self.compiler, f"O{self.optimize}", kind])
@@ -100,7 +99,7 @@ class Row:
         )
 
     def pairs(self) -> set[tuple[str, str, str, str]]:
-        """Every two choices: compiler, gcc, linker, lld."""
+        """Yield every pair of choices, such as compiler gcc and linker lld."""
         chosen = [(name, getattr(self, name)) for name in VALUES]
         return {(*one, *other) for one, other in itertools.combinations(chosen, 2)}
 
@@ -111,7 +110,7 @@ def _toolchain(compiler: str, linker: str, target: str) -> Toolchain:
 
 
 def product() -> Iterator[Row]:
-    """Every row that is possible."""
+    """List every possible row."""
     for choice in itertools.product(*VALUES.values()):
         row = Row(**dict(zip(VALUES, choice, strict=True)))
         if row.is_possible:
@@ -119,10 +118,10 @@ def product() -> Iterator[Row]:
 
 
 def covering_rows() -> list[Row]:
-    """A few rows in which every two possible choices meet, ordered by shared objects.
+    """List a few rows that cover every possible pair of choices, ordered by shared objects.
 
-    Four sets of objects hold every pair of app, compiler and optimization; each linker and each
-    form meets all four.
+    Four sets of objects cover every pair of app, compiler and optimization; each linker and form is
+    used with all four.
     """
     sets = (
         ("core", "gcc", "s"),

@@ -1,4 +1,4 @@
-"""lld's own chains (--why-live) of symbols of the runtime, against the section graph's."""
+"""Compare lld's chains (--why-live) of the runtime's symbols with the section graph's."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LldChain:
-    """From the symbol to the root: (object as lld names it, symbol or section).
+    """A chain from the symbol to the root: (object as lld names it, symbol or section).
 
-    how: what lld says of the last.
+    how: lld's text about the last link.
     """
 
     symbol: str
@@ -41,7 +41,7 @@ def driver_of(build: Build) -> list[str]:
 
 
 def driver_words(folder: Path, image: str) -> list[str]:
-    """The compiler driver's command that links an image."""
+    """Return the compiler driver's command that links an image."""
     done = subprocess.run(
         ["ninja", "-C", str(folder), "-t", "commands", image],
         capture_output=True,
@@ -56,7 +56,7 @@ def driver_words(folder: Path, image: str) -> list[str]:
 def relinked(
     driver: list[str], folder: Path, output: Path, linker: str, extra: tuple[str, ...] = ()
 ) -> tuple[list[str], str]:
-    """Do a recorded compiler driver's command again with another linker.
+    """Run a recorded link command again with another linker.
 
     Returns the command and the linker's output.
     """
@@ -73,7 +73,7 @@ def relinked(
 
 
 def live_functions(graph: SectionGraph) -> list[tuple[str, int]]:
-    """Names of live functions, each with its node; a name that two objects have is left out."""
+    """Map names of live functions to nodes; a name in two objects is left out."""
     kept = live(graph)
     symbols = graph.symbols
     found: dict[str, set[int]] = {}
@@ -97,7 +97,7 @@ def chains_of(text: str) -> list[LldChain]:
 
 
 def disagreements(graph: SectionGraph, folder: Path, chains: list[LldChain]) -> list[str]:
-    """Links of lld's that are not edges, ends that are not roots, chains that ours exceed."""
+    """List links of lld that are not edges, ends that are not roots, and shorter chains."""
     nodes_of = _nodes(graph, folder)
     pairs = _edges(graph)
     wrong = []
@@ -148,7 +148,7 @@ def _nodes(graph: SectionGraph, folder: Path) -> dict[tuple[str, str], int]:
 
 
 def _edges(graph: SectionGraph) -> set[tuple[int, int]]:
-    """Pairs of sections; an entry of a table counts as its table."""
+    """Return the edges as pairs of sections; an entry of a table counts as its table."""
     section = [
         graph.section_of(n) if graph.nodes.kind[n] == ENTRY else n for n in range(len(graph.nodes))
     ]

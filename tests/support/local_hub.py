@@ -1,4 +1,4 @@
-"""GitHub's API on this machine: runs, artifacts, pull requests, comments and statuses."""
+"""A local server of GitHub's API: runs, artifacts, pull requests, comments and statuses."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def zipped(files: Mapping[str, bytes | str]) -> bytes:
 
 @dataclass
 class LocalHub:
-    """State of the local GitHub.
+    """The state of the local GitHub.
 
     archive:  of the run's artifact; None for none
-    size:     that the artifact is said to have
-    refusals: answers by the beginning of METHOD ROUTE, taken one by one before the real one
+    size:     the stated size of the artifact
+    refusals: answers by the beginning of METHOD ROUTE, used one by one before the real answer
     """
 
     archive: bytes | None = None
@@ -64,7 +64,7 @@ class LocalHub:
     address: str = ""
 
     def environment(self, **more: str) -> dict[str, str]:
-        """Return the variables of the job that writes."""
+        """Return the variables of the job with write permissions."""
         return {
             "GITHUB_API_URL": self.address,
             "GITHUB_REPOSITORY": "org/runtime",
@@ -151,7 +151,7 @@ class LocalHub:
 
 @contextmanager
 def served(hub: LocalHub) -> Iterator[LocalHub]:
-    """Serve its answers on a port of this machine."""
+    """Serve its answers on a local port."""
 
     class Handler(BaseHTTPRequestHandler):
         def reply(self) -> None:

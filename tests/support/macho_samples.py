@@ -1,6 +1,6 @@
-"""Mach-O files for tests, compiled and linked here from tests/data/macho.
+"""Mach-O files for tests, compiled and linked from tests/data/macho.
 
-No SDK is needed, the library is a list of names.
+No SDK is needed, because the library is a list of names.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def tool(*command: str | Path) -> str:
 
 @dataclass(frozen=True)
 class MachoSamples:
-    """A folder with the files of THIN and FAT, maps of those of LINKED, and dSYMs.
+    """A folder with the files of THIN and FAT, maps of LINKED, and dSYMs.
 
-    NAME.map is of an image that is not stripped; dSYMs are app-g-ARCH.dSYM.
+    NAME.map belongs to an unstripped image; dSYMs are app-g-ARCH.dSYM.
     """
 
     folder: Path
@@ -57,12 +57,12 @@ class MachoSamples:
         return self.folder / name
 
     def map_of(self, name: str) -> Path:
-        """Path of the link's map, also for its stripped images."""
+        """Return the path of the link's map, also for its stripped images."""
         return self.folder / f"{name.replace('-stripped', '').replace('-S-', '-g-')}.map"
 
 
 def build_samples(folder: Path) -> MachoSamples:
-    """About 1.5 s."""
+    """Build the samples; takes about 1.5 s."""
     samples = MachoSamples(folder)
     for arch, target in (TARGETS | OLD_TARGETS).items():
         for debug in ("", "-g"):

@@ -1,4 +1,4 @@
-"""Units of DWARF made byte by byte, and images that hold them."""
+"""Hand-made DWARF units, and images that contain them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.support.map_links import run
 
 
 def unit_of(entries: bytes, offset: int = 0) -> bytes:
-    """A unit of DWARF 4."""
+    """Make a DWARF 4 unit."""
     body = (4).to_bytes(2, "little") + offset.to_bytes(4, "little") + b"\x08" + entries
     return len(body).to_bytes(4, "little") + body
 
@@ -22,7 +22,7 @@ def abbreviation(
 def hostile(
     folder: Path, image: Path, info: bytes, abbreviations: bytes, **sections: bytes
 ) -> Path:
-    """The image with other debug information."""
+    """Return the image with other debug information."""
     made = folder / "hostile"
     command: list[str | Path] = ["objcopy", "--strip-debug"]
     for name, content in {"info": info, "abbrev": abbreviations, **sections}.items():

@@ -1,4 +1,4 @@
-"""Makes small ELF files of any class and byte order, well formed or not, for tests."""
+"""Make small ELF files of any class and byte order, well-formed or not, for tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
 
 @dataclass(frozen=True)
 class MadeSection:
-    """offset: NONE means behind what was laid out before; size: of NOBITS, or a lie."""
+    """A section.
+
+    Offset: NONE means after the earlier content; size: for NOBITS, or a false size.
+    """
 
     name: str
     type: int = SHT_PROGBITS
@@ -57,7 +60,7 @@ class Form:
         return 64 if self.is_64 else 52
 
     def symbols(self, symbols: Sequence[MadeSymbol]) -> tuple[bytes, bytes]:
-        """.symtab and .strtab, the empty first symbol included."""
+        """Make .symtab and .strtab, including the empty first symbol."""
         strings = bytearray(b"\0")
         rows = [self.symbol(0, MadeSymbol("", 0, 0, 0, 0, 0))]
         for symbol in symbols:
@@ -83,7 +86,7 @@ class Form:
         )
 
     def relocations(self, rows: Sequence[tuple[int, int, int, int]], *, addend: bool) -> bytes:
-        """Rows of offset, symbol, type, addend."""
+        """Make a relocation section from rows of offset, symbol, type, addend."""
         packed = []
         for offset, symbol, type_, value in rows:
             if self.is_64:
@@ -116,7 +119,7 @@ def make_elf(
     machine: int = 62,
     tail: bytes = b"",
 ) -> bytes:
-    """Header, program headers, the sections' contents in order, .shstrtab, section headers, tail.
+    """Lay out header, program headers, sections in order, .shstrtab, section headers, tail.
 
     Section 0 and .shstrtab are added.
     """
@@ -152,7 +155,7 @@ def make_elf(
         rows.append((*fields, section.entry_size))
     table = at + len(content)
     layout = "HHIQQQIHHHHHH" if form.is_64 else "HHIIIIIHHHHHH"
-    # What does not fit 16 bits is in the first section header.
+    # Numbers that do not fit 16 bits are in the first section header.
     count, last = len(rows), len(rows) - 1
     if count >= 0xFF00:
         rows[0] = (0, 0, 0, 0, 0, count, last, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Section graphs made of numbers, for laws that hold for every graph."""
+"""Section graphs made from numbers, to check laws for every graph."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def made_graph(
     roots: Sequence[int],
     entries: dict[int, str],
 ) -> SectionGraph:
-    """Make a graph of sections, of which some are entries, each with its text."""
+    """Make a graph of sections; some are entries, each with its text."""
     count = len(sizes)
-    # Parts come last: sections are numbered first.
+    # Sections are numbered first, parts last.
     order = [i for i in range(count) if i not in entries] + sorted(entries)
     number = {node: place for place, node in enumerate(order)}
     lists = EdgeLists()

@@ -1,6 +1,6 @@
-"""Analyses out of plain rows, and a strategy for them.
+"""Analyses made from plain rows, and a strategy for them.
 
-What reports, diffs and snapshots are tested with.
+They are for tests of reports, diffs and snapshots.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sizeguard.ledger.ledger import ImageInfo
 class Part:
     """A row of an analysis.
 
-    names: all names of its bytes if there are several; values: of levels, empty where not given.
+    names: all names of its bytes if there are several; values: of levels, empty if not given.
     """
 
     values: Mapping[str, str]
@@ -38,7 +38,7 @@ class Part:
 class MadeUp:
     """An Analysis of the parts.
 
-    doubled: each row has a text of its own, so that equal texts have several ids.
+    doubled: each row has its own text, so that equal texts have several ids.
     """
 
     rules = None
@@ -108,7 +108,7 @@ def parts(draw: st.DrawFn, most: int = 20) -> list[Part]:
 
 
 def table(analysis: MadeUp, by: Sequence[str]) -> dict[tuple[str, ...], list[int]]:
-    """The rows of a report, the slow way."""
+    """Return the rows of a report, computed in the slow way."""
     assert set(by) <= set(LEVELS)
     sums: dict[tuple[str, ...], list[int]] = {}
     for part in analysis.parts:

@@ -1,4 +1,4 @@
-"""A small history that the golden files show: every source of a size, names that need escaping."""
+"""A small history for golden files, with every source of a size and names that need escaping."""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ def _parse() -> HistoryLine:
 
 
 def made_up_history() -> SizeHistory:
-    """Two apps; one has a commit that does not build, the other one that nobody measured."""
+    """Make two apps; one has a commit that does not build, the other one that was not measured."""
     return SizeHistory(RELEASES, "v1.0", (_vision(), _parse()), built=1, older=True)

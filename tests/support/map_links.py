@@ -1,4 +1,4 @@
-"""Links of a small C++ program by each linker at hand, with its map and its logs."""
+"""Link a small C++ program with each installed linker, with maps and logs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.places import DATA
 
 PROGRAM = DATA / "linkmaps" / "program"
 
-# A folder that a careless reader of maps trips over.
+# A folder name that a careless reader of maps would misread.
 FOLDER = "a folder (1)"
 
 LINKERS = ("bfd", "gold", "lld-14", "lld-16", "lld-19", "lld-22", "mold")
@@ -49,7 +49,7 @@ class Link:
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command; its output on both channels."""
+    """Run a command; return its output on both channels."""
     done = subprocess.run(
         [str(word) for word in command], cwd=cwd, capture_output=True, text=True, check=False
     )
@@ -58,13 +58,13 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def select(linker: str) -> list[str]:
-    """The compiler's flags that choose a linker: lld-19 is -fuse-ld=lld out of its own folder."""
+    """Return the compiler's flags for a linker; lld-19 is -fuse-ld=lld in its own folder."""
     name, _, version = linker.partition("-")
     return [f"-fuse-ld={name}", *([f"-B/usr/lib/llvm-{version}/bin"] if version else [])]
 
 
 def make_objects(folder: Path, *flags: str, compiler: str = "g++") -> list[Path]:
-    """main.o and libshapes.a, relative to `folder`."""
+    """Make main.o and libshapes.a, relative to `folder`."""
     place = Path(FOLDER)
     (folder / place).mkdir(parents=True, exist_ok=True)
     for source in ("main", "shapes", "twins"):
@@ -91,7 +91,7 @@ def link(
     name: str = "",
     compiler: str = "g++",
 ) -> Link:
-    """Link with a map and both logs; identical functions are folded where the linker can."""
+    """Link with a map and both logs, with identical code folding if the linker supports it."""
     name = name or linker
     printed = [
         "--gc-sections",
@@ -106,7 +106,7 @@ def link(
 
 
 def link_apple(folder: Path, version: str, arch: str) -> Link:
-    """The same program for macOS by ld64.lld, against stubs."""
+    """Link the same program for macOS with ld64.lld, against stubs."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "libSystem.tbd").write_text(STUBS)
     for source in ("main", "shapes", "twins"):

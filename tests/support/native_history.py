@@ -1,4 +1,4 @@
-"""Make a history of the native runtime in which the cause of each size change is known."""
+"""Make a history of the native runtime with known causes of size changes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _OPERATORS = "_softmax addmm linear permute relu softmax.int"
 
 @dataclass(frozen=True)
 class NativeHistory:
-    """A repository and what is known of its commits.
+    """A repository and the known facts about its commits.
 
-    commits: by name, good and bad among them
-    moves:   of each that moves the size, who and which dtype, and whether it grows
+    commits: by name, including good and bad
+    moves: for each commit that changes the size, the operator, the dtype and the direction
     """
 
     repository: SmallRepository
@@ -51,8 +51,8 @@ def selection(dtypes: dict[str, str]) -> str:
 def make_history(folder: Path) -> NativeHistory:
     """Make 20 commits after the first.
 
-    Four move the size for good, one grows it and another reverts that, two do not build, three are
-    of docs.
+    Four change the size for good, one grows it and another reverts that, two do not build, three
+    change docs.
     """
     repository = SmallRepository(folder)
     shutil.copytree(

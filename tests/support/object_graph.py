@@ -1,6 +1,6 @@
-"""Naive graph of the sections of objects, independent of sizeguard's section graph.
+"""A naive graph of the sections of objects, independent of sizeguard's section graph.
 
-Entries of registration tables, a schema string beside a function, are not edges; they are apart.
+Entries of registration tables (a schema string and a function) are not edges; they are separate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sizeguard.formats.elf.relocations import Relocations
 from sizeguard.linkgraph.elf.table_entries import POINTER, entries_of
 from sizeguard.names.registered import SCHEMAS
 
-# Number of an object in the link, index of its section.
+# number of an object in the link, index of its section
 Node = tuple[int, int]
 
 
@@ -51,9 +51,9 @@ class _Entry:
 
 
 class ObjectGraph:
-    """Graph of the sections of objects, with relocations as edges.
+    """A graph of the sections of objects, with relocations as edges.
 
-    Entries of operator tables are not edges; they are kept apart.
+    Entries of operator tables are not edges; they are separate.
     """
 
     def __init__(self, objects: Sequence[tuple[str, Elf]]) -> None:
@@ -108,7 +108,7 @@ class ObjectGraph:
         return self.objects[node[0]][1].sections[node[1]].name
 
     def roots(self) -> list[Node]:
-        """List what the program starts with: main or _start, and the arrays of functions to run."""
+        """List the roots of the program: main or _start, and the arrays of functions to run."""
         roots = [self.globals[name] for name in ("main", "_start") if name in self.globals]
         for number, (_, elf) in enumerate(self.objects):
             roots += [
@@ -121,7 +121,7 @@ class ObjectGraph:
     def closure(
         self, roots: Iterable[Node], without: frozenset[Node] | set[Node] = frozenset()
     ) -> set[Node]:
-        """Return all that the roots reach without passing some sections."""
+        """Return everything that the roots reach without passing some sections."""
         seen = set(roots) - without
         waiting = list(seen)
         while waiting:

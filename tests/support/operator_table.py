@@ -7,7 +7,7 @@ from typing import Any
 
 from _pytest.terminal import TerminalReporter
 
-# Names of the properties that tests record; properties reach the summary from parallel workers too.
+# Names of the recorded properties, which also reach the summary from parallel workers.
 TABLE = "operator_table"  # [operator, {dtype: [passed, cases]}]
 ACCEPTS_MORE = "accepts_more"  # [operator, [what PyTorch refuses and we do not]]
 
@@ -32,7 +32,7 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
 
 
 def recorded(reporter: TerminalReporter, key: str) -> Iterator[Any]:
-    """Values of a property in the reports of all tests."""
+    """Return the values of a property in the reports of all tests."""
     for reports in reporter.stats.values():
         for report in reports:
             for name, value in getattr(report, "user_properties", ()):
@@ -41,7 +41,7 @@ def recorded(reporter: TerminalReporter, key: str) -> Iterator[Any]:
 
 
 def table(rows: dict[str, dict[str, list[int]]]) -> list[str]:
-    """Lines: the operators in the order of their names, a sum at the end."""
+    """Return the lines of the table: operators by name, and a sum at the end."""
     width = max(map(len, rows))
     lines = [" " * width + "".join(f"{column:>10}" for column in COLUMNS)]
     for name in sorted(rows):

@@ -1,4 +1,4 @@
-"""Commands whose outputs two versions are compared by, in groups that start from one state."""
+"""Commands whose outputs are compared between two versions, in groups with a common start."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# What $NAME stands for in the commands below.
+# The values of $NAME in the commands below.
 SETS = {
     "$TABLES": "{terminal,json,csv,markdown,html}",
     "$FINDINGS": "{terminal,json,csv,markdown,junit,sarif,github}",
@@ -23,14 +23,13 @@ SETS = {
 
 @dataclass(frozen=True)
 class Group:
-    """Run commands that start from one state of a folder.
+    """Commands that start from one state of a folder.
 
-    commands: one a line, without `sizeguard`, and what is indented more belongs to the line before;
-              {a,b} stands for one command with each
-    folder:   of WORK/run, where they are run: a git repository, whose changes by a command are
-              compared and taken back
-    before:   a shell script that changes what is checked out on main
-    stderr:   what is said there is compared, too
+    commands: one per line, without `sizeguard`; an indented line continues the line before; {a,b}
+              means one command with each
+    folder: in WORK/run: a git repository; changes by a command are compared and reverted
+    before: a shell script that changes the files checked out on main
+    stderr: whether stderr is compared, too
     """
 
     title: str
@@ -423,7 +422,7 @@ GROUPS = (
         """,
         folder="repository",
     ),
-    # From here on builds change: what reads those of the old version is above.
+    # From here on, builds change; commands that read the old version's builds are above.
     Group(
         "builds",
         """
@@ -502,27 +501,27 @@ GROUPS = (
 
 @dataclass(frozen=True)
 class Command:
-    """Name one command line, without `sizeguard`, and its group."""
+    """One command line, without `sizeguard`, and its group."""
 
     text: str
     group: Group
 
     @property
     def format(self) -> str:
-        """Read it off the command line."""
+        """The format on the command line."""
         found = re.search(r"--format (\S+)", self.text)
         return found[1] if found else "terminal"
 
 
 def expand(text: str) -> list[str]:
-    """Replace each {a,b} by one of its parts, in all ways."""
+    """Expand each {a,b} to one of its parts, in all combinations."""
     pieces = re.split(r"\{([^{}]*)\}", text)
     choices = [piece.split(",") if i % 2 else [piece] for i, piece in enumerate(pieces)]
     return ["".join(words) for words in itertools.product(*choices)]
 
 
 def commands_of(group: Group) -> Iterator[Command]:
-    """Read the lines of a group, and replace what stands for several values."""
+    """Read the commands of a group, and expand them."""
     for line in re.split(r"\n(?! {12})", group.commands):
         text = " ".join(line.split())
         for name, values in SETS.items():

@@ -1,4 +1,4 @@
-"""Inputs of the commands whose outputs two versions are compared by."""
+"""Inputs of the commands whose outputs are compared between two versions."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Recipe:
 
 
 RECIPES = (
-    # The source tree, with a branch that grows, built for all targets and in other ways, too.
+    # The source tree, with a branch that grows, built for all targets and in other ways.
     Recipe(
         "project",
         r"""
@@ -113,7 +113,7 @@ RECIPES = (
         rm -rf .sizeguard
         """,
     ),
-    # A program by four linkers, in other forms, without symbols, of LTO; the objects alone.
+    # A program from four linkers, in other forms, without symbols, with LTO, and only its objects.
     Recipe(
         "samples",
         r"""
@@ -149,7 +149,7 @@ RECIPES = (
         done
         """,
     ),
-    # Machines that nothing here runs on.
+    # Machines that are not available here.
     Recipe(
         "samples",
         r"""
@@ -189,7 +189,7 @@ RECIPES = (
         llvm-lipo-19 -create app-arm64 app-x86_64 -output fat
         """,
     ),
-    # What others made; snapshots and a trace by the old version; what is damaged.
+    # Third-party images; snapshots and a trace by the old version; damaged files.
     Recipe(
         "samples",
         r"""
@@ -227,7 +227,8 @@ RECIPES = (
         head -c 700 $project/tests/data/gate/failing.json >truncated.json
         """,
     ),
-    # A history of a small program: it grows, shrinks, does not build, has documents and a merge.
+    # A history of a small program that grows, shrinks, fails to build, and has documents and a
+    # merge.
     Recipe(
         "repository",
         r"""

@@ -1,6 +1,6 @@
-"""Runs programs with NumPy.
+"""Run programs with NumPy.
 
-An interpreter that shares nothing with the C++ one, for the few operators that tests need.
+This interpreter shares no code with the C++ one, and has the few operators that tests need.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 from sizeguard.operators.dtypes import NAMES, NPY_NAMES
 from sizeguard.runtimes.sizeguard.program.program import Kind, Program, Tag, TensorView, Value
 
-Slot = Any  # a number, an array, a list of those, a text, a dict for an object, or None
+Slot = Any  # a number, an array, a list of those, a string, a dict for an object, or None
 
 
 def run(program: Program, inputs: list[Slot]) -> list[Slot]:
-    """The outputs for these inputs. A slot that was never written to holds None."""
+    """Return the outputs for these inputs. Unwritten slots are None."""
     slots: list[Slot] = [None] * program.slot_count
     for i, value in enumerate(program.values):
         slots[i] = constant(program, value, slots)
@@ -70,7 +70,7 @@ def constant(program: Program, value: Value, older: list[Slot]) -> Slot:
 
 
 def tensor(program: Program, view: TensorView) -> np.ndarray:
-    """A read-only view of a storage."""
+    """Return a read-only view of a storage."""
     dtype = np.dtype(NPY_NAMES[NAMES[view.dtype]])
     flat = np.frombuffer(program.storages[view.storage], np.uint8)
     flat = flat[view.offset * dtype.itemsize :]

@@ -1,4 +1,4 @@
-"""Builds that tests/generators/recorded_builds.py recorded: verdicts without a compiler."""
+"""Builds that tests/generators/recorded_builds.py recorded, to test verdicts without a compiler."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ RECORDED = DATA / "recorded"
 
 @dataclass(frozen=True)
 class RecordedRuntime:
-    """root: a source tree with the runtime's sources. build: of it, with the selection mlp.yaml."""
+    """A recorded build.
+
+    Root: a tree with the runtime's sources. build: with the selection mlp.yaml.
+    """
 
     root: Path
     build: Build
@@ -27,7 +30,7 @@ def unpack(name: str, folder: Path) -> Path:
     """Unpack an archive into a folder of its name."""
     place = folder / name
     with tarfile.open(RECORDED / f"{name}.tar.xz") as archive:
-        # Debian 12 has Python 3.11.2, where extractall() takes no filter.
+        # Debian 12 has Python 3.11.2, whose extractall() has no filter.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(place)
     return place
@@ -42,7 +45,7 @@ def recorded_runtime(folder: Path) -> RecordedRuntime:
 
 
 def files_of_program(folder: Path, *, twin: bool = True) -> Files:
-    """All recorded files of one program."""
+    """List all recorded files of one program."""
     return Files(
         folder / "program",
         folder / "program.stripped" if twin else None,
@@ -54,5 +57,5 @@ def files_of_program(folder: Path, *, twin: bool = True) -> Files:
 
 
 def recorded_analysis(name: str) -> Analysis:
-    """The analysis of a recorded build: core, mlp or mlp_and_erf."""
+    """Return the analysis of a recorded build: core, mlp or mlp_and_erf."""
     return read_snapshot(RECORDED / f"{name}.snapshot")

@@ -1,4 +1,4 @@
-"""Builds under `sizeguard record`, and their links against the linker's own log."""
+"""Run builds under `sizeguard record`, and compare their links with the linker's log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sizeguard.linkgraph.inputs.recorded_link import read_link
 from tests.support.gc_lists import Removed, removed_by_log, removed_by_model
 
 SIZEGUARD = Path(sys.executable).with_name("sizeguard")
-# Two functions that are used, directly and out of an archive, and two that are not.
+# Two used functions, one from an archive, and two unused ones.
 SOURCES = {
     "main.c": "int one(int); int three(int);\n"
     "int unused_main(int x) { return x - 7; }\n"
@@ -31,7 +31,7 @@ REMOVE = "-Wl,--gc-sections -Wl,--print-gc-sections -Wl,--no-demangle"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A build that ended: its exit code and output."""
+    """A finished build: its exit code and output."""
 
     code: int
     stdout: str
@@ -79,13 +79,13 @@ def record_file(folder: Path, image: Path) -> Path:
 
 
 def removed(path: Path, log: str) -> tuple[Removed, Removed]:
-    """Return what a recorded link removes, by its log and by the section graph."""
+    """Return the sections that a recorded link removes, by its log and by the section graph."""
     loaded = load(without_lto(read_link(path)))
     return removed_by_log(log, loaded), removed_by_model(loaded, graph_of(loaded))
 
 
 def check_live_set(folder: Path, image: Path, log: str, gone: set[str]) -> None:
-    """Check that the record's live set is that of the linker's log, which has these functions."""
+    """Check that the record's live set equals the linker's, and that it has these functions."""
     by_log, by_model = removed(record_file(folder, image), log)
     assert by_log == by_model
     assert gone <= {section.removeprefix(".text.") for _, section in by_model}

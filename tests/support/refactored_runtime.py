@@ -1,7 +1,7 @@
-"""Harmless refactorings of the runtime's kernels: the same operators and dtypes, other C++.
+"""Harmless refactorings of the runtime's kernels: same operators and dtypes, other C++.
 
-Each is a list of edits: a file, what stands there, and what replaces it. A file that is empty
-before is new.
+Each is a list of edits: a file, the old text and the new text. With an empty old text, the file is
+new.
 """
 
 from __future__ import annotations
@@ -346,7 +346,8 @@ REFACTORINGS = (
     _one("explicit_captures", BINARY, ADD, ADD.replace("[&]", "[&loop]")),
 )
 
-# These touch different places: one build shows them all. Each kind of refactoring is among them.
+# These edits touch different places, so one build shows them all. They include each kind of
+# refactoring.
 COVERING = (
     "rename_T_to_E",
     "rename_a_helper_with_a_switch",

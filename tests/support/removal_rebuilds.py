@@ -1,4 +1,4 @@
-"""Rebuilds of the full runtime without one operator or one dtype branch, and what each loads."""
+"""Rebuild the full runtime without one operator or dtype branch, and measure its load."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ CLASSES = frozenset({"LinearOpContext"})
 
 @dataclass(slots=True)
 class Removals:
-    """Rebuilds in one folder, from one selection file: only what a removal changes is compiled.
+    """Rebuilds in one folder from one selection file, so only changed parts are compiled.
 
-    Everything is selected by name, since `include_all_operators` would keep what is left out.
+    Everything is selected by name, because `include_all_operators` would keep removed parts.
     """
 
     root: Path
@@ -33,14 +33,14 @@ class Removals:
     branches: list[Branch] = field(init=False)
 
     def __post_init__(self) -> None:
-        """List what can be removed."""
+        """List the parts that can be removed."""
         libraries = sorted((self.root / "native").glob("*/operators.yaml"))
         self.operators = sorted(read_operator_libraries(libraries))
         self.branches = branches(self.root)
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def full(self) -> Build:
-        """Build the variant that predictions are made from."""
+        """Build the variant that predictions start from."""
         variant = Variant("full", optimize=self.optimize)
         return build(
             self.root,

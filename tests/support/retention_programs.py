@@ -32,9 +32,9 @@ TOOLS = {
 class Case:
     """A way to build a program.
 
-    causes: what a verdict of `fail` may name as the cause, by what it begins with
-    kept:   whether the subject stays; None where compilers differ, then the marker in the stripped
-            file tells
+    causes: prefixes of the causes that a verdict of `fail` may name
+    kept: whether the subject stays; None if that depends on the compiler; then the marker in the
+            stripped file decides
     """
 
     name: str
@@ -148,13 +148,13 @@ class Program:
 
 
 def marker_of(case: Case) -> int:
-    """Unlike for each case, with no byte 0."""
+    """Return a unique marker for each case, without zero bytes."""
     number = 1 + [each.name for each in CASES].index(case.name) if case in CASES else 200
     return 0x5D1E_C7B3_9A01_0101 | number << 24
 
 
 def build(case: Case, compiler: str, linker: str, folder: Path, optimize: str = "-O2") -> Program:
-    """Compile and link one case, strip a copy, look for the marker."""
+    """Compile and link one case, strip a copy, and search it for the marker."""
     folder.mkdir(parents=True, exist_ok=True)
     marker = f"{marker_of(case):#x}"
     compiled = folder / "program.o"
@@ -207,7 +207,7 @@ def output(command: list[str]) -> list[str]:
 
 
 def wrong(case: Case, program: Program) -> str:
-    """The fault of the verdict on a program.
+    """Return the error of a verdict on a program.
 
     Empty if it agrees with the marker in the stripped file.
     """
@@ -215,18 +215,18 @@ def wrong(case: Case, program: Program) -> str:
     files = Files(
         program.image, twin, program.objects, program.link_map, None, program.image.parent
     )
-    # Where a compiler removed the subject, nothing knows its name
+    # If a compiler removed the subject, its name is unknown
     found = verify_symbols(files, [case.subject], [], RequestedClaims(unknown_ok=not program.kept))
     verdict = found.verdicts[0]
     if found.canary != OK:
         return f"the canary is broken: {found.canary_notes}"
     if verdict.verdict != (FAIL if program.kept else PASS):
         return (
-            f"{'kept' if program.kept else 'gone'}, and the verdict is {verdict.verdict}:"
-            f" {verdict.evidence}"
+            f"{'kept' if program.kept else 'gone'}, but the verdict is {verdict.verdict}: "
+            f"{verdict.evidence}"
         )
     if program.kept and not verdict.cause.startswith(case.causes):
-        return f"the cause is one of {case.causes}, and the verdict names {verdict.cause}"
+        return f"the cause is one of {case.causes}, but the verdict names {verdict.cause}"
     if program.kept and not verdict.chain and "-r" not in case.link:
         return "no chain"
     return ""

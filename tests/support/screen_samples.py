@@ -1,6 +1,6 @@
-"""The screens of commands that need no build, at several widths and in a pipe.
+"""Screens of commands that need no build, at several widths and in a pipe.
 
-`python -m tests.support.screen_samples` writes the golden files anew: review the change.
+`python -m tests.support.screen_samples` rewrites the golden files; review the change.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def prepare(folder: Path) -> Path:
 
 
 def screen(root: Path, line: str, width: int | None) -> str:
-    """Run a command; a width of None is that of a pipe."""
+    """Run a command; a width of None means a pipe."""
     drawn = "explain" not in line and "select" not in line
     words = [*line.split(), *(["--width", str(width)] if width and drawn else [])]
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Options and the count of checks, for soak scripts and benchmarks."""
+"""Options and check counts for soak scripts and benchmarks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 
 def options_of(doc: str | None) -> argparse.ArgumentParser:
-    """A parser whose help is the script's docstring as it stands."""
+    """Return a parser that prints the script's docstring as help."""
     return argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -15,13 +15,13 @@ def options_of(doc: str | None) -> argparse.ArgumentParser:
 
 @dataclass(slots=True)
 class Tally:
-    """Number of checks, and the failures."""
+    """The number of checks and failures."""
 
     checked: int = 0
     failures: list[str] = field(default_factory=list)
 
     def check(self, holds: bool, failure: str) -> bool:
-        """Count a check and print its failure at once; whether it holds."""
+        """Count a check, print its failure at once, and return whether it holds."""
         self.checked += 1
         if not holds:
             self.failures.append(failure)
@@ -29,9 +29,9 @@ class Tally:
         return holds
 
     def close(self, figures: str = "") -> int:
-        """Print the closing line, with figures behind it; the exit code.
+        """Print the closing line with figures, and return the exit code.
 
-        A script that checked nothing fails, too.
+        A script without checks fails, too.
         """
         more = f"; {figures}" if figures else ""
         print(f"{self.checked:,} checked, {len(self.failures):,} failed{more}", flush=True)

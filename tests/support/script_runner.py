@@ -1,4 +1,4 @@
-"""Runs scripts one after the other or several at once, and ends with a table of their results."""
+"""Run scripts one by one or in parallel, and print a table of their results."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.support.script import options_of
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One of tests/soak or tests/bench.
+    """A script of tests/soak or tests/bench.
 
-    minutes: roughly what it takes on two cores, builds included.
+    minutes: rough duration on two cores, including builds.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """code: the script's exit code. figure: the last line that it printed."""
+    """A script's result. code: its exit code. figure: the last line that it printed."""
 
     script: Script
     code: int
@@ -38,7 +38,7 @@ class Outcome:
 
 
 def run_script(folder: str, script: Script, logs: Path) -> Outcome:
-    """Run `python -m tests.FOLDER.NAME`; all that it prints goes to a log of its name."""
+    """Run `python -m tests.FOLDER.NAME`; its output goes to a log of that name."""
     logs.mkdir(parents=True, exist_ok=True)
     log = logs / f"{script.name}.log"
     command = [sys.executable, "-m", f"tests.{folder}.{script.name}", *script.arguments]
@@ -58,7 +58,7 @@ def run_script(folder: str, script: Script, logs: Path) -> Outcome:
 
 
 def listing(scripts: Iterable[Script]) -> str:
-    """A line for each script: name, minutes, arguments."""
+    """Return a line for each script: name, minutes, arguments."""
     return "\n".join(
         f"{each.name:20} {each.minutes:4} min  {' '.join(each.arguments)}".rstrip()
         for each in scripts
@@ -66,7 +66,7 @@ def listing(scripts: Iterable[Script]) -> str:
 
 
 def summary(outcomes: Iterable[Outcome]) -> str:
-    """A line for each script: name, result, time and its last line."""
+    """Return a line for each script: name, result, time and its last line."""
     lines = [f"{'script':20} {'result':8} {'min':>6}  last line"]
     for each in outcomes:
         result = "ok" if each.code == 0 else f"exit {each.code}"
@@ -76,7 +76,7 @@ def summary(outcomes: Iterable[Outcome]) -> str:
 
 
 def run_scripts(folder: str, scripts: Sequence[Script], logs: Path, jobs: int) -> int:
-    """Run them and print the table; 1 if one failed."""
+    """Run the scripts and print the table; return 1 if one failed."""
 
     def run(script: Script) -> Outcome:
         outcome = run_script(folder, script, logs)
@@ -91,7 +91,7 @@ def run_scripts(folder: str, scripts: Sequence[Script], logs: Path, jobs: int) -
 
 
 def main(doc: str | None, folder: str, scripts: Sequence[Script], given: list[str]) -> int:
-    """The command line of a folder's run.py."""
+    """Run the command line of a folder's run.py."""
     parser = options_of(doc)
     names = [script.name for script in scripts]
     parser.add_argument("--list", action="store_true", help="list the scripts and end")
@@ -102,12 +102,14 @@ def main(doc: str | None, folder: str, scripts: Sequence[Script], given: list[st
         metavar="NAME",
         help="run this script; may be repeated",
     )
-    parser.add_argument("--jobs", type=int, default=1, help="how many run at once")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="number of scripts to run at the same time"
+    )
     parser.add_argument(
         "--logs",
         type=Path,
         default=ROOT / "build" / folder / "logs",
-        help="folder of a log for each script",
+        help="folder for the logs of scripts",
     )
     options = parser.parse_args(given)
     chosen = [each for each in scripts if not options.only or each.name in options.only]

@@ -1,4 +1,4 @@
-"""Selections of an app, judged as the gate does, from builds and traces that are made once."""
+"""Judge selections of an app like the gate, with builds and traces that are made once."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from sizeguard.selection.selection import Selection
 from sizeguard.selection.write import write_selection
 from sizeguard.snapshots.store import Store
 
-# Kinds of findings that say nothing of the selection if they pass.
+# Kinds of findings that are not about the selection if they pass.
 _QUIET = ("covered", "trace", "export")
 
 
 @dataclass(frozen=True)
 class SelectionBench:
-    """The apps of a source tree. folder: for files; it also keeps traces."""
+    """The apps of a source tree. folder: for files and traces."""
 
     root: Path
     folder: Path
@@ -66,7 +66,7 @@ class SelectionBench:
     def edited(
         self, name: str, edit: Callable[[str], str], mode: str = NOTE
     ) -> list[tuple[str, str]]:
-        """Judge an app's selection after an edit of its text: verdict and message."""
+        """Judge an app's selection after an edit of its text; return verdict and message."""
         app = self.app(name)
         path = self.folder / f"{name}.yaml"
         text = app.selection.read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ class SelectionBench:
     def judged(
         self, selection: Selection, models: Sequence[Model], *, traced: bool
     ) -> list[tuple[str, str]]:
-        """Judge a selection of an app of these models: with its record, or traced again."""
+        """Judge a selection of an app with these models, with its record or traced again."""
         path = self.folder / "shop.yaml"
         write_selection(path, selection)
         app = App("shop", path, tuple(model.path for model in models), ("x86_64-linux",))

@@ -18,7 +18,7 @@ _WHO = {
 
 
 class SmallRepository:
-    """A repository that a test writes commit by commit, at one second each."""
+    """A repository that a test writes commit by commit, one second apart."""
 
     recipe = CommandRecipe("cc -Os main.c -o app", "app")
 
@@ -49,7 +49,7 @@ class SmallRepository:
         return done.stdout.strip()
 
     def commit(self, subject: str, files: Mapping[str, str | None]) -> str:
-        """Write (None removes) and commit; the commit's id."""
+        """Write files (None removes one) and commit; return the commit's id."""
         self.seconds += 1
         for name, text in files.items():
             path = self.path / name
@@ -63,7 +63,7 @@ class SmallRepository:
         return self.git("rev-parse", "HEAD")
 
     def sized(self, size: int) -> str:
-        """A commit of a program with a table of that many bytes."""
+        """Commit a program with a table of this many bytes."""
         source = (
             f"const char table[{size}] = {{1}};\nint main(int n, char** v) {{ return table[n %"
             f" {size}] + (v == 0); }}\n"
@@ -72,9 +72,9 @@ class SmallRepository:
 
 
 def state_of_checkout(path: Path, besides: str = "") -> dict[str, str]:
-    """Every file of the worktree, the index and HEAD, by hash.
+    """Return the hashes of every file of the worktree, the index and HEAD.
 
-    Equal before and after, byte for byte. besides: a folder left out.
+    Tests compare it before and after. besides: a folder to leave out.
     """
     state = {}
     for folder, folders, files in os.walk(path):

@@ -1,4 +1,4 @@
-"""Spell symbols as people do, by binutils' demangler: an oracle that shares no code with ours."""
+"""Spell symbols with binutils' demangler, an oracle that shares no code with ours."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 _RUST = re.compile(r"\A_?_R|17h[0-9a-f]{16}E")
 _CLONE = re.compile(r" \[clone [^]]*\]")
-# binutils resolves the template parameters of a function to which an argument is local as those of
-# the function with the argument.
+# binutils resolves template parameters wrongly if an argument is local to another function.
 _LOCAL_ARGUMENT = re.compile(r"I\w*Z\w*T\d*_\w*EU[lt]")
 _LITERAL = re.compile(r"\{|operator|\[with|decltype|'|->|requires")
 
 
 def demangled(symbols: Sequence[str], *options: str) -> list[str]:
-    """Demangle symbols with c++filt, those of Rust, too."""
+    """Demangle symbols with c++filt, including those of Rust."""
     return _filtered(symbols, "c++filt", *options)
 
 
@@ -32,9 +31,9 @@ def _filtered(symbols: Sequence[str], *command: str) -> list[str]:
 
 
 def spellings(symbols: Sequence[str], underscore: str = "") -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield each symbol with its spellings by what they leave out.
+    """Yield each symbol with its spellings, by the parts that they leave out.
 
-    underscore: what the format puts before each name
+    underscore: the format's prefix of each name
     """
     plain = [symbol.removeprefix(underscore) for symbol in symbols]
     whole, short = demangled(plain), demangled(plain, "-p")
@@ -61,7 +60,7 @@ def _spellings(bare: str, symbol: str, full: str, named: str) -> dict[str, str]:
     if "[abi:" in full:
         found["without tags"] = re.sub(r"\[abi:\w+\]", "", full)
     if "{" in full:
-        return found  # c++filt -p leaves out the parameters of lambdas, too
+        return found  # c++filt -p also leaves out the parameters of lambdas
     if full.endswith((" const", " volatile", " &", " &&")) and ")" in full:
         found["without qualifiers"] = re.sub(r"(?: (?:const|volatile|&&?))+\Z", "", full)
     found["without parameters"] = named
@@ -75,7 +74,7 @@ def _spellings(bare: str, symbol: str, full: str, named: str) -> dict[str, str]:
 
 
 def without_brackets(text: str) -> str:
-    """Leave out <…>, nested ones with them."""
+    """Remove <…>, including nested ones."""
     kept, depth = [], 0
     for character in text:
         depth += character == "<"
@@ -86,7 +85,7 @@ def without_brackets(text: str) -> str:
 
 
 def edited(name: str, chance: random.Random) -> str:
-    """Change one letter of a word of a name into another."""
+    """Change one letter in a word of a name."""
     places = [match.start() for match in re.finditer(r"(?<=[a-z])[a-z](?=[a-z])", name)]
     at = chance.choice(places or range(len(name)))
     letter = chance.choice([each for each in "qxzjkvw" if each != name[at]])

@@ -1,8 +1,8 @@
-"""The line between unit tests and native ones: a unit test starts no compiler, linker or emulator.
+"""Separate unit tests from native ones: a unit test starts no compiler, linker or emulator.
 
-A test is native if it is marked so, or if one of its fixtures asks for the fixture `native_tools`.
-All others are unit tests. While one runs, PATH holds only the programs of ALLOWED, and a program
-of a toolchain that is started nevertheless fails the test.
+A test is native if it has the mark, or if one of its fixtures uses the fixture `native_tools`. All
+others are unit tests. While one runs, PATH only has the programs of ALLOWED, and starting a
+toolchain's program in another way fails the test.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TOOLCHAIN = re.compile(
 
 
 class UnitGuard:
-    """Mark native tests, and keep programs of toolchains from all others."""
+    """Marks native tests, and hides toolchain programs from all others."""
 
     def __init__(self) -> None:
         self.is_active = False
@@ -54,7 +54,7 @@ class UnitGuard:
             TOOLCHAIN.fullmatch(Path(program).name) and not _is_made_up(program)
         ):
             self.refused.append(program)
-            raise FileNotFoundError(2, "a unit test starts no program of a toolchain", program)
+            raise FileNotFoundError(2, "a unit test must not start a toolchain's program", program)
 
     @contextmanager
     def _guarding(self) -> Iterator[None]:

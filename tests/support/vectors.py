@@ -1,4 +1,4 @@
-"""Run tests/data/vectors as programs and name the cases that differ from PyTorch's answers.
+"""Run tests/data/vectors as programs, and list the cases that differ from PyTorch's answers.
 
 The format of the files is described in tests/generators/vector_cases/recorder.py.
 """
@@ -28,7 +28,7 @@ from tests.support.places import DATA, ROOT
 VECTORS = DATA / "vectors"
 OPERATORS_YAML = ROOT / "native" / "operators" / "operators.yaml"
 
-# dtype → (relative, absolute), as PyTorch's own tests; what is not here is compared exactly.
+# dtype → (relative, absolute), as in PyTorch's own tests; other dtypes are compared exactly.
 TOLERANCES = {
     "Float": (1.3e-6, 1e-5),
     "Double": (1e-7, 1e-7),
@@ -53,12 +53,12 @@ _TIME_LIMIT = 120  # seconds; the longest program runs for less than one
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Calls and what to look at.
+    """Calls, and the outputs to compare.
 
     expected: an Array for each output
-    slack:    what to add to the absolute tolerance of each output, because PyTorch's own answer is
-              that far off
-    must:     of a refusal: who accepts it is wrong
+    slack: added to the absolute tolerance of each output, because PyTorch's own answer has this
+              error
+    must: a refused case must also be refused here
     """
 
     number: int
@@ -87,7 +87,7 @@ class Vectors:
     refusals: list[Case]
 
     def describe(self, case: Case) -> str:
-        """The calls with dtypes, shapes and strides for tensors."""
+        """Describe the calls, with dtypes, shapes and strides for tensors."""
 
         def shown(argument: Any) -> str:
             if isinstance(argument, list):
@@ -162,7 +162,7 @@ def _contiguous(sizes: Sequence[int]) -> list[int]:
 
 
 def _contents(view: TensorView, storages: Sequence[bytes]) -> Array:
-    """The elements of a view, row by row."""
+    """Return the elements of a view, row by row."""
     size = ELEMENT_SIZES[NAMES[view.dtype]]
     elements = np.frombuffer(storages[view.storage], f"V{size}")[view.offset :]
     strides = [stride * size for stride in view.strides]
@@ -175,7 +175,7 @@ def _contents(view: TensorView, storages: Sequence[bytes]) -> Array:
 
 
 def _number(value: bool | int | float) -> Array:
-    """A number as run_program writes it."""
+    """Return a number as run_program writes it."""
     if isinstance(value, bool):
         return Array("Bool", (), bytes([value]))
     if isinstance(value, int):
@@ -184,7 +184,7 @@ def _number(value: bool | int | float) -> Array:
 
 
 def numbers(array: Array) -> np.ndarray:
-    """The elements as an array that NumPy can compute with."""
+    """Return the elements as an array that NumPy can compute with."""
     if array.dtype == "BFloat16":
         return (
             (np.frombuffer(array.data, "<u2").astype("<u4") << 16).view("<f4").reshape(array.shape)
@@ -193,7 +193,7 @@ def numbers(array: Array) -> np.ndarray:
 
 
 def difference(actual: Array, expected: Array, slack: float = 0.0) -> str | None:
-    """The fault of a result, or None. slack: see Case."""
+    """Return the difference of a result, or None. slack: see Case."""
     if actual.dtype != expected.dtype:
         return f"dtype {actual.dtype}, expected {expected.dtype}"
     if actual.shape != expected.shape:
@@ -218,7 +218,7 @@ def difference(actual: Array, expected: Array, slack: float = 0.0) -> str | None
 
 
 def make_program(vectors: Vectors, cases: Sequence[Case], known: Mapping[str, Operator]) -> Program:
-    """One program that makes all calls of all cases."""
+    """Make one program with all calls of all cases."""
     builder = ProgramBuilder(vectors.operator)
     builder.storages = list(vectors.storages)
     for case in cases:
@@ -297,7 +297,7 @@ def _lower_list(
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A case that does not give what PyTorch gives."""
+    """A case with another result than PyTorch's."""
 
     case: Case
     what: str
@@ -306,7 +306,7 @@ class Failure:
 def run_program(
     executable: Path, program: Path, output_dir: Path, *arguments: str, prefix: Sequence[str] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program; its outputs go to a new folder. prefix: an emulator."""
+    """Run a program, with outputs in a new folder. prefix: an emulator."""
     output_dir.mkdir(parents=True)
     command = [
         *prefix,
@@ -322,7 +322,7 @@ def run_program(
 
 @dataclass(slots=True)
 class Runner:
-    """Runs cases in as few programs as can be: one, unless something in it fails as a whole."""
+    """Runs cases in as few programs as possible: in one, unless it fails as a whole."""
 
     executable: Path
     folder: Path
@@ -330,7 +330,7 @@ class Runner:
     runs: int = 0
 
     def run(self, vectors: Vectors, cases: Sequence[Case]) -> list[Failure]:
-        """The cases that differ from PyTorch, or cannot be run."""
+        """Return the cases that differ from PyTorch or cannot run."""
         if not cases:
             return []
         outcome, output_dir = self.attempt(vectors, cases)

@@ -1,4 +1,4 @@
-"""PE, COFF and WebAssembly files for tests, compiled and linked here from one small source."""
+"""PE, COFF and WebAssembly files for tests, compiled and linked from one small source."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class WebSamples:
 
 
 def build_windows(folder: Path) -> WindowsSamples:
-    """About 0.5 s."""
+    """Build the samples; takes about 0.5 s."""
     samples = WindowsSamples(folder)
     source = folder / "source.c"
     source.write_text(_SOURCE)
@@ -58,7 +58,7 @@ def build_windows(folder: Path) -> WindowsSamples:
 
 
 def build_web(folder: Path) -> WebSamples:
-    """About 0.2 s."""
+    """Build the samples; takes about 0.2 s."""
     source = folder / "source.c"
     source.write_text(_SOURCE)
     samples = WebSamples(folder / "a.o", folder / "a.wasm", folder / "stripped.wasm")

@@ -1,8 +1,8 @@
-"""Wrong command lines, and what their one line of error must name.
+"""Wrong command lines, and the words that their one-line errors must have.
 
-They were written down before the messages were. A row is the command line behind `sizeguard`, the
-words that its error must have (what is wrong, and where; what to type instead), and its exit code
-where it is not 2. `{root}` is the folder of the project of tests/test_wrong_invocations.py.
+They were written before the messages. A row is the command line after `sizeguard`, the words that
+its error must have (the error and its place; the text to type instead), and its exit code if it is
+not 2. `{root}` is the folder of the project of tests/test_wrong_invocations.py.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import NamedTuple
 class Wrong(NamedTuple):
     """A wrong command line.
 
-    line:  the words behind `sizeguard`
-    wrong: what the error names as wrong, and where
-    right: what it tells to type or to look at
+    line: the words after `sizeguard`
+    wrong: words for the error and its place
+    right: words for the suggestion
     """
 
     line: str
