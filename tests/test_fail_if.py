@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,23 @@ def test_the_worst_condition_decides_and_each_is_said(pair: tuple[Path, Path]) -
         "fail",
     ]
     assert "nearest is" in done.stderr
+
+
+def test_a_line_has_the_figures_or_the_reason(pair: tuple[Path, Path]) -> None:
+    lines = compared(pair, "load > +2KiB", "load > 100 B", "symbol/x > 0").stderr.splitlines()
+    size, most = r"[\d,]+ B", r"at most [\d,]+ \(.+\)"
+    assert re.fullmatch(rf"pass load: [\d,]+ → {size} \(\+2,048\), {most}", lines[1])
+    assert re.fullmatch(rf"fail load: {size}, at most 100 \(.+\)", lines[0])
+    assert lines[2].startswith("inconclusive symbol/x: ") and "unknown: ok" not in lines[2]
+
+
+@pytest.mark.parametrize(("text", "shown"), [("load", "load > +1%"), ("size", "METRIC > +1%")])
+def test_a_condition_without_a_bound_is_shown_with_one(
+    pair: tuple[Path, Path], text: str, shown: str
+) -> None:
+    done = compared(pair, text)
+    assert isinstance(done.exception, InputError)
+    assert f"not a condition; write {shown}" in str(done.exception)
 
 
 def test_equal_images_grow_by_nothing(pair: tuple[Path, Path]) -> None:

@@ -286,6 +286,19 @@ def test_the_narrowest_limit_holds() -> None:
         }
 
 
+def test_a_family_of_regions_is_each_of_them_or_undecided() -> None:
+    """Of a region of unknown size no share can be taken, so bytes decide here."""
+    now = sizes_of(1_000)
+    known = dataclasses.replace(now, tables={**now.tables, "region": {"FLASH": 900, "RAM": 90}})
+    rule = limit("region/*", "absolute", "100 B")
+    for base in (None, now, known):
+        found = {each.metric: each.verdict for each in checks_of(known, base, rule)}
+        assert found == {"region/FLASH": "fail", "region/RAM": "pass"}
+        if base is not known:
+            (check,) = checks_of(now, base, rule)
+            assert (check.metric, check.verdict) == ("region/*", "inconclusive")
+
+
 def test_without_a_base_growth_is_inconclusive_and_says_why_and_sizes_hold_still() -> None:
     limits = (limit("load", "growth", "1%"), limit("load", "absolute", "9 B"))
     size, growth = checks_of(sizes_of(10), None, *limits, why="no baseline: do this")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.errors import BuildError, InconclusiveError, InputError, SizeguardError
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import BROKEN, OK, Verdict, Verification
@@ -27,6 +27,7 @@ from sizeguard.gate.gate_result import (
     WaiverUse,
     overall,
 )
+from sizeguard.gate.reference.not_measured import not_measured, unfinished
 from sizeguard.projects.project import App
 
 APP = App("vision", Path("/p/s.yaml"), (), ())
@@ -131,3 +132,20 @@ def test_exit_codes_of_problems(problems: tuple[int, ...], verdict: str, code: i
 def test_a_failing_app_matters_more_than_a_file_that_cannot_be_read() -> None:
     result = GateResult(FAIL, (app(FAIL),), problems=(Problem("", "", "m", "a", 2),))
     assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict", "code"),
+    [
+        (InconclusiveError("no base"), INCONCLUSIVE, 3),
+        (InputError("a misspelt key"), FAIL, 2),
+        (BuildError("x.cpp:1: error"), FAIL, 4),
+    ],
+)
+def test_a_run_that_ends_with_an_error_does_not_pass(
+    tmp_path: Path, error: SizeguardError, verdict: str, code: int
+) -> None:
+    found = not_measured(tmp_path, error)
+    assert (found.verdict, found.exit_code) == (verdict, code)
+    assert str(error) in found.problems[0].message
+    assert (unfinished(tmp_path).verdict, unfinished(tmp_path).exit_code) == (INCONCLUSIVE, 3)
