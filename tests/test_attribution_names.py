@@ -442,7 +442,7 @@ def test_operators_of_identifiers(identifier: str, operator: str) -> None:
             "rules:\n  - {namespace: a, prefix: b, component: x}",
             r"rules\.yaml:2: a rule has one of",
         ),
-        ("rules:\n  - {namespace: a}", r"rules\.yaml:2: a rule says one of operator"),
+        ("rules:\n  - {namespace: a}", r"rules\.yaml:2: a rule needs one of operator"),
         (
             "rules:\n  - {namespace: 'a:b', component: x}",
             r"rules\.yaml:2: namespace is a namespace such as std::chrono, not 'a:b'",

@@ -91,7 +91,7 @@ def test_the_first_rule_that_fits_decides(project: AnyProject, tmp_path: Path) -
         ("{source: a, operator: aten::add}", "unknown field 'operator'"),
         ("{sorce: a, component: b}", "nearest is 'source'"),
         ("{section: , component: b}", "expected a text"),
-        ("{source: a, source: b, component: c}", "is there twice"),
+        ("{source: a, source: b, component: c}", "duplicate field source"),
     ],
 )
 def test_a_wrong_rule_is_named(tmp_path: Path, rule: str, words: str) -> None:

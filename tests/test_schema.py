@@ -173,7 +173,7 @@ def read(tmp_path: Path, text: str) -> None:
                 " wrap"
             ),
         ),
-        (f"- {RELU[:-1]}, kernel: x}}\n", "operators.yaml:1: the field kernel is there twice"),
+        (f"- {RELU[:-1]}, kernel: x}}\n", "operators.yaml:1: duplicate field kernel"),
         (
             f"- {RELU.replace('core', 'cor')}\n",
             "operators.yaml:1: kind is one of core, composite, primitive, not 'cor'",
@@ -192,7 +192,7 @@ def read(tmp_path: Path, text: str) -> None:
         ),
         (
             f"- {RELU.replace('kernel: relu', 'kernel: [a]')}\n",
-            "operators.yaml:1: the field kernel is text",
+            "operators.yaml:1: the field kernel must be text",
         ),
         (
             f"# comment\n- {RELU.replace('Tensor self', 'Tensr self')}\n",

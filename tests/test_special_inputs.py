@@ -136,7 +136,7 @@ def test_a_selection_of_very_many_values_is_refused_soon(tmp_path: Path) -> None
     path = tmp_path / "s.yaml"
     path.write_text("operators: {" + "a," * 1_500_000 + "}\n")
     start = time.process_time()
-    with pytest.raises(InputError, match="more than 200000 values; no selection has"):
+    with pytest.raises(InputError, match="more than 200000 values, too many for a selection"):
         read_selection(path)
     assert time.process_time() - start < 15
 

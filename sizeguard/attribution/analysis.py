@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Aliases:
-    """Names of bytes that have several: aliases, and functions that the linker folded.
+    """Bytes with several names: aliases, and functions that the linker folded.
 
     A diff compares them before names.
 
@@ -92,5 +92,5 @@ class Analysis(Protocol):
         ...
 
     def aliases(self) -> Aliases | None:
-        """Return the names of bytes that have several; None if no bytes have several names."""
+        """Return the groups of names that share bytes; None if no bytes have several names."""
         ...

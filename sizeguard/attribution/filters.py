@@ -97,7 +97,7 @@ def matching_rows(analysis: Analysis, filters: Sequence[Filter]) -> Mask | None:
 
 
 def no_match(analysis: Analysis, filters: Sequence[Filter]) -> InputError:
-    """Make the error for filters that no row meets: the first such filter, and the nearest name."""
+    """Make the error for filters that no row meets, with the nearest name."""
     for each in filters:
         mask = matching_rows(analysis, [each])
         if mask is None or mask.any():
@@ -113,7 +113,7 @@ def no_match(analysis: Analysis, filters: Sequence[Filter]) -> InputError:
 
 
 def _nearest(analysis: Analysis, wrong: Filter) -> str:
-    """Suggest the name that is most like a filter's text; empty for patterns and without one."""
+    """Suggest the name most like a filter's text; empty for patterns and if none is near."""
     text = wrong.symbol or wrong.text.partition("=")[2]
     if wrong.level == "symbol":
         found = symbol_names(analysis).nearest(text)

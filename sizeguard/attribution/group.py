@@ -26,8 +26,8 @@ from sizeguard.formats.magics import SEVERAL_IMAGES
 
 SORTS = ("load", "file", "ram", "count", "name")
 
-# The largest report whose rows of equal size are sorted by name. Larger reports use the order that
-# costs nothing to find.
+# The largest report whose rows of equal size are sorted by name. In larger reports such rows keep
+# the order in which they are found.
 SORTED_BY_NAME = 50_000
 
 _PIECE = 1 << 16  # rows
@@ -51,8 +51,8 @@ def check_levels(by: Sequence[str]) -> tuple[str, ...]:
 def default_levels(analysis: Analysis) -> tuple[str, ...]:
     """Return the levels of a report if the user gives none; they depend on the image.
 
-    Several images: the image. A known runtime: the operator. Otherwise the namespace, if there are
-    any.
+    For several images it is the image. For a known runtime it is the operator. Otherwise it is the
+    namespace, if there are any.
     """
     if analysis.image.format in SEVERAL_IMAGES:
         return ("image",)
@@ -158,8 +158,8 @@ class _Rows:
 def _by_one(rows: _Rows, level: str) -> tuple[list[Label], list[Int]]:
     """Make a row for each text of one level.
 
-    The sums are by id first, then ids with equal texts are merged. That merges half a million ids
-    instead of three million rows.
+    Rows are summed by id first; then ids with equal texts are merged. That merges half a million
+    ids instead of three million rows.
     """
     label = label_of(rows.analysis, level)
     ids = rows.ids(label)

@@ -61,7 +61,7 @@ def _joined(
     old, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
     more = label_names(names.take(new), choice.preset)
     pool = Pool()
-    # By identity of the table of texts, since an image's levels share tables.
+    # The key is the identity of a table of texts, since an image's levels share tables.
     numbers: dict[int, npt.NDArray[np.int32]] = {}
     columns = []
     for level in _LEVELS:

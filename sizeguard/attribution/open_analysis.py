@@ -304,7 +304,7 @@ def _reached(files: Files, link_map: LinkMap | None) -> Reached | None:
     """
     if link_map is None or not files.objects:
         for path in files.objects:
-            readable(path)  # an object without an end is refused, used or not
+            readable(path)  # refuse an object that never ends, even if it is not used
         return None
     from sizeguard.attribution.owners.graph_owners import reach  # 60 ms
     from sizeguard.linkgraph.open_graph import graph_of_files

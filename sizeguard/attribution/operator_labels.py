@@ -147,7 +147,7 @@ def _kernels(rows: OwnerRows, names: NameLabels, served: Served | None, pool: Po
 
 
 def _registered_kernels(rows: OwnerRows, names: NameLabels, served: Served) -> dict[int, set[str]]:
-    """Map the number of each kernel that registered functions have in their names to its operators.
+    """Map each kernel number in the names of registered functions to its operators.
 
     Such a function is box<&sg::kernels::add>.
     """

@@ -26,7 +26,7 @@ class OwnerRows:
 
     shares:       the added rows
     symbol:       by row, index into Ledger.symbols; NONE without a symbol
-    nth_operator: by row, which of its owner's operators it stands for
+    nth_operator: by row, the position of its operator among the owner's operators
     """
 
     def __init__(self, ledger: Ledger, operators: Int | None = None) -> None:

@@ -96,7 +96,7 @@ class LedgerAnalysis:
         """Read the labels of names from `known`, which also stores the new ones."""
         self._known = known
 
-    # Not stored, like the ledger's.
+    # Computed on each access, as in the ledger.
 
     @property
     def file(self) -> Int:
@@ -184,7 +184,7 @@ class LedgerAnalysis:
         return self._labels[level]
 
     def aliases(self) -> Aliases | None:
-        """Return all names of bytes that have several; None if no bytes have several names."""
+        """Return the groups of names that share bytes; None if no bytes have several names."""
         ledger = self._rows.ledger
         groups = ledger.groups
         if not len(groups.member):

@@ -131,7 +131,7 @@ def _opened(path: Path, about: os.stat_result | None) -> int:
 
 def _write_through(file: int, data: bytes) -> None:
     """Write to an open file while somebody reads it, and close it."""
-    sys.stdout.flush()  # in case it is the same file: earlier output comes first
+    sys.stdout.flush()  # earlier output must come first if it is the same file
     with os.fdopen(file, "wb", buffering=0) as stream, contextlib.suppress(BrokenPipeError):
         rest = memoryview(data)
         while rest:
@@ -161,5 +161,5 @@ def _replace(path: Path, pieces: Iterable[bytes | str], about: os.stat_result | 
         temporary.chmod(0o666 & ~mask if about is None else about.st_mode & 0o777)
         temporary.replace(path)
     finally:
-        # It is gone after a success; making a piece can raise an exception.
+        # After a success the file is already renamed; making a piece can raise an exception.
         temporary.unlink(missing_ok=True)

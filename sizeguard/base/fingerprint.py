@@ -96,7 +96,7 @@ def _hash_of_code(without: Sequence[str]) -> str:
 
 @functools.cache
 def _code_files() -> Sequence[tuple[str, str]]:
-    """List those files by their paths from the package's folder, with hashes: 15 ms, once."""
+    """List these files by their paths from the package's folder, with hashes; takes 15 ms once."""
     package = str(Path(__file__).resolve().parents[1])
     found = []
     for folder, _, names in os.walk(package):
@@ -112,7 +112,7 @@ def _code_files() -> Sequence[tuple[str, str]]:
 def _version_of(library: str) -> str:
     """Return the version of an installed library.
 
-    The name of the folder that installers write tells it; its file takes 20 ms with the imports.
+    The installer's folder name contains it; reading its file takes 20 ms with the imports.
     """
     beginning = f"{library.lower()}-"
     for folder in sys.path:

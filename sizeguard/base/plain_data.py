@@ -80,18 +80,18 @@ def decode(kind: type[_T], value: Json, where: str) -> _T:
     try:
         found = _quick(of_any)(value, _Tally())
     except _MismatchError:
-        found = _DataReader(where).read(kind, value, "")  # says where and what
+        found = _DataReader(where).read(kind, value, "")  # reports what is wrong, and where
     if not isinstance(found, kind):
         raise TypeError(f"{kind.__name__} is not a dataclass")
     return found
 
 
 class _MismatchError(Exception):
-    """A value that is not of its type, or one of too many."""
+    """Raised for a value of another type, or for too many values."""
 
 
 class _Tally:
-    """The values of a document, counted as _DataReader does."""
+    """Count the values of a document in the same way as _DataReader."""
 
     __slots__ = ("values",)
 
@@ -99,7 +99,7 @@ class _Tally:
         self.values = 1
 
     def add(self, count: int) -> None:
-        """Count the values of a table or list, or one that may be missing a second time."""
+        """Count the values of a table or list; an optional value counts twice."""
         self.values += count
         if self.values > MOST:
             raise _MismatchError
@@ -133,7 +133,7 @@ _SCALARS: Mapping[Any, _Quick] = types.MappingProxyType({str: _text, bool: _trut
 def _quick(kind: Any) -> _Quick:
     """Make the function that reads a type as _DataReader does, without the paths to values.
 
-    A gate's result has 50,000 values, and one that is stored has no errors to say.
+    A gate's result has 50,000 values, and a stored result needs no error messages.
     """
     if kind in _SCALARS:
         return _SCALARS[kind]
@@ -152,7 +152,8 @@ def _quick(kind: Any) -> _Quick:
 
 def _quick_dataclass(kind: Any) -> _Quick:
     @functools.cache
-    def fields() -> Iterable[tuple[str, _Quick, bool]]:  # on call: a dataclass may hold itself
+    # when called, since a dataclass may contain itself
+    def fields() -> Iterable[tuple[str, _Quick, bool]]:
         return tuple((name, _quick(type_), needed) for name, type_, needed in _fields(kind))
 
     def read(value: Any, tally: _Tally) -> Any:

@@ -85,7 +85,7 @@ def read_nodes(path: Path, what: str = "selection") -> Node:
 def parse_nodes(data: bytes, path: Path | str, what: str) -> Node:
     """Parse bytes as read_nodes does; path appears in error messages."""
     if len(data) > MAXIMUM_FILE_SIZE:
-        raise InputError(f"{path}: larger than {MAXIMUM_FILE_SIZE} bytes; no {what} is")
+        raise InputError(f"{path}: larger than {MAXIMUM_FILE_SIZE} bytes, too large for a {what}")
     composer = _Composer(path, what)
     try:
         for event in yaml.parse(data, Loader=_Loader):
@@ -135,7 +135,7 @@ class _Composer:
             # An anchor names only closed nodes, so no node can contain itself.
             self._name(node, anchor, event)
         elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
-            raise self._error(event, f"a second YAML document; a {self.what} is one")
+            raise self._error(event, f"more than one YAML document; a {self.what} has one")
 
     def _scalar(self, event: yaml.ScalarEvent) -> Scalar:
         tag = event.tag
@@ -167,7 +167,8 @@ class _Composer:
         if event.tag not in (None, "!", _TAG + kind):
             raise self._error(event, f"unknown YAML tag {event.tag}")
         if len(self.open) == MAXIMUM_DEPTH:
-            raise self._error(event, f"nested more than {MAXIMUM_DEPTH} deep; no {self.what} is")
+            limit = f"nested more than {MAXIMUM_DEPTH} deep"
+            raise self._error(event, f"{limit}, too deep for a {self.what}")
         self._add(node, event)
         self.open.append((node, event.anchor))
         self.keys.append(None)
@@ -181,7 +182,8 @@ class _Composer:
     def _add(self, node: Node, event: yaml.Event) -> None:
         self.count += 1
         if self.count > MAXIMUM_NODES:
-            raise self._error(event, f"more than {MAXIMUM_NODES} values; no {self.what} has")
+            limit = f"more than {MAXIMUM_NODES} values"
+            raise self._error(event, f"{limit}, too many for a {self.what}")
         if not self.open:
             self.root = node
             return

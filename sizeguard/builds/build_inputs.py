@@ -61,7 +61,7 @@ class BuildInputs:
 
 @dataclass(frozen=True, slots=True)
 class InputChanges:
-    """Differences between the record of a build and the present.
+    """Differences between the record of a build and the present state.
 
     files:       files with other content, and missing files
     tools:       programs with other content, and missing programs
@@ -175,7 +175,7 @@ def glob_hash(pattern: str) -> str:
 def glob_paths(pattern: str) -> list[str]:
     """List the paths that match a pattern of CMake, including hidden files, sorted.
 
-    ** stands for a folder and all folders below it.
+    ** matches a folder and all folders below it.
     """
     parts = Path(pattern).parts
     folders = [parts[0]]

@@ -1,6 +1,6 @@
 """The record of a link: the linker's command line, and copies of files that are gone.
 
-There is one format for two writers. A native build writes IMAGE.link.json next to its image;
+Both writers use the same format. A native build writes IMAGE.link.json next to its image;
 `sizeguard record` writes a folder of such files, with an index by image and a folder `files` of
 copies.
 """
@@ -156,7 +156,7 @@ def image_identity(path: Path) -> ImageIdentity:
 
     Raises InputError for a damaged or unreadable image.
     """
-    # ELF is read with numpy, 60 ms, which who only reads records need not wait for.
+    # Reading ELF imports numpy in 60 ms, which reading only records saves.
     from sizeguard.formats.elf import read_elf
 
     total = hashlib.sha256()

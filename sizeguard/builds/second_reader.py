@@ -1,4 +1,4 @@
-"""Measure images also with pyelftools or lief, to confirm numbers that block a change."""
+"""Measure images again with pyelftools or lief, to confirm numbers that block a change."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Reading:
 def check_readings(images: Iterable[Path], sizes: Sizes) -> None:
     """Compare sizes, and the sections of images, with those that another library reads.
 
-    sizes: of all images together, which limits are compared with
+    sizes: the sums over all images, which are compared with limits
 
     Raises SizeguardError, exit code 4, that names the difference: then neither number is reliable.
     """
@@ -56,7 +56,7 @@ def check_readings(images: Iterable[Path], sizes: Sizes) -> None:
         read = sum(getattr(each, name) for each in readings)
         if recorded != read:
             raise SizeguardError(
-                f"{images[0]}: {name} is recorded as {recorded} bytes, and is {read}"
+                f"{images[0]}: {name} is recorded as {recorded} bytes, but is {read}"
             )
 
 

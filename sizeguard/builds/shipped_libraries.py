@@ -179,7 +179,7 @@ def _is_linked(path: Path) -> bool:
 
 
 def _is_stub(path: Path) -> bool:
-    """Check for a library that only lists names of another: its tables serve only the linker."""
+    """Check for a stub library, which only lists names of another library for the linker."""
     if image_format(path) != ELF:
         return False
     loaded = [section for section in read_elf(path).sections if section.is_allocated]

@@ -18,7 +18,7 @@ _MARKS = ("texts", "without", "functions", "hosts")
 
 
 def names_text(names: BuildNames) -> str:
-    """Format the names as JSON, one a line."""
+    """Format the names as JSON, one per line."""
     content = {
         "schema_version": SCHEMA_VERSION,
         "operators": dict(sorted(names.operators.items())),

@@ -66,7 +66,7 @@ class Verification:
     against:      the source of the claims
     gaps:         missing evidence
     canary:       ok, or broken if a claim that had to fail did not
-    canary_notes: name such claims
+    canary_notes: names of such claims
     """
 
     subject: str

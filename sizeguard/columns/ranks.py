@@ -10,7 +10,7 @@ from sizeguard.columns.text_hash import Hash
 
 
 def rank_hashes(hashes: Hash) -> tuple[npt.NDArray[np.int32], Hash]:
-    """Return each hash's rank among the distinct ones, and these, ascending.
+    """Return each hash's rank among the distinct hashes, and the distinct hashes, ascending.
 
     It takes a third of np.unique's time.
     """

@@ -20,8 +20,8 @@ _LONGEST = 512  # words; longer texts are hashed in pieces of this length
 _MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
 _LENGTH = np.uint64(0xA0761D6478BD642F)
 _SHIFT = np.uint64(32)
-# One random number for each place in a string, and an odd one. So the same words in another order
-# have another sum.
+# A random number for each place in a string, and a random odd number. So the same words in another
+# order have another sum.
 _PLACE = np.arange(1, _LONGEST + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 _FACTOR = (_PLACE ^ (_PLACE >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9) | np.uint64(1)
 

@@ -49,7 +49,7 @@ class AliasKeys:
     of_name: Int
 
     def apply(self, hashes: Hash) -> Hash:
-        """Replace the hashes of names that share bytes by the hashes of their keys."""
+        """Replace the hashes of names that share bytes with the hashes of their keys."""
         # Most names share no bytes; a table of low bits rules them out in a fifth of the time.
         last = np.uint64((1 << 20) - 1)
         may_be = np.zeros(1 << 20, np.bool_)

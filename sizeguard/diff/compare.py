@@ -136,7 +136,7 @@ def _read(
 
 
 def _keyed(side: Side, aliases: AliasKeys | None) -> list[Values]:
-    """Replace the hashes of symbols that share bytes by the hashes of their keys."""
+    """Replace the hashes of symbols that share bytes with the hashes of their keys."""
     return [
         (
             replace(values, hashes=aliases.apply(values.hashes))

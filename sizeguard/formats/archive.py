@@ -117,7 +117,7 @@ def read_archive(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def member_starts(archive: bytes, count: int) -> Iterator[bytes]:
-    """Yield the first bytes of each member in an archive, up to where it is damaged."""
+    """Yield the first bytes of each member of an archive, up to the first damage."""
     with contextlib.suppress(InputError):
         for header in _headers(Path(), archive):
             start = header.position + HEADER_SIZE

@@ -21,7 +21,7 @@ NOBODY = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Byte ranges that analyzers attribute to owners, as parallel columns, in the order of making.
+    """Byte ranges that analyzers attribute to owners, as parallel columns, in order of creation.
 
     start, end: int64, file offsets in bytes, half open, start <= end <= size of the image.
     owner:      int64, index into the ledger's owner table.

@@ -1,1 +1,1 @@
-"""Section graphs of links: which sections a linker keeps, why, and what removing them frees."""
+"""Section graphs of links, which show the sections that a linker keeps, and why."""

@@ -1,4 +1,4 @@
-"""Find the chains of references that keep a subject in the image, and what cutting each frees."""
+"""Find the references that keep a subject in the image, and the bytes that cutting each frees."""
 
 from __future__ import annotations
 

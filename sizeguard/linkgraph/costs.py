@@ -65,7 +65,10 @@ def costs_of(graph: SectionGraph) -> Costs:
 
 
 def _holders(source: Int, offset: Int) -> Int:
-    """Return the node of each place, once, ascending. np.unique would import numpy.ma, 10 ms."""
+    """Return the node of each place, without duplicates, ascending.
+
+    np.unique would import numpy.ma, which takes 10 ms.
+    """
     order = np.lexsort((offset, source))
     source, offset = source[order], offset[order]
     is_new = np.ones(len(source), np.bool_)

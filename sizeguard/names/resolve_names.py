@@ -277,7 +277,7 @@ class SymbolNames:
 
 @dataclass(frozen=True, eq=False)
 class KnownNames:
-    """Names that a question can mean: registered operators, and symbols.
+    """Names that a query can mean: registered operators, and symbols.
 
     operators: with overloads, as registered
     """

@@ -82,7 +82,7 @@ class Rules:
                  their template arguments
     case_types:  templates that contain the type of a switch's branch: a lambda that uses a local
                  name for it, CTYPE, belongs to the branch
-    libraries:   components whose meaningless names are between other names of theirs
+    libraries:   components that also get the meaningless names between their other names
     dtypes:      class → dtype
     absent:      dtypes that such images do not have: there, uint32_t means four bytes of any dtype
     places:      rules by source, section, object or symbol; they precede rules by name, and the

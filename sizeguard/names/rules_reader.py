@@ -186,7 +186,7 @@ def _check_conditions(place: str, fields: Mapping[str, str]) -> None:
             f"{place}: a rule has one of within, namespace, prefix, or identifier alone"
         )
     if not any(key in fields for key in _RESULTS):
-        raise InputError(f"{place}: a rule says one of {', '.join(_RESULTS)}")
+        raise InputError(f"{place}: a rule needs one of {', '.join(_RESULTS)}")
     for key in ("within", "namespace"):
         if key in fields and not _PATH.fullmatch(fields[key]):
             raise InputError(
@@ -211,7 +211,7 @@ def _check_identifier(place: str, fields: Mapping[str, str]) -> None:
         return
     conditions = _conditions(fields)
     if conditions and conditions != ["within"]:
-        raise InputError(f"{place}: identifier goes with within, or alone")
+        raise InputError(f"{place}: identifier needs within, or no other condition")
     if not conditions and not re.fullmatch(r"\w{2,63}", fields["identifier"]):
         raise InputError(
             f"{place}: an identifier without within is one word of 2 to 63 characters, not"
@@ -245,7 +245,7 @@ def _pairs(path: File, table: YamlTable, known: tuple[str, ...], what: str) -> d
         if key.text not in known:
             raise InputError(f"{path}:{key.line}: {_unknown(what, key.text, known)}")
         if key.text in found:
-            raise InputError(f"{path}:{key.line}: the {what} {key.text} is there twice")
+            raise InputError(f"{path}:{key.line}: duplicate {what} {key.text}")
         found[key.text] = value
     return found
 

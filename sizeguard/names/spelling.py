@@ -333,7 +333,7 @@ def _without_results(text: str) -> str:
         end = _group_end(text, match.start() + 1)
         text = f"{text[: match.start()]}&{text[match.end() : end - 1]}{text[end:]}"
     kept: list[str] = []  # pieces between brackets and commas
-    begins = [0]  # index in `kept` of the argument's begin, by depth
+    begins = [0]  # start of the argument at each depth, as an index into `kept`
     for piece in _PIECE.findall(_BEFORE_NAME.sub("\n", text).replace(" ", "")):
         if piece == "\n":
             del kept[begins[-1] :]

@@ -144,8 +144,8 @@ def _fields(entry: yaml.Node, file: Path) -> dict[str, str]:
                 f"{file}:{line}: unknown field '{shown}'; fields are {', '.join(FIELDS)}"
             )
         if key.value in fields:
-            raise InputError(f"{file}:{line}: the field {key.value} is there twice")
+            raise InputError(f"{file}:{line}: duplicate field {key.value}")
         if not isinstance(value, yaml.ScalarNode) or value.tag != "tag:yaml.org,2002:str":
-            raise InputError(f"{file}:{line}: the field {key.value} is text")
+            raise InputError(f"{file}:{line}: the field {key.value} must be text")
         fields[key.value] = value.value
     return fields

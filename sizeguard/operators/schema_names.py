@@ -22,7 +22,7 @@ def schema_names(files: Iterable[Path]) -> list[str]:
     ExecuTorch's lists have `op: add.out` or `func: ns::add.out(…) -> …`, with `kernels`. A list in
     this project's format is checked in full.
 
-    Raises InputError with the place for other files, and for an operator in two lists.
+    Raises InputError, with the place, for other files and for an operator in both lists.
     """
     names: dict[str, tuple[Path, int]] = {}
     own = []
@@ -71,7 +71,7 @@ def _entries(path: Path) -> dict[str, Mapping[str, Node]]:
         text = named.text.partition("(")[0].strip()
         name = text if "::" in text else f"aten::{text}"
         if name in found:
-            raise InputError(f"{path}:{node.line}: {name} is there twice")
+            raise InputError(f"{path}:{node.line}: duplicate operator {name}")
         found[name] = entry
     return found
 

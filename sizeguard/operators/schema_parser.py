@@ -48,7 +48,7 @@ def parse_schema(text: str) -> FunctionSchema:
 
 
 class _Parser:
-    """Parse one schema, from left to right. Each method reads the part in its name."""
+    """Parse one schema, from left to right. Each method reads the part that it is named after."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the build that a snapshot was made of depended on.
+    """The inputs of the build from which a snapshot was made.
 
-    commit: of the files that were built; empty if they are not known
+    commit: commit of the built files; empty if not known
     parts:  hashes by name of everything that the measurement depends on; empty if not known
-    tools:  full names of the tools, as far as the image tells
+    tools:  full names of the tools, where the image names them
     """
 
     commit: str = ""
@@ -25,7 +25,7 @@ class Origin:
 
 
 def origin_from_json(content: object) -> Origin | None:
-    """Read it back; None if there is none. Raises ValueError for anything else."""
+    """Read an origin from a header; None if it has none. Raises ValueError for anything else."""
     if content is None:
         return None
     if not isinstance(content, dict) or content.keys() != {"commit", "parts", "tools"}:

@@ -73,7 +73,7 @@ _ORDER = (
 
 
 def write_snapshot(path: Path, analysis: Analysis, origin: Origin | None = None) -> None:
-    """Write an analysis to a file. origin: of the build that it is of, if that is known."""
+    """Write an analysis to a file. origin: origin of the build, if known."""
     write_atomic(path, snapshot_bytes(analysis, origin))
 
 

@@ -24,12 +24,13 @@ _REFUSED = frozenset({"LD_RUN_PATH", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES
 # affect which tools CMake finds and what the generator writes, which shows when a build is
 # configured again.
 _NOT_OF_COMPILERS = re.compile(r"PATH|VIRTUAL_ENV|PKG_CONFIG_PATH|(PYTHON|QEMU)\w*")
-# A cache of compilations hands out what the compiler makes. Those that compile on other machines
-# (distcc, icecc) are none of these: compilers there may be others.
+# Compiler caches return the compiler's output. distcc and icecc are not listed: they compile on
+# other machines, where compilers may differ.
 _LAUNCHER = re.compile(r"CMAKE_(C|CXX|OBJC|OBJCXX|ASM)_COMPILER_LAUNCHER")
 _CACHE = re.compile(r"(\S*/)?s?ccache")
-# Of ccache, where and how it keeps objects. CCACHE_BASEDIR rewrites paths, CCACHE_SLOPPINESS hands
-# out older objects, CCACHE_PREFIX and CCACHE_COMPILER run other programs: those stay.
+# Variables of ccache that decide where and how it stores objects. CCACHE_BASEDIR rewrites paths,
+# CCACHE_SLOPPINESS returns older objects, CCACHE_PREFIX and CCACHE_COMPILER run other programs, so
+# they are not listed.
 _OF_CACHE = re.compile(
     r"CCACHE_(DIR|TEMPDIR|MAXSIZE|MAXFILES|LIMIT_MULTIPLE|(NO)?COMPRESS|COMPRESSLEVEL|(NO)?STATS"
     r"|STATSLOG|LOGFILE|UMASK|(NO)?HARDLINK|(NO)?FILECLONE|(NO)?INODECACHE|DISABLE|RECACHE"
@@ -62,7 +63,7 @@ def android_ndk(given: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def code_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the recorded variables that can change code even with the same tools: CPATH."""
+    """Return the recorded variables that can change code with the same tools, such as CPATH."""
     return {
         name: value
         for name, value in environment.items()

@@ -20,7 +20,7 @@ _PACKAGES = ("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite", "/lib/apk/db/i
 
 
 def package_lists() -> list[Path]:
-    """List the files that list the packages installed on this machine; empty if there are none."""
+    """Return the system's lists of installed packages; empty if there are none."""
     return [path for path in map(Path, _PACKAGES) if path.is_file()]
 
 

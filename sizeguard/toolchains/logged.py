@@ -41,7 +41,7 @@ def run_logged(
     limits: Limits,
     inherited: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a build with its output in the tree's log; end all processes that it starts with it.
+    """Run a build with its output in the tree's log, and end all processes that it started.
 
     more:      additional variables
     inherited: inherited variables; None for all of this process

@@ -86,5 +86,5 @@ class Recipe(Protocol):
         ...
 
     def also_built(self, tree: Worktree, commit: str) -> Iterable[tuple[Recipe, Path]]:
-        """Yield other images of the same build: their recipes, and their paths as from build."""
+        """Yield other images of the same build: their recipes, and the paths of their results."""
         ...

@@ -137,7 +137,7 @@ def judge_code(
 ) -> Verdict:
     """Judge whether code is absent or present, as expected.
 
-    not_generated: no object has the code, so it was never generated instead of removed later
+    not_generated: no object has the code, so it was never generated, rather than removed later
     """
     if expect == ABSENT:
         return _judge_absent(
@@ -178,7 +178,7 @@ def _judge_absent(
         )
     if kind in _MAY_BE_INLINED and evidence.undescribed:
         label = evidence.undescribed[0]
-        note = f"{label} has no debug information: it is not known what is inlined there"
+        note = f"{label} has no debug information, so inlined code there is unknown"
         return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (note, *found.evidence))
     if found.pieces:
         return _discarded(evidence, kind, name, found)

@@ -101,7 +101,7 @@ def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) 
         against.append(f"none of its {len(own)} texts is in the image")
     instead = [text for text in marks.without if _stands(evidence, text)]
     if instead:
-        against.append(f"“{instead[0]}” is in the image, which is there only without it")
+        against.append(f"“{instead[0]}” is in the image, which only builds without it have")
     hosts = [name for name in marks.hosts if name in evidence.symbols or name in evidence.inlined]
     if marks.without and not instead and hosts:
         for_.append(
@@ -109,7 +109,7 @@ def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) 
         )
     functions = [name for name in marks.functions if name in evidence.symbols]
     if functions:
-        for_.append(f"{demangle(functions[0])} is in the image, which is there only with it")
+        for_.append(f"{demangle(functions[0])} is in the image, which only builds with it have")
     count = sum(len(text) + 1 for text in there)
     return FeatureSigns(tuple(for_), tuple(against), count)
 

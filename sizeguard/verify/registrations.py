@@ -39,7 +39,7 @@ class RegisteredNames(Protocol):
 
     @property
     def evidence(self) -> Evidence:
-        """Evidence on the image of the entries."""
+        """Evidence on the image that has the entries."""
         ...
 
     def entries(self, kind: str, name: str) -> tuple[Registration, ...]:

@@ -28,7 +28,7 @@ from sizeguard.verify.evidence.macho import MachoImage
 
 
 def judge_returns(evidence: Evidence, handler: str) -> Verdict:
-    """Judge a handler. Its name is given as in mangled names: 18dtype_not_selected."""
+    """Judge a handler, given its name in mangled form, such as 18dtype_not_selected."""
     plain = handler.lstrip("0123456789")
     name = f"a way back from {plain}"
     seen = declarations(evidence.image, handler.encode())

@@ -86,7 +86,7 @@ def judge_initializers(evidence: Evidence, tables: Registrations) -> Iterator[Ve
                 "leftover initializer",
             )
         else:
-            note = "it hands over a table that is in the image, and does nothing else"
+            note = "it registers a table that is in the image, and does nothing else"
             yield Verdict("initializer", file.label, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
 
 
@@ -115,7 +115,7 @@ def _others(evidence: Evidence, array: Node) -> list[str]:
 
 
 def judge_exports(evidence: Evidence) -> Iterator[Verdict]:
-    """Judge what the image exports: a program must not export functions of its objects.
+    """Judge the image's exports: a program must not export functions of its objects.
 
     The exports of a shared library are decided by its version script.
     """
@@ -152,7 +152,7 @@ def judge_exports(evidence: Evidence) -> Iterator[Verdict]:
 
 # More than 40 lines: one walk from the roots, with the notes that explain each verdict.
 def judge_ways(evidence: Evidence) -> Iterator[Verdict]:
-    """Judge why the objects' code is in a program.
+    """Judge that a path from the program leads to all code of its objects.
 
     It may be reached only from the program itself, or from a table that the program registers.
     """

@@ -54,8 +54,8 @@ def explain(evidence: Evidence, piece: NamedPiece) -> tuple[str, tuple[ChainStep
         section = evidence.objects.section(piece).name
         return (
             (
-                f"{SHARED_SECTION}: in {section} with {evidence.short(neighbour)}, compiled"
-                " without sections of its own (-ffunction-sections)"
+                f"{SHARED_SECTION}: in {section} with {evidence.short(neighbour)}, compiled without"
+                " -ffunction-sections"
             ),
             chain,
         )

@@ -167,7 +167,7 @@ class JoinedAnalysis:
         return _constant(member.name, len(label.ids))
 
     def aliases(self) -> Aliases | None:
-        """Return all names of bytes that have several; None if no bytes have several names."""
+        """Return the groups of names that share bytes; None if no bytes have several names."""
         found = [member.analysis.aliases() for member in self._members]
         if not any(found):
             return None

@@ -84,7 +84,7 @@ def _partition(file: Partition, start: Int, end: Int, owner: Int, first: int) ->
     """
     edges = np.concatenate([file.start, start, end])
     owners = np.concatenate([file.owner, np.arange(first, first + len(start)), owner])
-    # At the same place, the begin of a cut counts most, then the begin of a span.
+    # At the same place, the start of a cut counts most, then the start of a span.
     is_end = np.repeat([0, 1], [len(file.start) + len(start), len(end)])
     is_begin = np.repeat([0, 1, 0], [len(file.start), len(start), len(end)])
     order = np.lexsort((is_begin, 1 - is_end, edges))

@@ -83,7 +83,7 @@ def find_merged(
 
 
 def _outputs(graph: SectionGraph, rows: Sequence[InputSection]) -> set[str]:
-    """Return the output sections that hold linked strings and constants."""
+    """Return the output sections that contain linked strings and constants."""
     kind = graph.nodes.kind
     pieces = np.flatnonzero((kind == STRING) | (kind == CONSTANT))
     names = {graph.names[graph.section_of(node)] for node in pieces.tolist()}

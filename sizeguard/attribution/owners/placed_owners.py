@@ -101,7 +101,7 @@ def nodes_of_rows(graph: SectionGraph, rows: Sequence[InputSection]) -> list[int
                 node = fitting[0]
                 same.remove(node)
                 break
-        # Merged strings, constants and unwind records are separate nodes, not their section's.
+        # Merged strings, constants and unwind records are nodes separate from their section.
         is_empty = node >= 0 and not sizes[node] and row.size > 0
         found.append((UNKNOWN if row.name == ".eh_frame" else MERGED) if is_empty else node)
     return found

@@ -88,7 +88,7 @@ def _wanted(
 
 
 def _span_at(file: Partition, place: int) -> tuple[int, int]:
-    """Return the owner and the end of the span that holds a byte of the file."""
+    """Return the owner and the end of the span that contains a byte of the file."""
     span = int(np.searchsorted(file.start, place, side="right")) - 1
     return int(file.owner[span]), span_end(file, span)
 

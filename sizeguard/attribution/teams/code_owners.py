@@ -58,7 +58,7 @@ def _rules(path: Path) -> list[tuple[re.Pattern[str], str]]:
     rules = []
     for line in text.splitlines()[:_MOST_RULES]:
         words = line.split("#", 1)[0].split()
-        # [Section] of GitLab is not a pattern.
+        # GitLab's [Section] lines are not patterns.
         if words and not words[0].startswith(("[", "^[")):
             rules.append((_pattern(words[0]), " ".join(words[1:])))
     return rules

@@ -1,4 +1,4 @@
-"""Owners of policy: whether CODEOWNERS knows a waiver's owner, and who reviews policy files."""
+"""Owners of policy files: whether CODEOWNERS lists a waiver's owner, and who reviews the files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _NAME = re.compile(r"[^\s<>(),;]+")
 def is_known_owner(owners: CodeOwners, text: str) -> bool:
     """Return whether a rule names a person or team: `ann`, `@ann`, `@org/size`, `ann@example.org`.
 
-    text: as a waiver has it, such as `Ann <ann@example.org>`; one known name is enough. A team may
-          be named without its organization.
+    text: as written in a waiver, such as `Ann <ann@example.org>`; one known name is enough A team
+          may be named without its organization.
     """
     known = {name for _, listed in owners.rules for name in _names(listed)}
     known |= {name.rpartition("/")[2] for name in known if "/" in name}
@@ -22,7 +22,7 @@ def is_known_owner(owners: CodeOwners, text: str) -> bool:
 
 
 def without_owner(owners: CodeOwners, paths: Iterable[str]) -> list[str]:
-    """List the paths, from the root, that no rule gives to somebody."""
+    """List the paths, relative to the root, for which no rule names an owner."""
     return [path for path in paths if owners.of(path) in ("", NOBODY)]
 
 

@@ -115,7 +115,7 @@ def _kind(shape: Abbreviation) -> int:
         return _STRUCTURE
     if shape.tag == DW_TAG_TYPEDEF:
         return _TYPEDEF
-    # Of parameters and variables that are inlined, another entry says the type.
+    # For inlined parameters and variables, another entry gives the type.
     return _USER if shape.tag in _USERS and shape.has_any(_TYPE) else _OTHER
 
 
@@ -130,7 +130,7 @@ def _scopes(info: Info, unit: Unit, mentions: _Mentions) -> _Scopes:
 class _ScopeShapes:
     """The abbreviations of a unit, prepared for the walk: by code shape, kind, and type's place.
 
-    leaves: by the first byte of an entry: its size, if it can be passed over; 0 if it matters
+    leaves: by the first byte of an entry: its size if it can be skipped; 0 if it matters
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -149,7 +149,7 @@ class _ScopeShapes:
 def _read_scopes(info: Info, unit: Unit, mentions: list[int] | None) -> _Scopes:
     """Read the scopes of a unit in one pass over its entries.
 
-    mentions: places where the wanted names may be, ascending; None if they can be anywhere.
+    mentions: places where the wanted names may be, ascending; None if they can be anywhere
     """
     shapes = _ScopeShapes(unit)
     data, end, order, of_code, leaves = (
@@ -231,9 +231,9 @@ def _read_scopes(info: Info, unit: Unit, mentions: list[int] | None) -> _Scopes:
 
 
 class _Mentions:
-    """Places in .debug_info that may be names of the wanted classes.
+    """Places in .debug_info that may contain names of the wanted classes.
 
-    A class without one inside has no entry that matters, and is passed over.
+    A class that contains none of these places has no entry that matters, and is skipped.
     """
 
     def __init__(self, info: Info, words: tuple[bytes, ...]) -> None:
@@ -405,7 +405,7 @@ class _Unit:
     def _around(self, place: int) -> list[Key]:
         """Return a function and the functions around it, the innermost first.
 
-        gcc nests their entries; for clang's functions the names show it.
+        gcc nests their entries; for clang's functions, the names show the nesting.
         """
         found: list[Key] = []
         while place != NONE:

@@ -107,7 +107,7 @@ class FunctionNames:
         return linkage, source, origin
 
     def _attributes(self, place: int) -> list[tuple[int, int, int]]:
-        """Return attribute, form and value of those attributes of an entry that name it."""
+        """Return attribute, form and value of the attributes that name an entry."""
         unit = self.unit_of(place)
         data = self.info.data
         try:

@@ -36,7 +36,7 @@ class AddressRanges:
     """Low and high addresses, and range lists of DWARF 2 to 5."""
 
     def __init__(self, info: Info) -> None:
-        """Take the sections with range lists and addresses."""
+        """Store the sections with range lists and addresses."""
         self.info = info
         self.old = info.sections.get("ranges", b"")
         self.new = info.sections.get("rnglists", b"")

@@ -88,7 +88,7 @@ def _unpack(path: Path, name: str, kind: int, size: int, content: bytes) -> byte
     except ValueError as error:
         raise _damaged(path, f"{name}: {error}") from error
     if len(data) != size:
-        raise _damaged(path, f"{name} states {size} bytes and has {len(data)}")
+        raise _damaged(path, f"{name} states {size} bytes but has {len(data)}")
     return data
 
 

@@ -30,7 +30,7 @@ WANTED = frozenset(
     {DW_AT_SIBLING, DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_RANGES, DW_AT_ABSTRACT_ORIGIN}
 )
 
-# Attributes that name the function of an entry, or refer to the entry that does.
+# Attributes that name the function of an entry, or refer to an entry that does.
 NAMING = frozenset(
     {
         DW_AT_NAME,
@@ -161,7 +161,7 @@ class DwarfError(ValueError):
 
 
 class AttributePlace(NamedTuple):
-    """Where an attribute is in an entry, behind the entry's code; the same in all entries.
+    """The place of an attribute in an entry, after the entry's code; the same in all entries.
 
     is_reference: whether it refers to an entry of its own unit
     """
@@ -177,10 +177,10 @@ class AttributePlace(NamedTuple):
 class Abbreviation:
     """The shape of an entry. attributes: (attribute, form, constant).
 
-    size:   bytes of the entry; -1 if it varies: then steps tell how to skip one
+    size:   bytes of the entry; -1 if it varies: then `steps` describes how to skip one
     places: for a fixed size, the attributes in WANTED
     fixed:  attributes before the first one whose size varies
-    naming: those of NAMING, None if one of them is not fixed
+    naming: the attributes in NAMING; None if one of them is not fixed
     """
 
     tag: int
@@ -381,7 +381,7 @@ class Info:
     def placed(
         self, unit: Unit, places: Sequence[AttributePlace], position: int
     ) -> list[tuple[int, int, int]]:
-        """Return attribute, form and value of fixed attributes of the entry behind a code."""
+        """Return attribute, form and value of fixed attributes of the entry after a code."""
         data, order, start = self.data, self.order, unit.start
         found = []
         for attribute, form, offset, width, is_reference in places:

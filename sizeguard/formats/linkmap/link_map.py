@@ -153,7 +153,7 @@ def lines_of(path: Path) -> list[str]:
     except OSError as error:
         raise cannot_read(path, error) from error
     if len(data) > MAXIMUM_SIZE:
-        raise InputError(f"{path}: larger than {MAXIMUM_SIZE:,} bytes; no linker map is")
+        raise InputError(f"{path}: larger than {MAXIMUM_SIZE:,} bytes, too large for a linker map")
     lines = data.decode("utf-8", "backslashreplace").replace("\r\n", "\n").split("\n")
     if lines.pop():
         raise damaged(path, len(lines) + 1, "the file is truncated here")
@@ -161,8 +161,8 @@ def lines_of(path: Path) -> list[str]:
         line, count = Counter(filter(str.strip, lines)).most_common(1)[0]
         if count > MAXIMUM_EQUAL:
             raise InputError(
-                f"{path}: more than {MAXIMUM_EQUAL:,} equal lines of {len(line):,} bytes; no linker"
-                " map has"
+                f"{path}: more than {MAXIMUM_EQUAL:,} equal lines of {len(line):,} bytes, too many"
+                " for a linker map"
             )
     return lines
 
@@ -191,7 +191,7 @@ def object_name(file: str) -> str:
     return member[1] + ")" if member else thin
 
 
-# Each of a map's rows names its file, and so does each object: 2,300 names of 30 files.
+# Each row of a map and each object names its file: 2,300 names of 30 files.
 @functools.lru_cache(1 << 12)
 def file_key(file: str) -> tuple[str, str]:
     """Return archive and member, or only the object, without folders.

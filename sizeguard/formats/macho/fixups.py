@@ -194,7 +194,8 @@ class _Cursor:
 
     def advance(self, by: int) -> None:
         """Move forward by some bytes."""
-        self.offset = (self.offset + by) % (1 << 64)  # moving back is a number that wraps around
+        # a large number wraps around, which moves back
+        self.offset = (self.offset + by) % (1 << 64)
 
     def run(self, count: int, skip: int) -> _Run:
         """Return the pointers from here, `skip` bytes apart, and move past them.

@@ -23,7 +23,7 @@ class Relocations:
              scattered entry, its address (r_value)
     pcrel, external, scattered: bits
     length:  bytes that it writes: 1, 2, 4 or 8
-    type:    a number of the architecture
+    type:    relocation type of the architecture
     """
 
     address: Int

@@ -17,8 +17,8 @@ STRING, PADDING = 0, 1
 Flags = npt.NDArray[np.bool_]
 
 SHORTEST_STRING = 4  # bytes without the NUL
-WIDEST_PADDING = 64  # bytes, in data, and of different nops
-WIDEST_FILL = 4096  # bytes of one repeated value, in code
+WIDEST_PADDING = 64  # largest padding in bytes, in data and for different nops
+WIDEST_FILL = 4096  # largest padding of one repeated byte, in code
 FUNCTION_ALIGNMENT = 16
 # Bytes that are processed at a time; they fit the cache. Their places take eight times as much.
 _BATCH = 1 << 16
@@ -117,7 +117,7 @@ def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> tup
 def _texts(image: Elf, start: Int, end: Int, section: Int, about: _Sections) -> tuple[Int, Int]:
     """Find the strings of gaps in read-only sections.
 
-    In sections of strings each gap counts as strings.
+    In string sections, an entire gap counts as strings.
     """
     whole = about.is_text[section]
     searched = np.flatnonzero(~whole & (end - start > SHORTEST_STRING))

@@ -170,7 +170,7 @@ class ClaimTable:
     def _add(self, space: _Space, claims: Claimed, at: int) -> None:
         entry = np.arange(self._count, self._count + len(claims.start))
         space.add(claims.start + at, claims.end + at, entry)
-        # Places are in the space.
+        # The table stores no places; the space has them.
         self._claims.append(replace(claims, start=_NOTHING, end=_NOTHING))
         self._lengths.append(len(entry))
         self._count += len(entry)

@@ -72,7 +72,7 @@ class NamedRanges:
         return np.where(inside, row, NONE)
 
     def has_name(self, rows: Int) -> Bool:
-        """Return which of some ranges have a name; NONE has none."""
+        """Return which of some ranges have a name; NONE has no name."""
         found: Bool = (rows >= 0) & (self.first[rows + 1] > self.first[rows])
         return found
 

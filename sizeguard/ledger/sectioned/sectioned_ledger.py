@@ -18,7 +18,7 @@ from sizeguard.ledger.macho.claimed_ranges import ClaimList, OwnerTable
 from sizeguard.ledger.partition import Partition, partition
 
 _PART = 1
-_MOST_FILL = 64  # bytes between two functions that align the second
+_MOST_FILL = 64  # bytes of padding between two functions
 _FILLERS = frozenset(b"\x00\x90\xcc")
 
 

@@ -249,7 +249,7 @@ class _Builder:
             self._unwind_edges(node, named, target)
 
     def _unwind_entry(self, node: int, named: Int, target: Int) -> None:
-        """Add what keeps an entry (FDE), its function, and the exception tables that it keeps."""
+        """Add the function that keeps an FDE, and the exception tables that the FDE keeps."""
         if not len(named):
             return
         self.lists.add(int(target[named[0]]), node, UNWIND)

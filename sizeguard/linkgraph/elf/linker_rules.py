@@ -1,4 +1,4 @@
-"""Rules by which linkers keep sections: their roots, and what they keep besides relocations."""
+"""Rules by which linkers keep sections: their roots, and sections kept without relocations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_identifier(name: str) -> bool:
 class LinkerRules:
     """Rules by which a linker keeps sections.
 
-    root_names:        patterns of names of sections that are roots
+    root_names:        name patterns of root sections
     keeps_identifiers: sections that __start_ could name are always roots
     keeps_groups:      the members of a group are kept together
     follows_order:     a SHF_LINK_ORDER section is kept with the one that it links to

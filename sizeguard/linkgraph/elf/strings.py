@@ -80,7 +80,7 @@ def find_pieces(
 
 
 def _mergeable(sections: Sections, relocations: RelocationColumns) -> npt.NDArray[np.bool_]:
-    """Return which sections to cut into pieces: whole constants or strings, unrelocated."""
+    """Return which sections to cut into pieces: unrelocated, with whole constants or strings."""
     flags = sections.flags
     is_merged = sections.is_input & (flags & SHF_MERGE != 0) & (flags & SHF_WRITE == 0)
     is_filled = (sections.size > 0) & (sections.entry_size > 0)

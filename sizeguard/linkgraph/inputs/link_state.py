@@ -172,7 +172,7 @@ class LinkState:
         )
 
     def result(self) -> Loaded:
-        """Return the result: symbols get numbers, and each has its definition."""
+        """Return the loaded objects, with numbered symbols and their definitions."""
         numbers: dict[bytes, int] = {}
         ids = tuple(
             np.array(

@@ -121,7 +121,7 @@ def is_lto(data: npt.NDArray[np.uint8]) -> bool:
         return True
     content = data.tobytes()
     if head == b"!<ar":
-        # By the headers: a search takes 3 ms for 1 MB.
+        # Only the headers are checked: a search takes 3 ms for 1 MB.
         return _SLIM in content or any(start in _BITCODE for start in member_starts(content, 4))
     return head == b"\x7fELF" and _SLIM in content
 

@@ -18,7 +18,7 @@ from sizeguard.linkgraph.inputs.objects import names_of
 class Library:
     """Dynamic symbols that a plain name can mean.
 
-    foo@V is another symbol than foo, foo@@V is the same. `versions` maps defined names to their
+    foo@V is a different symbol from foo; foo@@V is the same. `versions` maps defined names to their
     versions.
     """
 

@@ -1,4 +1,4 @@
-"""Read version scripts and dynamic lists: which symbols they show and hide."""
+"""Read version scripts and dynamic lists, which show or hide symbols."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ class ChunkDtypes:
         return self.chunk.text[np.minimum(at, len(self.chunk.text) - 1)]
 
     def _of_builtin_types(self, starts: Int, opening: int) -> Int:
-        """Keep lists that begin with a builtin type, `opening` characters after grammar."""
+        """Keep lists outside identifiers that begin with a builtin type after `opening` bytes."""
         text = self.chunk.text
         starts = starts[CODE_OF_LETTER[text[starts]] != NONE]
         return starts[is_grammar(text, self.candidates, starts - opening)]

@@ -1,1 +1,1 @@
-"""Predict what leaving out one operator or one dtype branch saves, with an interval for each."""
+"""Predict the savings of leaving out an operator or a dtype branch, each with an interval."""

@@ -15,7 +15,7 @@ _LINKERS = re.compile(r"(^|/)(collect2|(\S+-)?ld(\.\w+)?(-\d+)?|ld64\.lld(-\d+)?
 
 
 def record_link(line: Sequence[str], folder: Path, image: Path) -> Path:
-    """Write IMAGE.link.json, unless it is there for this image; return its path.
+    """Write IMAGE.link.json, unless it exists for this image; return its path.
 
     line: the words of ninja's command, `. && sh link_logged.sh DRIVER … && :`.
     """
@@ -47,8 +47,7 @@ def link_command(driver: Sequence[str], folder: Path) -> LinkRecord:
     )
     if words is None:
         raise BuildError(
-            f"{driver[0]} -### names no linker:"
-            f" {done.strip().splitlines()[-1:] or 'it said nothing'}"
+            f"{driver[0]} -### names no linker: {done.strip().splitlines()[-1:] or 'no output'}"
         )
     choice = [word for word in driver if word.startswith(("-fuse-ld=", "--ld-path=", "-B"))]
     version = _run([driver[0], *choice, "-Wl,--version"], folder)

@@ -68,7 +68,7 @@ class NotedCode:
     @cached_property
     def undescribed_notes(self) -> tuple[str, ...]:
         """Name the places where inlined code is unknown; empty if it is known everywhere."""
-        unknown = "has no debug information: what is inlined there is unknown"
+        unknown = "has no debug information, so inlined code there is unknown"
         if self.evidence.undescribed:
             return tuple(f"{label} {unknown}" for label in self.evidence.undescribed[:3])
         return () if self.evidence.frames is not None else (f"the image {unknown}",)

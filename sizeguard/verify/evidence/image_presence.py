@@ -40,8 +40,8 @@ def _check_named(evidence: Evidence) -> None:
     for name, label in wanted.items():
         if name not in found:
             raise InconclusiveError(
-                f"{label} is of another build: its {name} is not what {evidence.image.path} holds;"
-                " pass the objects of this image"
+                f"{label} is of another build: its {name} differs from the one in"
+                f" {evidence.image.path}; pass the objects of this image"
             )
 
 
@@ -57,8 +57,8 @@ def check_presence(evidence: Evidence, graph: SectionGraph, subject: GraphSubjec
         return
     where = "is in" if is_there else "is not in"
     raise InconclusiveError(
-        f"{subject.name} {where} {evidence.image.path}, but by the objects and options of the link"
-        f" it is {'kept' if is_live else 'removed'}: they are of another link"
+        f"{subject.name} {where} {evidence.image.path}, but the objects and options of the link"
+        f" {'keep' if is_live else 'remove'} it: they belong to another link"
     )
 
 
