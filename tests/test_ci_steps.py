@@ -25,6 +25,7 @@ from sizeguard.report.gate.render import gate_text
 from tests.support.consistent_results import consistent
 from tests.support.gate_samples import SAMPLES, everything, failing
 from tests.support.local_hub import HEAD, TOKEN, LocalHub, served, zipped
+from tests.support.workflow_expressions import Context
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -70,14 +71,10 @@ class Runner:
     def run(self, steps: list[dict[str, Any]], env: Mapping[str, str]) -> int:
         code = 0
         for step in steps:
-            condition = step.get("if", "")
+            if not Context(self.expressions, self.failed).holds(str(step.get("if", ""))):
+                continue
             if "uses" in step and step["uses"] != "./":
                 self.used.append(step["uses"].partition("@")[0])
-                continue
-            if (self.failed and "always()" not in condition) or (
-                "pull_request'" in condition
-                and self.expressions["github.event_name"] != "pull_request"
-            ):
                 continue
             if step.get("uses") == "./":
                 inputs = {name: str(entry["default"]) for name, entry in ACTION["inputs"].items()}
@@ -122,7 +119,7 @@ def checkout(tmp_path: Path) -> Path:
     `sizeguard gate` shows the result in result.json and keeps its arguments.
     """
     work = tmp_path / "work"
-    for name in ("action.yml", ".github", "ci"):
+    for name in ("action.yml", ".github", "ci", "sizeguard"):
         source = ROOT / name
         _ = (
             shutil.copytree(source, work / name)
@@ -195,8 +192,9 @@ def test_the_measuring_workflow(checkout: Path, sample: str, code: int) -> None:
     assert uploaded(checkout)["pull-request"] == b"7\n"
     assert gate_text(consistent(SAMPLES[sample]()), "github") in runner.log[2]
     assert (checkout.parent / "summary.md").read_text().startswith("<!-- sizeguard gate -->")
-    cache = ["actions/cache/restore", "actions/cache/save"]
-    assert runner.used == ["actions/checkout", *cache, "actions/upload-artifact"]
+    # A pull request restores the store, and does not save it
+    cache = "actions/cache/restore"
+    assert runner.used == ["actions/checkout", cache, "actions/upload-artifact"]
     # The event says what growth is counted from.
     assert "--base" not in (checkout / "arguments.txt").read_text()
 
@@ -297,7 +295,6 @@ def test_what_was_measured_becomes_a_comment_and_later_changes_it(
     checkout: Path, hub: LocalHub
 ) -> None:
     """The step runs with the system's Python and the checkout alone: nothing is installed."""
-    shutil.copytree(ROOT / "sizeguard", checkout / "sizeguard")
     measuring(checkout, "everything")
     hub.archive, hub.run = zipped(uploaded(checkout)), {"conclusion": "failure"}
     log, code = commenting(checkout, hub)
@@ -340,7 +337,7 @@ def test_the_writer_needs_pythons_own_library_alone() -> None:
 def test_settings_reach_it_from_the_workflow_alone(checkout: Path) -> None:
     (step,) = [step for step in steps_of("size-comment.yml") if "run" in step]
     assert step["run"] == "python3 -I ci/github/size_comment.py"
-    assert set(step["env"]) == {"GITHUB_TOKEN", "RUN_ID", "SARIF"}
+    assert set(step["env"]) == {"GITHUB_TOKEN", "RUN_ID", "SARIF", "DOCUMENTS"}
 
 
 def test_the_gitlab_template(checkout: Path) -> None:

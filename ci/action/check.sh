@@ -40,6 +40,11 @@ if [ -z "$python" ]; then
 fi
 command -v git >/dev/null || refuse "sizeguard needs git; install it before actions/checkout, which else fetches no history"
 
+# The runner's user owns the workspace, and in a container somebody else runs the steps.
+if [ -n "${GITHUB_WORKSPACE:-}" ] && ! git -C "$GITHUB_WORKSPACE" rev-parse --git-dir >/dev/null 2>&1; then
+  git config --global --add safe.directory "$GITHUB_WORKSPACE"
+fi
+
 key=$("$python" - <<'PYTHON'
 import hashlib, platform, subprocess
 

@@ -8,11 +8,6 @@ mkdir -p -- "$SIZEGUARD_RESULTS"
 # Results are no part of what is measured.
 printf '*\n' >"$SIZEGUARD_RESULTS/.gitignore"
 
-# The runner's user owns the workspace, and in a container somebody else runs the steps.
-if ! git -C "$GITHUB_WORKSPACE" rev-parse --git-dir >/dev/null 2>&1; then
-  git config --global --add safe.directory "$GITHUB_WORKSPACE"
-fi
-
 code=0
 if [ -n "${SIZEGUARD_IMAGES:-}" ]; then
   "$bin/python" "$own/ci/action/gate_images.py" || code=$?

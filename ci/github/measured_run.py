@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from ci.action.documents import are_documents
 from ci.github.hub_api import Api, ApiError, Refused, number_of, text_of
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_MOST_FILES = 3000  # GitHub lists no more
 _PULLS = 10  # of one commit that are commented
 
 
@@ -76,6 +78,19 @@ def open_pulls(api: Api, run: Run) -> list[int]:
         if is_ours and text_of(found.get("state")) == "open" and number_of(found.get("number")):
             numbers.append(number_of(found.get("number")))
     return numbers[:_PULLS]
+
+
+def are_only(api: Api, pulls: list[int], patterns: tuple[str, ...]) -> bool:
+    """Return whether all files that the pull requests change are documents: GitHub's word."""
+    for number in pulls:
+        rows = list(api.rows(f"pulls/{number}/files"))
+        names = [text_of(row.get("filename")) for row in rows]
+        names += [
+            text_of(each["previous_filename"]) for each in rows if "previous_filename" in each
+        ]
+        if len(rows) >= _MOST_FILES or not are_documents(names, patterns):
+            return False
+    return bool(pulls)
 
 
 def is_merge_of(api: Api, commit: str, head: str) -> bool:

@@ -16,6 +16,7 @@ RUN_ID is of the run that measured. These may be set:
     PROJECT          of several projects in one repository: has its own comment and status
     ARTIFACT         sizeguard-results if empty
     COMMENT_AUTHOR   github-actions[bot] if empty; the login of another app whose token is used
+    DOCUMENTS        patterns of files that no build reads, as the measuring workflow has them
     SARIF            true: findings go to code scanning, too; needs `security-events: write`
 """
 
@@ -52,6 +53,7 @@ class Settings:
     artifact: str
     author: str
     is_scanned: bool = False
+    documents: tuple[str, ...] = ()
 
     @staticmethod
     def of(environment: Mapping[str, str]) -> Settings:
@@ -74,7 +76,13 @@ class Settings:
         if not re.fullmatch(r"[\w.-]{1,60}(\[bot\])?", author, re.ASCII):
             raise Refused(f"COMMENT_AUTHOR is '{author}', which is not a login")
         return Settings(
-            policy, informational == "true", project, artifact, author, scanned == "true"
+            policy,
+            informational == "true",
+            project,
+            artifact,
+            author,
+            scanned == "true",
+            tuple((environment.get("DOCUMENTS") or "").split()),
         )
 
     @property
@@ -126,7 +134,13 @@ def main(
 
 
 def _publish(api: Api, settings: Settings, run: Run) -> int:
-    report = report_of(api, run, settings.artifact, is_informational=settings.is_informational)
+    report = report_of(
+        api,
+        run,
+        settings.artifact,
+        is_informational=settings.is_informational,
+        documents=settings.documents,
+    )
     for warning in report.warnings:
         _say("warning", warning)
     _status(api, settings, run, report)

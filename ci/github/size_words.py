@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ci.github.hub_api import Api, Refused
-from ci.github.measured_run import Run, is_merge_of, open_pulls
+from ci.github.measured_run import Run, are_only, is_merge_of, open_pulls
 from ci.github.size_artifact import Missing, member, newest_archive
 from sizeguard.base.errors import InputError
-from sizeguard.gate.contradictions import contradictions
+from sizeguard.gate.contradictions import NOTHING, contradictions
 from sizeguard.gate.gate_result import (
     FAIL,
     GROWTH,
@@ -147,15 +147,27 @@ def _without_green(text: str) -> str:
 Files = tuple[bytes | None, bytes | None]  # the number's and the result's, None if not there
 
 
-def report_of(api: Api, run: Run, artifact: str, *, is_informational: bool = False) -> Report:
-    """Judge the artifact of a run; a bad one is a reason, no error."""
+def report_of(
+    api: Api,
+    run: Run,
+    artifact: str,
+    *,
+    is_informational: bool = False,
+    documents: tuple[str, ...] = (),
+) -> Report:
+    """Judge the artifact of a run; a bad one is a reason, no error.
+
+    documents: patterns; a pull request whose files all match may pass without a measurement
+    """
 
     def files() -> Files:
         archive = newest_archive(api, run.id, artifact)
         return member(archive, NUMBER, 20), member(archive, RESULT, LARGEST)
 
     pulls = open_pulls(api, run) if run.is_of_pull_request else []
-    return report_of_archive(api, run, pulls, files, is_informational=is_informational)
+    return report_of_archive(
+        api, run, pulls, files, is_informational=is_informational, documents=documents
+    )
 
 
 def report_of_archive(
@@ -165,6 +177,7 @@ def report_of_archive(
     files: Callable[[], Files],
     *,
     is_informational: bool = False,
+    documents: tuple[str, ...] = (),
 ) -> Report:
     """Judge a result and the number of a pull request; `files` raises Refused for bad ones."""
     try:
@@ -181,6 +194,8 @@ def report_of_archive(
     result = with_remade_advice(result, today)
     measured = _measured(api, run, result)
     inside = [*contradictions(result, today), *_against_code(result, data)]
+    if inside == [NOTHING] and documents and are_only(api, pulls, documents):
+        inside = []
     against = [*inside, *_against_run(run, result, measured, is_informational)]
     verdict = result.verdict
     if against and verdict == PASS:

@@ -40,6 +40,7 @@ from sizeguard.gate.policy.file_growth import RULE as FILE_RULE
 from sizeguard.gate.policy.file_growth import allowed_growth
 from sizeguard.gate.policy.limits import parse_limit, parse_size
 
+NOTHING = "the verdict is pass, but nothing was measured"
 _TOTALS = ("load", "ram", "file")
 _PAGES = 1 << 40  # more than segments are rounded up to; a result does not have their number
 _LATER = datetime.timedelta(2)  # a run may have begun the day before, in another time zone
@@ -62,7 +63,7 @@ def contradictions(result: GateResult, today: datetime.date | None = None) -> It
     if verdict != result.verdict:
         yield f"the verdict is {result.verdict}, but its parts give {verdict}"
     if result.verdict == PASS and not result.apps:
-        yield "the verdict is pass, but nothing was measured"
+        yield NOTHING
 
 
 def recomputed(result: GateResult) -> str:

@@ -56,6 +56,7 @@ class LocalHub:
     comments: list[dict[str, Any]] = field(default_factory=list)
     statuses: list[dict[str, Any]] = field(default_factory=list)
     written: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     scanned: list[dict[str, Any]] = field(default_factory=list)
     leaked: list[str] = field(default_factory=list)
     refusals: dict[str, list[tuple[int, dict[str, str]]]] = field(default_factory=dict)
@@ -123,6 +124,8 @@ class LocalHub:
         if commit := re.fullmatch("git/commits/([0-9a-f]{40})", route):
             parents = self.parents.get(commit[1])
             return None if parents is None else {"parents": [{"sha": each} for each in parents]}
+        if re.fullmatch("pulls/[0-9]+/files", route):
+            return part([{"filename": name} for name in self.files])
         if listed := re.fullmatch("issues/([0-9]+)/comments", route):
             return part([each for each in self.comments if each["issue"] == int(listed[1])])
         return None

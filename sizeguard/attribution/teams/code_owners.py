@@ -60,11 +60,11 @@ def _rules(path: Path) -> list[tuple[re.Pattern[str], str]]:
         words = line.split("#", 1)[0].split()
         # GitLab's [Section] lines are not patterns.
         if words and not words[0].startswith(("[", "^[")):
-            rules.append((_pattern(words[0]), " ".join(words[1:])))
+            rules.append((path_pattern(words[0]), " ".join(words[1:])))
     return rules
 
 
-def _pattern(glob: str) -> re.Pattern[str]:
+def path_pattern(glob: str) -> re.Pattern[str]:
     """Translate a pattern in the style of gitignore: `/docs/`, `*.cpp`, `src/**/x.c`."""
     is_anchored = "/" in glob.rstrip("/")
     body = glob.strip("/")

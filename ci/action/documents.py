@@ -1,0 +1,87 @@
+"""Tell before anything is installed whether a pull request changes documents alone.
+
+Python's library and git are enough. SIZEGUARD_DOCUMENTS has patterns as CODEOWNERS has them, such
+as `*.md docs/**`: files that no build reads. Whatever cannot be told is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from sizeguard.attribution.teams.code_owners import path_pattern
+from sizeguard.base.errors import SizeguardError
+from sizeguard.gate.gate_result import PASS, Base, GateResult
+from sizeguard.gate.reference.base_branch import named_base
+from sizeguard.gate.reference.ci_event import ci_event
+from sizeguard.git.git import branch_id, commit_id, git
+from sizeguard.report.gate.render import gate_text, write_step_summary
+
+POLICY = ("sizeguard.yaml", "baselines/")
+_FILES = {"json": "gate.json", "sarif": "gate.sarif", "junit": "gate.xml"}
+_PLAIN = {"100644", "000000"}  # modes: a file, and none
+
+
+def base_of_change(root: Path, asked: str) -> Base | None:
+    """Find the merge base of a pull request; None for other events."""
+    event = ci_event()
+    if os.environ.get("GITHUB_EVENT_NAME") != "pull_request" or event.pushed:
+        return None
+    named = named_base(root, asked, event)
+    if named is None:
+        return None
+    commit = git(root, "merge-base", "HEAD", branch_id(root, named.revision))
+    return Base(commit, named.name)
+
+
+def changed_paths(root: Path, base: str) -> list[str]:
+    """List the paths that differ from the base; a link or a submodule is listed as no path."""
+    words = git(root, "diff", "--raw", "-z", "--no-renames", "--no-abbrev", base, "HEAD")
+    fields = [word for word in words.split("\0") if word]
+    return [
+        path if set(about[1:].split()[:2]) <= _PLAIN else ""
+        for about, path in zip(fields[::2], fields[1::2], strict=True)
+    ]
+
+
+def are_documents(paths: Sequence[str], patterns: Sequence[str]) -> bool:
+    """Return whether there are paths, and each matches a pattern and is no policy."""
+    known = [path_pattern(each) for each in patterns]
+    return bool(paths) and all(
+        path and not path.startswith(POLICY) and any(each.match(path) for each in known)
+        for path in paths
+    )
+
+
+def main() -> int:
+    """Write the result of a change of documents, and say so to the steps that follow."""
+    root, results = Path.cwd(), Path(os.environ["SIZEGUARD_RESULTS"])
+    try:
+        base = base_of_change(root, os.environ.get("SIZEGUARD_BASE", ""))
+        paths = changed_paths(root, base.commit) if base else []
+        head = commit_id(root, "HEAD")
+    except SizeguardError as error:
+        print(f"{error}: measured")  # the gate says it again, with a result
+        return 0
+    if not are_documents(paths, os.environ.get("SIZEGUARD_DOCUMENTS", "").split()):
+        return 0
+    skipped = f"documents alone changed: {len(paths)} files"
+    result = GateResult(PASS, (), base=base, head=head, skipped=skipped)
+    results.mkdir(parents=True, exist_ok=True)
+    for format_, name in _FILES.items():
+        (results / name).write_text(gate_text(result, format_) + "\n", encoding="utf-8")
+    (results / ".gitignore").write_text("*\n", encoding="utf-8")
+    print(f"{skipped}: {json.dumps(paths)[:2000]}")
+    write_step_summary(result)
+    with Path(os.environ["GITHUB_OUTPUT"]).open("a", encoding="utf-8") as output:
+        output.write("only=true\nexit-code=0\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""A pull request that changes documents alone: known before anything is installed, and believed."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ci.action.documents import are_documents
+from ci.github.size_comment import main
+from sizeguard.gate.gate_result import PASS, Base, GateResult
+from sizeguard.gate.reference.ci_event import VARIABLES
+from sizeguard.report.gate.render import gate_text
+from tests.support.any_project import AnyProject, made_project
+from tests.support.local_hub import BASE, MERGE, LocalHub, served, zipped
+from tests.support.places import ROOT
+from tests.test_action import ACTION
+from tests.test_ci_steps import Runner
+
+PATTERNS = "*.md docs/**"
+# what a change writes → whether it is known as documents
+CHANGES: dict[str, tuple[dict[str, str], bool]] = {
+    "a page": ({"README.md": "x"}, True),
+    "pages below": ({"docs/a/b.md": "x", "docs/c.txt": "x", "src/a.md": "x"}, True),
+    "a source, too": ({"README.md": "x", "src/main.cpp": "int x;"}, False),
+    "a source in another folder": ({"my/docs/a.cpp": "x"}, False),
+    "policy": ({"sizeguard.yaml": "apps: {}", "README.md": "x"}, False),
+    "a name like a page": ({"a.md.cpp": "x"}, False),
+    "a waiver called a page": ({"baselines/a.md": "x"}, False),
+}
+
+
+def acting(project: AnyProject, home: Path, **more: str) -> Runner:
+    """Run the action's steps with a bare Python: what installs fails."""
+    given = {name: str(entry["default"]) for name, entry in ACTION["inputs"].items()}
+    given |= {"documents": PATTERNS, "store": "false"}
+    runner = Runner(home, {f"inputs.{name}": value for name, value in given.items()})
+    plain = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    steps = [step for step in ACTION["runs"]["steps"] if step.get("id") in ("check", "documents")]
+    runner.failed = bool(runner.run(steps, {
+        **plain, "PATH": f"{sys.base_prefix}/bin:{os.environ['PATH']}", "HOME": str(home),
+        "GITHUB_ACTION_PATH": str(ROOT), "GITHUB_WORKSPACE": str(project.root),
+        "GITHUB_EVENT_NAME": "pull_request", "GITHUB_BASE_REF": "main", **more,
+    }))  # fmt: skip
+    return runner
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_documents_alone_are_known(case: str, tmp_path: Path) -> None:
+    files, is_known = CHANGES[case]
+    project = made_project(tmp_path / "work")
+    project.git("update-ref", "refs/remotes/origin/main", "main")
+    project.git("checkout", "--quiet", "-b", "change")
+    project.write(files)
+    head = project.commit("Change")
+    runner = acting(project, tmp_path)
+    assert not runner.failed, runner.log
+    assert (runner.expressions.get("steps.documents.outputs.only") == "true") == is_known
+    result = project.root / "sizeguard-results" / "gate.json"
+    assert result.exists() == is_known
+    if is_known:
+        kept = json.loads(result.read_text())
+        assert (kept["verdict"], kept["head"], kept["exit_code"]) == ("pass", head, 0)
+        assert project.git("status", "--porcelain") == ""
+
+
+def test_what_cannot_be_told_is_measured(tmp_path: Path) -> None:
+    project = made_project(tmp_path / "work")
+    project.git("update-ref", "refs/remotes/origin/main", "main")
+    for more in (
+        {"GITHUB_EVENT_NAME": "push", "GITHUB_BASE_REF": ""},
+        {"GITHUB_BASE_REF": "gone"},
+        {},  # nothing changed
+    ):
+        runner = acting(project, tmp_path, **more)
+        assert not runner.failed, runner.log
+        assert "steps.documents.outputs.only" not in runner.expressions
+    (project.root / "link.md").symlink_to("README.md")
+    project.commit("A link")
+    assert "steps.documents.outputs.only" not in acting(project, tmp_path).expressions
+
+
+def test_patterns_of_everything_are_no_policy() -> None:
+    assert are_documents(["a.cpp"], ["*"])
+    assert not are_documents(["baselines/x.yaml"], ["*"])
+    assert not are_documents(["sizeguard.yaml"], ["*"])
+    assert not are_documents([], ["*"])
+    assert not are_documents(["a.md"], [])
+    assert not are_documents(["a.md", ""], ["*"])
+
+
+@pytest.fixture
+def hub() -> Iterator[LocalHub]:
+    with served(LocalHub()) as found:
+        skipped = GateResult(
+            PASS, (), base=Base(BASE, "origin/main"), head=MERGE, skipped="documents"
+        )
+        found.archive = zipped({"gate.json": gate_text(skipped, "json"), "pull-request": "7\n"})
+        yield found
+
+
+def test_github_says_what_changed(hub: LocalHub) -> None:
+    hub.files = ["README.md", "docs/page.txt"]
+    assert main(hub.environment(DOCUMENTS=PATTERNS)) == 0
+    assert hub.statuses[-1]["state"] == "success"
+    for files, patterns in (
+        (["README.md", "src/main.cpp"], PATTERNS),
+        (["README.md"], ""),
+        ([], PATTERNS),
+        (["sizeguard.yaml"], "*"),
+    ):
+        hub.files = files
+        assert main(hub.environment(DOCUMENTS=patterns)) == 0
+        assert hub.statuses[-1]["state"] == "error", files
+        assert "✅" not in hub.comments[-1]["body"]
