@@ -190,7 +190,7 @@ def test_the_measuring_workflow(checkout: Path, sample: str, code: int) -> None:
     files = {"gate.json", "gate.sarif", "gate.xml", "pull-request"}
     assert set(uploaded(checkout)) == {*files, ".gitignore"}  # which is not uploaded
     assert uploaded(checkout)["pull-request"] == b"7\n"
-    assert gate_text(consistent(SAMPLES[sample]()), "github") in runner.log[2]
+    assert gate_text(consistent(SAMPLES[sample]()), "github") in runner.log[3]
     assert (checkout.parent / "summary.md").read_text().startswith("<!-- sizeguard gate -->")
     # A pull request restores the store, and does not save it
     cache = "actions/cache/restore"

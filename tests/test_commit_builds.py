@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import BuildError, InputError
+from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.git.trees import Scope, check_scope, tree_hash
 from sizeguard.git.worktrees import MARKER, remove_worktrees, worktree
@@ -44,9 +45,10 @@ from sizeguard.measurement.metric import (
 from sizeguard.measurement.store_place import project_store
 from sizeguard.projects.command import CommandRecipe, check_command
 from sizeguard.runtimes.sizeguard.building.commit_inputs import runtime_hash
-from sizeguard.runtimes.sizeguard.building.native_recipe import _selection_in
+from sizeguard.runtimes.sizeguard.building.native_recipe import _elsewhere, _selection_in
 from sizeguard.snapshots.store import FOLDER_VARIABLE, Store, content_key
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
+from tests.support.any_project import made_project
 from tests.support.small_history import SmallRepository, state_of_checkout
 
 
@@ -513,3 +515,21 @@ def test_a_tree_that_somebody_damaged_is_repaired(tmp_path: Path) -> None:
                     f"blob {(path / 'main.c').stat().st_size}\0".encode()
                     + (path / "main.c").read_bytes()
                 ).hexdigest() in repository.git("ls-tree", commit)
+
+
+def test_the_package_s_version_is_part_of_the_key_and_nothing_else_beside_the_sources(
+    tmp_path: Path,
+) -> None:
+    """CMake reads it for the installed package: a base in our own repository is measured."""
+    read = ["sizeguard/__init__.py", "native/runtime/value.h", "s.yaml"]
+    inputs = BuildInputs({f"{tmp_path}/{name}": "1" for name in read}, {}, environment={})
+    assert _elsewhere(inputs, tmp_path, "s.yaml") == ""
+    for name in ("sizeguard/base/__init__.py", "extra/table.inc", "sizeguard/other.py"):
+        more = BuildInputs({**inputs.files, f"{tmp_path}/{name}": "1"}, {}, environment={})
+        assert _elsewhere(more, tmp_path, "s.yaml") == name
+    project = made_project(tmp_path / "p", "", {"sizeguard/__init__.py": "1", "a.py": "1"})
+    first = runtime_hash(project.root, project.git("rev-parse", "HEAD"), "")
+    project.write({"a.py": "2"})
+    assert runtime_hash(project.root, project.commit("Two"), "") == first
+    project.write({"sizeguard/__init__.py": "2"})
+    assert runtime_hash(project.root, project.commit("Three"), "") != first

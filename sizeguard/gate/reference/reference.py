@@ -89,7 +89,8 @@ def growth_reference(
     ):
         return judged_by_it
     if elsewhere := _reads_elsewhere(root, commit, subject):
-        return _not_built_alike(reviewed, text, elsewhere), judged_by_it[1]
+        why = f"the {text} is not built as this is: the build reads {elsewhere}"
+        return _with_reason(reviewed, why), judged_by_it[1]
     is_equal = not subject.in_place and not differs_from(history, commit, subject)
     if subject.in_place:
         text += ", built at another path"
@@ -97,9 +98,9 @@ def growth_reference(
         return SizeReference(text, subject.now), source  # equal inputs make equal images
     try:
         analysis = history.measure(commit, recipe).analysis
-    except (DoesNotBuildError, ReadsElsewhereError):
+    except (DoesNotBuildError, ReadsElsewhereError) as error:
         # The commit's own size is unknown; the reviewed size does not depend on it
-        return judged_by_it
+        return _with_reason(reviewed, f"the {text} has no size: {error}"), judged_by_it[1]
     except BuildError as error:
         return SizeReference(text, None, f"the {text} could not be measured: {error}"), ""
     if analysis is None:
@@ -139,12 +140,9 @@ def _reads_elsewhere(root: Path, commit: str, subject: MeasuredApp) -> str:
     return next(iter(foreign_inputs(read, root)), "") or next(generated, "")
 
 
-def _not_built_alike(reviewed: SizeReference, base: str, elsewhere: str) -> SizeReference:
+def _with_reason(reviewed: SizeReference, why: str) -> SizeReference:
     """Say of a missing baseline why the base was not measured instead."""
-    if reviewed.measured is not None:
-        return reviewed
-    why = f"the {base} is not built as this is: the build reads {elsewhere}"
-    return replace(reviewed, why=f"{why}; {reviewed.why}")
+    return reviewed if reviewed.measured else replace(reviewed, why=f"{why}; {reviewed.why}")
 
 
 def _first_of_all(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sizeguard.base.fingerprint import fingerprint
 from sizeguard.git.trees import is_id, tree_entries
-from sizeguard.runtimes.sizeguard.native_tree import FOLDER, is_source
+from sizeguard.runtimes.sizeguard.native_tree import FOLDER, VERSION_FILE, is_source
 
 
 def runtime_hash(repository: Path, commit: str, selection: str) -> str:
@@ -30,7 +30,10 @@ def _hash(repository: Path, commit: str, selection: str) -> str:
         chosen = tree_entries(repository, commit, "--full-tree", "--", selection)
     # The root is in the include path, before the compiler's folders.
     shadows = {name: entry for name, entry in sorted(top.items()) if _is_header(name)}
-    return fingerprint({"files": sources, "selection": chosen, "shadows": shadows})
+    version = tree_entries(repository, commit, "--full-tree", "--", VERSION_FILE)
+    return fingerprint(
+        {"files": sources, "selection": chosen, "shadows": shadows, "version": version}
+    )
 
 
 # A gate asks for each app and target: 3 ms each time.

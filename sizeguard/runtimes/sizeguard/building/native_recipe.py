@@ -13,12 +13,13 @@ import yaml
 
 from sizeguard.base.fingerprint import package_hash
 from sizeguard.base.yaml_nodes import NoAliasesLoader
+from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.builds.build_record import RECORD, read_build
 from sizeguard.git.tree_contents import relative_to
 from sizeguard.git.trees import file_of
 from sizeguard.git.worktrees import Worktree
 from sizeguard.runtimes.sizeguard.building.commit_inputs import runtime_hash
-from sizeguard.runtimes.sizeguard.native_tree import is_source, usual_selection
+from sizeguard.runtimes.sizeguard.native_tree import VERSION_FILE, is_source, usual_selection
 from sizeguard.toolchains.environment import code_variables, recorded_environment
 from sizeguard.toolchains.installed import foreign_files
 from sizeguard.toolchains.logged import run_logged
@@ -88,7 +89,7 @@ class RuntimeRecipe:
             command += ["--app", self.app, "--selection", selection]
         names = ("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER")
         run_logged(command, tree, dict.fromkeys(names, "ccache") if _has_ccache() else {}, limits)
-        elsewhere = _elsewhere(folder, tree.path, selection)
+        elsewhere = _elsewhere(read_build(folder / RECORD).inputs, tree.path, selection)
         if elsewhere:
             raise ReadsElsewhereError(
                 f"{commit[:12]} reads {elsewhere}, which is not a source of the runtime, so its "
@@ -153,15 +154,15 @@ def _selection_in(text: str, app: str) -> str | None:
     return str(PurePosixPath(str(path))) if is_inside else None
 
 
-def _elsewhere(folder: Path, tree: Path, selection: str) -> str:
+def _elsewhere(inputs: BuildInputs | None, tree: Path, selection: str) -> str:
     """Name a file that a build in a worktree read but that is not in the commit's key."""
-    inputs = read_build(folder / RECORD).inputs
     if inputs is None:
         return "unrecorded files"
     foreign = foreign_files(inputs, tree)
     inside = (relative_to(tree, path) for path in inputs.files)
     own = (path for path in inside if path is not None and not path.startswith("build/"))
-    left_out = (path for path in own if path != selection and not is_source(path))
+    known = (selection, VERSION_FILE)
+    left_out = (path for path in own if path not in known and not is_source(path))
     return next(iter(foreign), "") or next(left_out, "")
 
 
