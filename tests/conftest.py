@@ -18,6 +18,7 @@ from sizeguard.runtimes.sizeguard.building.programs import program_of
 from sizeguard.runtimes.sizeguard.building.tracing import trace_programs
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
+from tests.support.drawn import EXAMPLES
 from tests.support.macho_samples import MachoSamples, build_samples
 from tests.support.operator_table import pytest_terminal_summary  # noqa: F401  (pytest finds the hook here)
 from tests.support.unit_guard import UnitGuard
@@ -35,16 +36,13 @@ _LONG = (
     "test_model_selected_builds",
 )
 
-# That a test draws unless it says how many; tests/soak/laws.py draws more.
-_EXAMPLES = int(os.environ.get("SIZEGUARD_EXAMPLES", "40"))
-
 
 def pytest_configure(config: pytest.Config) -> None:
     """Guard unit tests, and let examples take as long as they do: machines are shared."""
     config.pluginmanager.register(UnitGuard())
     # In CI the store is in the user's cache: tests have their own, wherever they run
     os.environ.pop("CI", None)
-    settings.register_profile("shared machine", deadline=None, max_examples=_EXAMPLES)
+    settings.register_profile("shared machine", deadline=None, max_examples=EXAMPLES)
     settings.load_profile("shared machine")
 
 

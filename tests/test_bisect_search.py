@@ -7,10 +7,11 @@ import math
 from dataclasses import dataclass
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.bisect.search import Built, Failed, Outcome, Search, search
+from tests.support.drawn import at_least
 
 COMMITS = 200
 BUCKETS = 3
@@ -138,7 +139,7 @@ def allowed(culprits: int, commits: int) -> int:
     return max(culprits, 1) * (math.ceil(math.log2(max(commits, 1))) + 2)
 
 
-@settings(max_examples=300, deadline=None)
+@at_least(100)
 @given(histories(positive=True))
 def test_every_culprit_is_found_within_the_bound(series: Series) -> None:
     done, asked = run(series)
@@ -148,7 +149,7 @@ def test_every_culprit_is_found_within_the_bound(series: Series) -> None:
     assert len({series.keys[i] for i in asked}) == len(asked)  # nothing twice
 
 
-@settings(max_examples=300, deadline=None)
+@at_least(100)
 @given(histories())
 def test_growth_behind_shrinkage_is_found_within_the_bound(series: Series) -> None:
     """Steps of both signs, none of which cancels the others.
@@ -161,7 +162,7 @@ def test_growth_behind_shrinkage_is_found_within_the_bound(series: Series) -> No
     assert len(asked) <= allowed(len(expected), len(series.keys) - 1)
 
 
-@settings(max_examples=300, deadline=None)
+@at_least(100)
 @given(histories(reverts=True))
 def test_what_came_and_went_is_found_where_git_can_tell(series: Series) -> None:
     done, asked = run(series)
@@ -170,7 +171,7 @@ def test_what_came_and_went_is_found_where_git_can_tell(series: Series) -> None:
     assert len(asked) <= allowed(len(expected), len(series.keys) - 1)
 
 
-@settings(max_examples=300, deadline=None)
+@at_least(100)
 @given(histories(broken=True))
 def test_commits_that_do_not_build_form_ranges(series: Series) -> None:
     done, asked = run(series)
@@ -183,7 +184,7 @@ def test_commits_that_do_not_build_form_ranges(series: Series) -> None:
     assert len(asked) - len(failed) <= allowed(len(expected), len(series.keys) - 1) + len(failed)
 
 
-@settings(max_examples=200, deadline=None)
+@at_least(100)
 @given(histories(reverts=True, broken=True), st.booleans())
 def test_sums_are_exact(series: Series, exhaustive: bool) -> None:
     done, _ = run(series, exhaustive=exhaustive)
@@ -198,7 +199,7 @@ def test_sums_are_exact(series: Series, exhaustive: bool) -> None:
     assert total == sum(series.sizes[-1]) - sum(series.sizes[0])
 
 
-@settings(max_examples=150, deadline=None)
+@at_least(80)
 @given(histories(reverts=True, broken=True))
 def test_exhaustive_misses_nothing(series: Series) -> None:
     blind = Series(series.sizes, series.keys, series.broken, ())
@@ -207,7 +208,7 @@ def test_exhaustive_misses_nothing(series: Series) -> None:
     assert len(asked) == len(set(series.keys))
 
 
-@settings(max_examples=150, deadline=None)
+@at_least(80)
 @given(histories(reverts=True, broken=True), st.integers(0, 40))
 def test_a_run_that_stops_goes_on_with_what_it_knows(series: Series, stop: int) -> None:
     """Killed after any number of builds.
@@ -229,7 +230,7 @@ def test_a_run_that_stops_goes_on_with_what_it_knows(series: Series, stop: int) 
     assert len(again) == len(asked) - len(known)
 
 
-@settings(max_examples=150, deadline=None)
+@at_least(80)
 @given(histories(reverts=True, broken=True), st.randoms(use_true_random=False))
 def test_the_order_of_answers_does_not_matter(series: Series, random: Random) -> None:
     whole, asked = run(series)
@@ -244,7 +245,7 @@ def test_the_order_of_answers_does_not_matter(series: Series, random: Random) ->
     assert count == len(asked)
 
 
-@settings(max_examples=100, deadline=None)
+@at_least(60)
 @given(histories())
 def test_the_estimate_ends_at_none(series: Series) -> None:
     done, _ = run(series)

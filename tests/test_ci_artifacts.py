@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import cmarkgfm
 import pytest
 from cmarkgfm.cmark import Options
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ci.github.size_comment import main
@@ -22,6 +22,7 @@ from sizeguard.report.gate.render import gate_text
 from sizeguard.report.writers.markdown import instruction, is_command
 from tests.soak.mutated_artifacts import judged, mutated, seeds
 from tests.support.consistent_results import consistent
+from tests.support.drawn import at_least
 from tests.support.gate_samples import failing, undecided
 from tests.support.hostile_artifacts import ARTIFACTS, REFUSED, document, edited, packed
 from tests.support.hostile_results import HOSTILE, LIVE, OURS, poisoned, rendered, small
@@ -181,7 +182,7 @@ def test_causes_link_to_the_measured_commit(hub: LocalHub) -> None:
 SEEDS = seeds()
 
 
-@settings(max_examples=150, deadline=None)
+@at_least(80)
 @given(st.integers(0, 1 << 60))
 def test_mutated_artifacts(seed: int) -> None:
     """The soak script does a million of these."""

@@ -13,7 +13,7 @@ import click
 import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.attribution.levels import LEVELS
@@ -26,6 +26,7 @@ from sizeguard.runtimes.known import NAMES, library
 from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS, VARIANTS
 from sizeguard.toolchains.targets import TARGETS
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS
+from tests.support.drawn import at_least
 
 BREAKS = " \t\n\"'><=;|&(:"  # what Bash takes words apart at unless told
 
@@ -279,7 +280,7 @@ WORDS = st.sampled_from(
 
 
 @given(words=st.lists(WORDS, max_size=6), shell=st.sampled_from(list(SHELLS)))
-@settings(max_examples=150, deadline=None)
+@at_least(80)
 def test_no_line_fails(words: Sequence[str], shell: str) -> None:
     line = " ".join(["sizeguard", *words])
     with pytest.MonkeyPatch.context() as patch:

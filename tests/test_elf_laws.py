@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.base.errors import InputError
@@ -22,6 +22,7 @@ from sizeguard.ledger.kinds import ANALYZER
 from sizeguard.ledger.ledger import Ledger
 from tests.soak.mutate import mutated
 from tests.soak.mutations.elf import TARGETS
+from tests.support.drawn import at_least
 from tests.support.made_elf import (
     ET_DYN,
     ET_EXEC,
@@ -150,7 +151,7 @@ def ledger_of(data: bytes) -> tuple[Elf, Ledger] | None:
 
 
 @pytest.mark.native
-@settings(max_examples=200, deadline=None)
+@at_least(100)
 @given(images())
 def test_each_byte_belongs_to_one_row_and_sums_are_exact(made: tuple[Form, bytes]) -> None:
     read = ledger_of(made[1])
@@ -174,7 +175,7 @@ def test_each_byte_belongs_to_one_row_and_sums_are_exact(made: tuple[Form, bytes
 
 
 @pytest.mark.native
-@settings(max_examples=150, deadline=None)
+@at_least(80)
 @given(images())
 def test_each_byte_of_the_file_is_of_the_smallest_section_there(made: tuple[Form, bytes]) -> None:
     read = ledger_of(made[1])
@@ -202,7 +203,7 @@ def test_each_byte_of_the_file_is_of_the_smallest_section_there(made: tuple[Form
 
 
 @pytest.mark.native
-@settings(max_examples=150, deadline=None)
+@at_least(80)
 @given(images())
 def test_the_memory_of_segments_is_covered_once(made: tuple[Form, bytes]) -> None:
     read = ledger_of(made[1])
@@ -238,7 +239,7 @@ def test_the_memory_of_segments_is_covered_once(made: tuple[Form, bytes]) -> Non
             assert ledger.file_bytes[given_[address]] == 0
 
 
-@settings(max_examples=150, deadline=None)
+@at_least(80)
 @given(
     st.lists(
         st.tuples(st.integers(0, 60), st.integers(0, 20), st.sampled_from("abcdef")), max_size=10
@@ -281,7 +282,7 @@ def test_a_byte_of_code_is_of_the_smallest_symbol_there(
             assert len(members) > 1 and members <= same and names[symbol] in members
 
 
-@settings(max_examples=100, deadline=None)
+@at_least(60)
 @given(st.permutations(range(6)))
 def test_the_order_of_map_rows_and_symbols_does_not_matter(order: list[int]) -> None:
     symbols = [

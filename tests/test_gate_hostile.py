@@ -16,7 +16,7 @@ import cmarkgfm
 import pytest
 from click.testing import CliRunner
 from cmarkgfm.cmark import Options
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard import report
@@ -38,6 +38,7 @@ from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import format_table
 from sizeguard.runtimes.known import library as library_of
+from tests.support.drawn import at_least
 from tests.support.gate_samples import everything, passing, skipped, undecided
 from tests.support.hostile_results import (
     HOSTILE,
@@ -76,7 +77,7 @@ def results(draw: st.DrawFn) -> GateResult:
 
 
 @pytest.mark.native
-@settings(max_examples=80, deadline=None)
+@at_least(60)
 @given(results())
 def test_markdown_is_inert(result: GateResult) -> None:
     text = gate_text(result, "markdown")
@@ -92,7 +93,7 @@ def test_markdown_is_inert(result: GateResult) -> None:
         assert len(counts) == 1
 
 
-@settings(max_examples=300, deadline=None)
+@at_least(100)
 @given(texts)
 def test_a_name_as_code_shows_itself(text: str) -> None:
     """In a cell and alone; control characters are escaped.
@@ -116,7 +117,7 @@ def test_a_name_as_code_shows_itself(text: str) -> None:
             assert page.count("<td>") == 2
 
 
-@settings(max_examples=300, deadline=None)
+@at_least(100)
 @given(st.lists(texts, max_size=5).map(" ".join))
 def test_a_sentence_is_inert(text: str) -> None:
     for source in (f"- {prose(text)}", f"| a |\n|---|\n| {prose(text)} |", f"x {prose(text)}"):
@@ -137,7 +138,7 @@ def test_a_sentence_is_inert(text: str) -> None:
         assert not [part for part in found.free if LIVE.search(part)]
 
 
-@settings(max_examples=80, deadline=None)
+@at_least(60)
 @given(results(), st.booleans(), st.sampled_from([60, 100, 200]))
 def test_the_terminal_is_not_steered(result: GateResult, colour: bool, width: int) -> None:
     text = gate_text(result, "terminal", Style(width=width, colour=colour))
@@ -149,7 +150,7 @@ def test_the_terminal_is_not_steered(result: GateResult, colour: bool, width: in
         assert "##[" not in line and "##vso" not in line
 
 
-@settings(max_examples=80, deadline=None)
+@at_least(60)
 @given(results())
 def test_github_gets_our_commands_alone(result: GateResult) -> None:
     text = gate_text(result, "github")
@@ -168,7 +169,7 @@ def test_github_gets_our_commands_alone(result: GateResult) -> None:
     assert len(text.splitlines()) == len(lines)
 
 
-@settings(max_examples=60, deadline=None)
+@at_least(60)
 @given(results())
 def test_xml_gives_the_texts_back(result: GateResult) -> None:
     root = ElementTree.fromstring(gate_text(result, "junit"))
@@ -191,7 +192,7 @@ def test_xml_gives_the_texts_back(result: GateResult) -> None:
     assert {visible(f"{app.app} {app.target}") for app in result.apps} <= names
 
 
-@settings(max_examples=60, deadline=None)
+@at_least(60)
 @given(results())
 def test_json_sarif_and_csv_hold_the_texts(result: GateResult) -> None:
     text = gate_text(result, "json")
@@ -224,7 +225,7 @@ def test_each_hostile_text_in_each_format() -> None:
                 check_markdown(shown)
 
 
-@settings(max_examples=100, deadline=None)
+@at_least(60)
 @given(st.lists(texts, min_size=3, max_size=3))
 def test_other_tables_are_inert_too(cells: list[str]) -> None:
     """Those of verify, lint and select."""
@@ -333,7 +334,7 @@ def test_adequacy_commands_nothing(format_: str, is_wrong: bool) -> None:
     assert is_inert(text), text
 
 
-@settings(max_examples=80, deadline=None)
+@at_least(60)
 @given(results(), st.booleans(), st.sampled_from(["terminal", "csv"]))
 def test_a_verification_commands_nothing(result: GateResult, is_ascii: bool, format_: str) -> None:
     for app in result.apps:

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from sizeguard.base.errors import InconclusiveError, InputError
@@ -25,6 +25,7 @@ from sizeguard.linkgraph.open_graph import graph_of_objects, graph_of_path
 from sizeguard.linkgraph.subjects import find_subject
 from sizeguard.names.dtype_of import dtype_of
 from sizeguard.toolchains.links.asked_link import link_command
+from tests.support.drawn import at_least
 from tests.support.link_cases import FIXTURES, Linked, link, linker_flags, model
 
 LINKERS = ("bfd", "gold", "lld-22", "mold")
@@ -244,9 +245,7 @@ def test_unusable_inputs_are_one_line(library: Path, tmp_path: Path) -> None:
     st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(0, 255)), min_size=1, max_size=12),
     st.integers(0, 1 << 30),
 )
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@at_least(80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damaged_objects_are_refused_or_read(
     tmp_path: Path, changes: list[tuple[int, int]], cut: int
 ) -> None:

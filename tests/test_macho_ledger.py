@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from sizeguard.base.errors import InputError
@@ -21,6 +21,7 @@ from sizeguard.ledger.ledger import NONE, Ledger
 from sizeguard.ledger.macho.fat_ledger import fat_ledger
 from sizeguard.ledger.macho.macho_ledger import macho_ledger
 from sizeguard.ledger.macho.nops import is_padding, padding_before
+from tests.support.drawn import at_least
 from tests.support.macho_samples import FAT, LINKED, THIN, MachoSamples, tool
 
 
@@ -349,9 +350,7 @@ MUTATED = (
 )  # fmt: skip
 
 
-@settings(
-    max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@at_least(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_damaged_image_is_refused_or_still_covered(
     macho: MachoSamples, data: st.DataObject

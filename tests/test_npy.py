@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.base.errors import InputError
 from sizeguard.models.npy import Array, read_npy, write_npy
+from tests.support.drawn import at_least
 
 # What NumPy calls each; it has no bfloat16.
 NUMPY = {
@@ -26,7 +27,7 @@ SHAPES = st.lists(st.integers(0, 4), max_size=4).map(tuple)
 
 
 @given(st.sampled_from(sorted(NUMPY)), SHAPES, st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
+@at_least(60)
 def test_numpy_and_we_read_each_other(
     tmp_path_factory: pytest.TempPathFactory,
     dtype: str,

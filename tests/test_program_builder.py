@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.runtimes.sizeguard.importing.builder import ProgramBuilder, Ref
@@ -19,6 +19,7 @@ from sizeguard.runtimes.sizeguard.program.program import (
     Value,
     check_program,
 )
+from tests.support.drawn import at_least
 from tests.support.program_interpreter import OPERATORS, run
 
 # Results are the terms that were computed: two programs agree if their terms are equal.
@@ -97,7 +98,7 @@ class Recipe:
 
 @pytest.mark.native
 @given(st.data(), st.booleans())
-@settings(max_examples=300, deadline=None)
+@at_least(100)
 def test_finishing_keeps_what_the_steps_compute(data: st.DataObject, taken: bool) -> None:
     recipe = Recipe(data.draw, taken)
     known = recipe.block([*recipe.ints, recipe.condition], 0, True)

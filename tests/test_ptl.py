@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.base.errors import InputError
 from sizeguard.models.pickle import Global, Pairs, PickleError, ReducedObject, Value, read_pickle
 from sizeguard.runtimes.aten.ptl import read_operators
+from tests.support.drawn import at_least
 
 MODELS = Path(__file__).parent / "data/models_torchscript"
 NAMES = sorted(path.stem for path in MODELS.glob("*.ptl"))
@@ -155,7 +156,7 @@ def test_plain_values_are_read_as_pickle_reads_them(value: Any) -> None:
     assert read_pickle(pickle.dumps(value, protocol=2)).value == normal(value)
 
 
-@settings(max_examples=500)
+@at_least(200)
 @given(
     st.binary(max_size=80)
     | st.lists(

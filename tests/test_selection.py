@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sizeguard.base.errors import InputError
@@ -23,6 +23,7 @@ from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.union import credited, describe, merge
 from sizeguard.selection.write import format_selection, write_selection
+from tests.support.drawn import at_least
 
 # Any text, and often such as YAML takes for something else.
 TEXT = st.one_of(
@@ -282,7 +283,7 @@ def test_missing_files_and_folders_are_one_line(tmp_path: Path) -> None:
         read_selection(tmp_path)
 
 
-@settings(max_examples=300)
+@at_least(100)
 @example(b".\n\n!")
 @given(
     st.binary(max_size=60) | st.text("{}[]:,&*!|>'\"-?#%@ \n\tab0~<", max_size=40).map(str.encode)

@@ -2,7 +2,8 @@
 
     python -m tests.soak.laws [--examples 1000]
 
-Tests with a number of their own keep it.
+A test that asks for a number with drawn.at_least draws more, too; one with settings(max_examples)
+keeps its number.
 """
 
 from __future__ import annotations
