@@ -112,6 +112,57 @@ def test_each_image_of_a_build_is_gated_and_built_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.native
+def test_equal_commands_of_several_apps_are_run_once(tmp_path: Path) -> None:
+    """Commands count their runs; an app with another variable or image has its own build."""
+    runs = tmp_path.parent / "runs"
+    app = f"build: 'echo >> {runs}; make'"
+    project = made_project(
+        tmp_path,
+        f"apps:\n  a: {{{app}, image: app}}\n  b: {{{app}, image: libf.so}}\n"
+        f"  c: {{{app}, image: app, env: {{MORE: -O2}}}}\n"
+        "limits: {load: {growth: 1%}}\n",
+        SOURCES,
+    )
+    assert project.run("baseline", "update").code == 0
+    assert len(runs.read_text().splitlines()) == 2
+    project.commit("Review the sizes")
+    project.git("checkout", "--quiet", "-b", "change")
+    runs.write_text("")
+    project.write({"lib.c": SOURCES["lib.c"].replace("3", "5")})
+    found = result_of(project.run("gate", "--app", "a", "--app", "b", "--format", "json"))
+    assert found["verdict"] == "pass"
+    assert len(runs.read_text().splitlines()) == 2  # head and base
+    runs.write_text("")
+    assert len(result_of(project.run("gate", "--format", "json"))["apps"]) == 3
+    assert len(runs.read_text().splitlines()) == 2  # those of the app that was left out
+
+    text = (project.root / "sizeguard.yaml").read_text()
+    project.write({"sizeguard.yaml": text.replace("image: libf.so", "image: gone.so")})
+    done = project.run("gate", "--format", "json")
+    assert done.code == 4
+    assert "the build command made no file gone.so" in json.dumps(result_of(done)["problems"])
+    assert {each["app"] for each in result_of(done)["apps"]} == {"a", "c"}
+
+
+@pytest.mark.native
+def test_a_setup_differs_between_targets(tmp_path: Path) -> None:
+    project = made_project(
+        tmp_path,
+        "apps:\n  a:\n    setup: echo cc -Os > tool\n    build: $(cat tool) main.c lib.c -o app\n"
+        "    image: app\n    limits: {load: {growth: 1%}}\n    targets:\n      x86_64-linux:\n"
+        "      arm64: {setup: echo aarch64-linux-gnu-gcc -Os > tool}\n",
+        SOURCES,
+    )
+    assert project.run("baseline", "update").code == 0
+    apps = result_of(project.run("gate", "--format", "json"))["apps"]
+    assert [each["target"] for each in apps] == ["x86_64-linux", "arm64"]
+    for target, machine in (("x86_64-linux", "x86-64"), ("arm64", "aarch64")):
+        image = project.root / ".sizeguard" / "builds" / f"a.{target}" / "app"
+        told = subprocess.run(["file", image], capture_output=True, text=True, check=True).stdout
+        assert machine in told
+
+
+@pytest.mark.native
 def test_paths_and_a_dirty_checkout_make_no_growth_and_commits_share_a_creep(
     tmp_path: Path,
 ) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
@@ -34,7 +35,7 @@ from sizeguard.toolchains.installed import package_lists
 from sizeguard.toolchains.links.recording import Recording
 from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.read_files import read_since, watch
-from sizeguard.toolchains.recipe import Limits
+from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
 # Files of the policy, which no build reads: sizeguard.yaml, waivers, baselines.
 _TERMS = (CONFIG, "baselines/waivers.yaml", "baselines/*.*.*.yaml")
@@ -48,6 +49,7 @@ class AnyBuildRecipe:
     group: name in sizeguard.yaml; image: name among the steps' images
     store: folder with the known reads of builds, which decide whether two commits have equal
             builds. None: all files decide, as for commits without any build
+    twins: recipes of the images of other apps that the same commands build
     """
 
     app: str
@@ -56,6 +58,7 @@ class AnyBuildRecipe:
     group: str = ""
     image: str = ""
     store: Path | None = None
+    twins: tuple[AnyBuildRecipe, ...] = field(default=(), compare=False)
 
     @property
     def files(self) -> ImageFiles:
@@ -122,11 +125,17 @@ class AnyBuildRecipe:
                 known.add(read_since(tree.path) if is_watched else None)
 
     def also_built(self, tree: Worktree, commit: str) -> Iterator[tuple[AnyBuildRecipe, Path]]:
-        """Gather the other images of the same build."""
+        """Gather the other images of the same build.
+
+        An image of another app may be missing: then its own build says so.
+        """
         for name in self.steps.images:
             if name != self.image:
                 other = replace(self, app=f"{self.group}.{name}", image=name)
                 yield other, other.gathered(tree, commit)
+        for twin in self.twins:
+            with contextlib.suppress(DoesNotBuildError):
+                yield twin, twin.gathered(tree, commit)
 
     def gathered(self, tree: Worktree, commit: str) -> Path:
         """Gather the image that was built; return the path of build.json."""
@@ -183,7 +192,7 @@ class AnyBuildRecipe:
         if self.store is None or self.steps.clean:
             return None
         steps = self.steps
-        told = [self.group or self.app, self.target, steps.setup, steps.build, steps.run]
+        told = [self.target, steps.setup, steps.build, steps.run]
         return KnownReads(self.store / READS, fingerprint({"commands": told}))
 
     @property
@@ -202,8 +211,9 @@ class AnyBuildRecipe:
 
     @property
     def build_name(self) -> str:
-        """Name the build of all images of the app."""
-        return f"{self.group or self.app} for {self.target}"
+        """Name the build of all images of the app, and of apps that it makes, too."""
+        names = {each.group or each.app for each in (self, *self.twins)}
+        return f"{', '.join(sorted(names))} for {self.target}"
 
     @property
     def kept_folders(self) -> tuple[str, ...]:
@@ -289,4 +299,8 @@ def recipe_of_app(app: App, target: str, store: Path | None = None) -> AnyBuildR
     steps = app.steps[target]
     if not steps.build:
         return None
-    return AnyBuildRecipe(app.name, target, steps, app.group, app.image, store)
+    twins = tuple(
+        AnyBuildRecipe(twin.name, target, twin.steps[target], twin.group, twin.image, store)
+        for twin in app.twins_for(target)
+    )
+    return AnyBuildRecipe(app.name, target, steps, app.group, app.image, store, twins)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -126,6 +126,13 @@ class BuildSteps:
         others = (files.selection for name, files in self.images.items() if name != image)
         return tuple(filter(None, others))
 
+    @property
+    def commands(self) -> tuple[object, ...]:
+        """Everything that decides what a build makes: equal commands are built once."""
+        variables = tuple(sorted(self.env.items(), key=str))
+        scope = (tuple(sorted(self.inputs)), tuple(sorted(self.ignore)))
+        return (self.setup, self.build, self.clean, self.run, self.timeout, variables, scope)
+
 
 @dataclass(frozen=True, slots=True)
 class App:
@@ -138,6 +145,7 @@ class App:
     steps:          by target; empty for an app of a known runtime
     image:          name among the images of the steps
     group:          the name in sizeguard.yaml, if the entry has several images
+    twins:          apps of other names that the same commands build for some target
     """
 
     name: str
@@ -148,6 +156,12 @@ class App:
     steps: Mapping[str, BuildSteps] = field(default_factory=dict)
     image: str = ""
     group: str = ""
+    twins: tuple[App, ...] = field(default=(), compare=False)
+
+    def twins_for(self, target: str) -> Sequence[App]:
+        """List the apps that the build of this one for a target makes, too."""
+        mine = self.steps[target].commands
+        return [t for t in self.twins if target in t.steps and t.steps[target].commands == mine]
 
     @property
     def selection(self) -> Path:
@@ -208,6 +222,28 @@ class Config:
     def target(self, name: str) -> Target:
         """Return the target of that name."""
         return next(target for target in self.targets if target.name == name)
+
+
+def with_twins(config: Config) -> Config:
+    """Tell each app which apps of other names are built by the same commands."""
+    by_commands: dict[tuple[object, ...], list[App]] = {}
+    for app in config.apps:
+        for target, steps in app.steps.items():
+            if steps.build:
+                by_commands.setdefault((target, *steps.commands), []).append(app)
+
+    def twins(app: App) -> tuple[App, ...]:
+        keys = [(target, *steps.commands) for target, steps in app.steps.items()]
+        found = {each.name: each for key in keys for each in by_commands.get(key, ())}
+        is_same = {app.name} | {each.name for each in found.values() if _is_one(app, each)}
+        return tuple(each for name, each in found.items() if name not in is_same)
+
+    return replace(config, apps=tuple(replace(app, twins=twins(app)) for app in config.apps))
+
+
+def _is_one(app: App, other: App) -> bool:
+    """Return whether two apps are images of one entry."""
+    return bool(app.group) and app.group == other.group
 
 
 def chosen_apps(config: Config, only: Sequence[str]) -> tuple[App, ...]:

@@ -32,6 +32,7 @@ from sizeguard.projects.project import (
     LimitEntry,
     StoreEntry,
     Target,
+    with_twins,
 )
 from sizeguard.projects.rules.own_rules import read_own_rules, with_own_rules
 from sizeguard.projects.steps_reader import NAME
@@ -59,7 +60,7 @@ def read_config(root: Path) -> Config:
     Raises InputError, with file, line and column, for any error in it.
     """
     node = read_nodes(root / CONFIG, "configuration")
-    return with_own_rules(root, _ProjectReader(root).read(with_whole_calls(node)))
+    return with_twins(with_own_rules(root, _ProjectReader(root).read(with_whole_calls(node))))
 
 
 def parse_config(root: Path, data: bytes) -> Config:
