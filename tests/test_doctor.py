@@ -17,6 +17,7 @@ from sizeguard.builds.open_build import Files
 from sizeguard.cli.main import cli
 from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
 from sizeguard.doctor.examine import examine
+from sizeguard.doctor.image_facts import ImageFacts
 from sizeguard.doctor.relative_relocations import relr_size
 from sizeguard.formats.elf import read_elf
 
@@ -48,6 +49,10 @@ Shape::~Shape() {}
 const char* names[] = {"ab", "cd", "ef", "gh", "ij", "kl", "mn", "op", "qr", "st", "uv", "wx",
   "Ab", "Cd", "Ef", "Gh", "Ij", "Kl", "Mn", "Op", "Qr", "St", "Uv", "Wx", "aB", "cD", "eF", "gH"};
 int unused(int x) { return std::printf("unused %d %s", x, names[x]); }
+asm(".pushsection .rodata.str1.1,\\"aMS\\",@progbits,1\\n"
+    ".string \\"a text that nothing names, longer than what the interval leaves open:"
+    " lld keeps it unless it looks for unused sections, other linkers keep it\\"\\n"
+    ".popsection");
 int main(int n, char** v) {
   Square<1> a; Square<2> b;
   Shape* p = n > 1 ? (Shape*)&a : &b;
@@ -277,6 +282,23 @@ def test_page_padding(tmp_path: Path, flags: tuple[str, ...]) -> None:
     assert "page-padding" not in kinds(after)
     for other in (LLD, ("-Wl,-z,norelro",)):
         assert "page-padding" not in kinds(build(tmp_path, "other", *other))
+
+
+@native
+@pytest.mark.parametrize("flags", [(), LLD])
+@pytest.mark.parametrize("count", [5, 60, 300])
+def test_heads_of_hash_tables(tmp_path: Path, flags: tuple[str, ...], count: int) -> None:
+    """The rules of the linkers, at numbers with other buckets and filters."""
+    heads = []
+    for number in (count, count // 2):
+        text = "".join(f"int f{n}(int x) {{ return x; }}\n" for n in range(number))
+        (tmp_path / "f.c").write_text(text)
+        command = ["gcc", "-shared", "-fPIC", "-nostdlib", *flags, "f.c", "-o", "f.so"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        heads.append(ImageFacts(read_elf(tmp_path / "f.so")))
+    before, after = heads
+    assert len(before.exported) == count
+    assert before.hash_heads_won(count - count // 2) == before.hash_heads - after.hash_heads
 
 
 @native

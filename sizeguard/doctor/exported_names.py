@@ -27,11 +27,11 @@ def exported_names(facts: ImageFacts) -> SizeFinding | None:
         kind="exports",
         title=f"{len(parts):,} inline functions and template instances are exported",
         low=low,
-        high=sum(parts.values()) + facts.hash_heads + 8,
+        high=sum(parts.values()) + facts.hash_heads_won(len(parts)) + 8,
         metric=LOAD,
         evidence=largest(parts),
         parts=len(parts),
-        change="-fvisibility-inlines-hidden, and -fvisibility=hidden with the interface marked or"
-        " a version script that lists it; internal calls then need no PLT entries either",
+        change="a version script that hides them; -fvisibility-inlines-hidden hides those that"
+        " no header declares visible, as the standard library does; calls inside then need no PLT",
         sections=_TABLES,
     )

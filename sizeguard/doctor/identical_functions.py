@@ -9,16 +9,20 @@ from itertools import zip_longest
 
 from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
 from sizeguard.doctor.image_facts import ImageFacts
-from sizeguard.formats.elf import STT_FUNC
+from sizeguard.formats.elf import STT_FUNC, Section
 from sizeguard.formats.elf.unwind import FDE, NOWHERE
 
 MACHINES = ("x86_64",)
+# lld may fold exception tables, too: that depends on how objects divide them.
+_SECTIONS = (".text", ".eh_frame", ".eh_frame_hdr")
 _ENTRY = 8  # bytes of a function in .eh_frame_hdr
 _ALIGNMENT = 16
 _SLACK = 32  # bytes by which alignment can change the result
 # x86-64 opcodes that precede an offset to another place: call, jmp, jcc, and an operand [rip +
 # offset].
 _BEFORE = re.compile(rb"[\xe8\xe9]|\x0f[\x80-\x8f]|[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
+
+_BRANCHES = b"\xe8\xe9\x0f"
 
 
 @dataclass(slots=True)
@@ -49,7 +53,7 @@ def identical_functions(facts: ImageFacts) -> SizeFinding | None:
     if facts.elf.machine not in MACHINES or facts.has_runtime_inside:
         return None
     functions = _functions(facts)
-    kinds = _kinds(functions, _loaded(facts))
+    kinds = _kinds(functions, _Targets(facts))
     parts: dict[str, int] = {}
     low = high = 0
     for kind in kinds:
@@ -65,6 +69,7 @@ def identical_functions(facts: ImageFacts) -> SizeFinding | None:
         low=low - _SLACK,
         high=high + _SLACK,
         metric=LOAD,
+        sections=_SECTIONS,
         evidence=largest(parts),
         parts=len(parts),
         change="-ffunction-sections, and -Wl,--icf=all of lld or mold (gold does not fold"
@@ -131,22 +136,43 @@ def _tables(facts: ImageFacts) -> tuple[dict[int, int], set[int]]:
     )
 
 
-def _loaded(facts: ImageFacts) -> list[tuple[int, int]]:
-    """List the address ranges of the image."""
-    return [
-        (section.address, section.address + section.size)
-        for section in facts.elf.sections
-        if section.is_allocated and section.size
-    ]
+class _Targets:
+    """Addresses that the code of a function may name."""
+
+    def __init__(self, facts: ImageFacts) -> None:
+        """Read the sections, and where functions begin."""
+        elf = facts.elf
+        loaded = [section for section in elf.sections if section.is_allocated and section.size]
+        self._code = [each for each in loaded if each.is_executable]
+        self._data = [each for each in loaded if not each.is_executable]
+        self._starts = {symbol.address for symbol in facts.defined} | {*_described(facts)}
+        self._has_names = not elf.is_stripped
+
+    def has(self, target: int, function: _Function, *, is_branch: bool) -> bool:
+        """Return whether an address may be named by a function, by a branch or as an operand.
+
+        In code it is where a function begins, or an entry of the PLT. Without names, and in the
+        unlikely part that the compiler splits off, it may be any place.
+        """
+        section = next((each for each in self._code if _holds(each, target)), None)
+        if section is None:
+            return not is_branch and any(_holds(each, target) for each in self._data)
+        if not self._has_names or ".cold" in function.name or section.name.startswith(".plt"):
+            return True
+        return target in self._starts
 
 
-def _kinds(functions: list[_Function], loaded: list[tuple[int, int]]) -> list[list[_Function]]:
-    """Group functions with the same code, splitting groups until they are stable."""
+def _holds(section: Section, address: int) -> bool:
+    return section.address <= address < section.address + section.size
+
+
+def _kinds(functions: list[_Function], targets: _Targets) -> list[list[_Function]]:
+    """Group functions of the same code, until no group falls apart."""
     by_size: dict[int, list[_Function]] = defaultdict(list)
     for function in functions:
         by_size[len(function.code)].append(function)
     rows = [
-        (function, _places(function, loaded))
+        (function, _places(function, targets))
         for group in by_size.values()
         if len(group) > 1
         for function in group
@@ -171,8 +197,8 @@ def _kinds(functions: list[_Function], loaded: list[tuple[int, int]]) -> list[li
         same = now
 
 
-def _places(function: _Function, loaded: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """List the offsets in the code that refer to other places of the image, with their addresses.
+def _places(function: _Function, targets: _Targets) -> list[tuple[int, int]]:
+    """List offsets in the code at which another place of the image is named, with its address.
 
     Offsets found by mistake can only make functions differ, never equal.
     """
@@ -183,7 +209,8 @@ def _places(function: _Function, loaded: list[tuple[int, int]]) -> list[tuple[in
         target = (
             start + offset + 4 + int.from_bytes(code[offset : offset + 4], "little", signed=True)
         )
-        is_other = not start <= target < end and any(low <= target < high for low, high in loaded)
+        is_branch = match[0][0] in _BRANCHES
+        is_other = not start <= target < end and targets.has(target, function, is_branch=is_branch)
         if offset + 4 <= len(code) and is_other:
             found.append((offset, target))
             at = offset + 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -169,6 +170,17 @@ class ImageFacts:
         section = self.elf.section(".gnu.hash")
         return max(section.size - 16 - 4 * len(self.exported), 0) if section is not None else 0
 
+    def hash_heads_won(self, removed: int) -> int:
+        """Return the most bytes of those that go with some exported names.
+
+        If the linker's rule is known, the buckets and filter of the names that remain stay.
+        """
+        word, count = self.elf.layout.word_size, len(self.exported)
+        for rule in (_gnu_hash_head, _lld_hash_head):
+            if rule(count, word) == self.hash_heads:
+                return max(self.hash_heads - rule(max(count - removed, 0), word), 0)
+        return self.hash_heads
+
     def export_size(self, name: str) -> int:
         """Return a symbol's bytes in the tables for dynamic linking, without shared buckets."""
         entry = 24 if self.elf.layout.is_64 else 16
@@ -177,3 +189,29 @@ class ImageFacts:
         old = self.elf.section(".hash")
         width = old.entry_size if old is not None else 0
         return entry + others + width + len(name.encode()) + 1
+
+
+# The numbers of buckets that GNU ld chooses from.
+_BUCKETS = (
+    *(1, 3, 17, 37, 67, 97, 131, 197, 263, 521, 1031, 2053, 4099, 8209, 16411, 32771),
+    *(65537, 131101, 262147),
+)
+
+
+def _gnu_hash_head(names: int, word: int) -> int:
+    """Compute the bytes of .gnu.hash's buckets and filter as GNU ld does."""
+    following = itertools.pairwise(_BUCKETS)
+    buckets = next((low for low, high in following if names < high), _BUCKETS[-1])
+    bits = names.bit_length()
+    if bits < 3:
+        bits = 5
+    else:
+        bits += 3 if names >> (bits - 2) & 1 else 2
+    words = 1 << max(bits - (8 * word).bit_length() + 1, 0)
+    return 4 * max(buckets, 2) + word * words
+
+
+def _lld_hash_head(names: int, word: int) -> int:
+    """Compute the same as lld does."""
+    words = 1 << (names * 12 // (8 * word)).bit_length()
+    return 4 * max(names // 4, 1) + word * words

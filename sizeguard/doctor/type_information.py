@@ -56,11 +56,12 @@ def type_information(facts: ImageFacts) -> SizeFinding | None:
     sections = facts.elf.sections
     low += sum(symbol.size for symbol in copied if not sections[symbol.section].is_nobits)
     padding += _COPY * len(copied)
+    gone = len(copied) + len(exported & set(parts))
     return SizeFinding(
         kind="rtti",
         title="type information (RTTI) that no cast and no exception uses",
         low=max(low - _SLACK, 0),
-        high=low + _SLACK + padding + (facts.hash_heads if copied or exported & set(parts) else 0),
+        high=low + _SLACK + padding + facts.hash_heads_won(gone),
         metric=LOAD,
         evidence=largest(parts),
         parts=len(parts),

@@ -143,9 +143,11 @@ class _Builder:
             np.int64,
         )
         self.taken[pieces.sections] = self.sections.size[pieces.sections]
-        if self.inputs.linker.family in ("bfd", "gold") and len(pieces.whole):
-            # These linkers keep all strings of a section that they keep. A string that only a table
-            # entry names would not be in the object without the entry.
+        keeps_all = self.inputs.linker.family in ("bfd", "gold") or not self.inputs.gc_sections
+        if keeps_all and len(pieces.whole):
+            # These linkers keep all strings of a section that they keep, and the others do unless
+            # they look for unused sections. A string that only a table entry names would not be in
+            # the object without the entry.
             whole = pieces.whole[~np.isin(pieces.whole[:, 1], pieces.content[pieces.is_entry])]
             self.lists.add(whole[:, 0], nodes[whole[:, 1]], PART)
         if self.rules.merges_ends and len(nodes):
