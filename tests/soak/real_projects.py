@@ -2,10 +2,11 @@
 
     python -m tests.soak.real_projects [--only NAME]… [--folder FOLDER]
 
-Fetches source packages of Debian by apt-get, builds each project by its own build system, and
-lets init write sizeguard.yaml. Then the gate passes; 1 KiB more in a function fails with its name,
+Installs the package into an environment of its own. Fetches source packages of Debian by apt-get,
+builds each project by its own build system, and lets init write sizeguard.yaml. Five commands at
+most lead from pip install to a gate that passes. Then 1 KiB more in a function fails with its name,
 file and line; a changed document is skipped; a changed policy is listed; a waiver, a baseline,
-creep and bisect do what the documentation says. Prints the time of each step.
+creep, bisect and history do what the documentation says. Prints the time of each step.
 """
 
 from __future__ import annotations
@@ -24,29 +25,38 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.foreign_projects import PROJECTS, ForeignProject, build, fetched, tools_of
+from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
 
-SIZEGUARD = (sys.executable, "-P", "-m", "sizeguard.cli.main")
+MOST_COMMANDS = 5  # from pip install to the first gate that passes
 CONFIG = "sizeguard.yaml"
 TALLY = Tally()
 
 
 @dataclass
 class Attempt:
-    """A project that is taken from nothing to its gate, step by step."""
+    """A project that is taken from nothing to its gate, step by step.
+
+    command:      the installed sizeguard; commands: how often it ran, and pip before it
+    install_time: seconds that pip took
+    """
 
     project: ForeignProject
     folder: Path
+    command: Path
+    install_time: float
     environment: Mapping[str, str] = field(default_factory=dict)
     tree: Path = Path()
     started: float = 0.0
+    commands: int = 1
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run sizeguard in the project."""
+        self.commands += 1
         return subprocess.run(
-            [*SIZEGUARD, *words],
+            [self.command, *words],
             cwd=self.tree,
-            env={**os.environ, **self.environment},
+            env={**_outside(), **self.environment},
             capture_output=True,
             text=True,
             errors="replace",
@@ -85,13 +95,28 @@ class Attempt:
         return holds
 
 
-def attempt(project: ForeignProject, folder: Path) -> None:
+def _outside() -> dict[str, str]:
+    """Return the environment without what would import another package than the installed one."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+def installed(folder: Path) -> tuple[Path, float]:
+    """Install the package into a new environment; the command, and the seconds that pip took."""
+    place = folder / "installed"
+    subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
+    start = time.monotonic()
+    subprocess.run([place / "bin" / "pip", "install", "--quiet", ROOT], check=True)
+    return place / "bin" / "sizeguard", time.monotonic() - start
+
+
+def attempt(project: ForeignProject, folder: Path, command: Path, install_time: float) -> None:
     """Take one project through all steps; those that depend on a failed one are left out."""
-    this = Attempt(project, folder, tools_of(project, folder), started=time.monotonic())
+    this = Attempt(project, folder, command, install_time, tools_of(project, folder))
+    this.started = time.monotonic()
     this.tree = fetched(project, folder)
     this.git("init", "--quiet", "--initial-branch=main")
     this.commit("Import the release")
-    build(project, this.tree, folder, this.environment)
+    build(project, this.tree, this.environment)
     this.check(True, "fetched and built")
     if not begins(this):
         return
@@ -107,21 +132,27 @@ def attempt(project: ForeignProject, folder: Path) -> None:
 
 def begins(this: Attempt) -> bool:
     """From a build to the first gate that passes."""
+    start = time.monotonic()
     done = this.run("init")
     if not this.check(done.returncode == 0, "init", done.stdout + done.stderr):
         return False
     text = (this.tree / CONFIG).read_text()
     this.check(text.count("image: ") >= this.project.images, "init finds the images", text)
-    this.commit("Add a size gate")
     done = this.run("baseline", "update")
     if not this.check(done.returncode == 0, "baseline update", done.stdout + done.stderr):
         return False
+    code, found = this.gate()
+    seconds = this.install_time + time.monotonic() - start
     files = [path for path in this.tree.glob(".sizeguard/builds/*/*") if path.is_file()]
     largest = max((path.stat().st_size for path in files), default=0)
     this.check(largest >= this.project.at_least, f"largest image {largest:,} B")
+    passes = code == 0 and this.commands <= MOST_COMMANDS
+    what = f"gate passes, the {this.commands}th command with pip install, after {seconds:.0f} s"
+    if not this.check(passes, what, failing(found)):
+        return False
     this.commit("Review the sizes")
     code, found = this.gate()
-    return this.check(code == 0, "gate passes", failing(found))
+    return this.check(code == 0, "gate passes after the commit", failing(found))
 
 
 def skips_documents(this: Attempt) -> None:
@@ -211,6 +242,33 @@ def finds_creep_and_culprits(this: Attempt, first: str) -> None:
     this.check(
         done.returncode in (0, 1) and grown[:10] in done.stdout, "bisect finds it", done.stderr
     )
+    tells_history(this, app)
+
+
+def tells_history(this: Attempt, app: str) -> None:
+    """The history measures each commit, and the one that grew names the function."""
+    # The import alone need not build: Cargo.lock comes with the first build
+    words = ("--commits", "--since", "v1", "--build", "--app", app)
+    done = this.run("history", *words, "--format", "json")
+    points = json.loads(done.stdout)["points"] if done.returncode == 0 else []
+    unknown = [point["subject"] for point in points if point["source"] != "measured"]
+    grown = [p for p in points if p["change"] is not None and p["change"]["load"]]
+    this.check(
+        len(points) == 1 + int(this.git("rev-list", "--count", "v1..HEAD"))
+        and not unknown
+        and [point["subject"] for point in grown] == ["Grow"],
+        "history measures all commits",
+        (done.stderr, unknown, [point["subject"] for point in grown]),
+    )
+    change: dict[str, Any] = grown[-1]["change"] if grown else {"load": 0, "rows": []}
+    name = this.project.function.rpartition("::")[2]  # the names of rows are mangled
+    mine = [row for row in change["rows"] if name in json.dumps(row)]
+    this.check(
+        sum(row["delta"] for row in change["rows"]) == change["load"]
+        and sum(row["delta"] for row in mine) >= 1000,
+        "history names the function, and its rows sum to the growth",
+        change,
+    )
 
 
 def _with_creep(text: str) -> str:
@@ -236,12 +294,14 @@ def main() -> int:
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="real-projects-"))
     folder.mkdir(parents=True, exist_ok=True)
+    command, seconds = installed(folder.resolve())
+    print(f"pip install: {seconds:.0f} s", flush=True)
     for project in PROJECTS:
         if options.only and project.name not in options.only:
             continue
         began = time.monotonic()
         try:
-            attempt(project, folder.resolve())
+            attempt(project, folder.resolve(), command, seconds)
         except (RuntimeError, subprocess.CalledProcessError, ValueError) as error:
             TALLY.check(False, f"{project.name}: {error}")
         print(f"{project.name}: {time.monotonic() - began:.0f} s", flush=True)

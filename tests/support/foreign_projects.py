@@ -21,7 +21,7 @@ replace-with = "debian"
 [source.debian]
 directory = "{crates}"
 [build]
-rustflags = ["--cap-lints", "warn"]
+rustflags = ["--cap-lints", "warn"{flags}]
 """
 # at least 1 KiB with each machine and compiler here, without a removable call
 _C_STEPS = "  volatile int sg_x = 1;\n" + "  sg_x = sg_x * 3 + 1;\n" * 96
@@ -37,12 +37,13 @@ class ForeignProject:
 
     build:    the usual commands to build it
     source:   the file of the function that grows
-    head:     expression that ends after the opening brace of the function
-    function: its name in reports
-    also:     pip packages that the build needs
-    debs:     Debian packages that are unpacked, not installed: crates, headers; {debs} in the
-              commands is their folder
-    images:   the least number of images that init finds
+    head:     expression that ends behind the brace that begins the function
+    function: its name, as a report has it
+    also:     packages of pip that the build needs
+    debs:     packages of Debian that are unpacked, not installed, with all that they need: crates
+    dropped:  lines of Cargo.toml for what Debian's crates do not have
+    flags:    of rustc
+    images:   how many images init finds at least
     at_least: bytes of the largest image file
     more:     code that the function grows by
     """
@@ -54,6 +55,8 @@ class ForeignProject:
     function: str
     also: tuple[str, ...] = ()
     debs: tuple[str, ...] = ()
+    dropped: str = ""
+    flags: tuple[str, ...] = ()
     images: int = 1
     at_least: int = 0
     more: str = _C_STEPS
@@ -126,19 +129,23 @@ PROJECTS = (
         "BrotliDecoderDestroyInstance",
         images=3,
     ),
-    # C++, CMake and ninja, an image of over 50 MB
+    # Rust, Cargo, an image of over 50 MB with debug information
     ForeignProject(
-        "spirv-tools",
-        (
-            "cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DSPIRV_SKIP_TESTS=ON"
-            " -DSPIRV-Headers_SOURCE_DIR={debs}/usr -DSPIRV_WERROR=OFF",
-            "cmake --build build -j2 --target SPIRV-Tools-shared spirv-opt",
+        "rust-ripgrep",
+        ("cargo build --offline",),
+        "crates/core/main.rs",
+        r"^fn search\([^{]*\{",
+        "rg::search",
+        debs=(
+            *("librust-bstr-dev", "librust-clap-2-dev", "librust-grep-dev", "librust-ignore-dev"),
+            *("librust-grep-searcher-dev", "librust-lazy-static-dev", "librust-log-dev"),
+            *("librust-num-cpus-dev", "librust-regex-dev", "librust-serde-json-dev"),
+            "librust-termcolor-dev",
         ),
-        "source/opt/fold.cpp",
-        r"^bool InstructionFolder::FoldIntegerOpToConstant\([^{]*\{",
-        "spvtools::opt::InstructionFolder::FoldIntegerOpToConstant",
-        debs=("spirv-headers",),
+        dropped=r"^(simd-accel|pcre2) = .*\n",
+        flags=("-Clink-dead-code",),
         at_least=50_000_000,
+        more=_RUST_STEPS,
     ),
 )
 
@@ -158,7 +165,7 @@ def fetched(project: ForeignProject, folder: Path) -> Path:
     if project.debs:
         _unpack(project.debs, debs)
     if (tree / "Cargo.toml").is_file():
-        _take_crates(tree, debs / "root" / _REGISTRY)
+        _take_crates(project, tree, debs / "root" / _REGISTRY)
     return tree
 
 
@@ -181,18 +188,25 @@ def _apt(folder: Path) -> dict[str, str]:
 
 def _unpack(packages: Iterable[str], folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    _run(["apt-get", "download", "-qq", *packages], folder)
+    given = [*packages]
+    simulated = ["apt-get", "--simulate", "install", "--no-install-recommends", *given]
+    listed = subprocess.run(simulated, capture_output=True, text=True, check=True).stdout
+    needed = [line.split()[1] for line in listed.splitlines() if line.startswith("Inst librust-")]
+    _run(["apt-get", "download", "-qq", *dict.fromkeys((*given, *needed))], folder)
     for package in folder.glob("*.deb"):
         _run(["dpkg", "--extract", package, folder / "root"], folder)
 
 
-def _take_crates(tree: Path, crates: Path) -> None:
-    """Let Cargo use crates from Debian's packages; crates only for tests are left out."""
+def _take_crates(project: ForeignProject, tree: Path, crates: Path) -> None:
+    """Let Cargo take crates from Debian's packages; those of tests alone are left out."""
     config = tree / ".cargo" / "config.toml"
     config.parent.mkdir(exist_ok=True)
-    config.write_text(_CARGO.format(crates=crates))
+    flags = "".join(f', "{flag}"' for flag in project.flags)
+    config.write_text(_CARGO.format(crates=crates, flags=flags))
     manifest = tree / "Cargo.toml"
-    manifest.write_text(_DEV_DEPENDENCIES.sub("", manifest.read_text()))
+    text = _DEV_DEPENDENCIES.sub("", manifest.read_text())
+    manifest.write_text(re.sub(project.dropped, "", text, flags=re.M) if project.dropped else text)
+    (tree / "Cargo.lock").unlink(missing_ok=True)  # of versions that Debian does not have
     (tree / ".gitignore").write_text("/target/\n")
 
 
@@ -207,13 +221,10 @@ def tools_of(project: ForeignProject, folder: Path) -> dict[str, str]:
     return {"PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 
 
-def build(
-    project: ForeignProject, tree: Path, folder: Path, environment: Mapping[str, str]
-) -> None:
-    """Build a project in the usual way, without sizeguard."""
+def build(project: ForeignProject, tree: Path, environment: Mapping[str, str]) -> None:
+    """Build a project as somebody does before they hear of sizeguard."""
     for command in project.build:
-        told = command.replace("{debs}", str(folder / "debs" / "root"))
-        _run(["/bin/sh", "-c", told], tree, environment)
+        _run(["/bin/sh", "-c", command], tree, environment)
 
 
 def _run(command: list[object], folder: Path, more: Mapping[str, str] | None = None) -> None:

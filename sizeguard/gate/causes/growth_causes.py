@@ -19,7 +19,13 @@ from sizeguard.runtimes.known import short_name
 SHOWN = 200  # causes to name; the rest is one row
 _UNWIND = frozenset({"unwind", "unwind index", "exception table"})
 _PADDING = frozenset({"padding", "page slack", "section gap"})
-_TEMPORARY = re.compile(r"(^|/)cc[A-Za-z0-9]{6}\.(ltrans\d+\.ltrans\.)?o$")
+# Objects whose names differ from build to build: temporary ones, parts of a program that is
+# optimized as a whole, and codegen units of rustc
+_TEMPORARY = re.compile(
+    r"(^|/)cc[A-Za-z0-9]{6}\.(ltrans\d+\.ltrans\.)?o$|^/tmp/[^/]+-[0-9a-f]{6}\.o$"
+    r"|\.ltrans\d*\.o$|\.lto\.(\d+\.)?o$|\.rcgu\.o\)?$"
+)
+_WORKTREE = re.compile(r"^.*/worktrees/tree-\d+/")
 _LEVELS = ("operator", "dtype", "symbol", "object", "kind")
 _Key: TypeAlias = tuple[str, str, str, str, str]  # a name for each of _LEVELS
 
@@ -163,8 +169,7 @@ def _key(operator: str, dtype: str, symbol: str, object_: str, kind: str) -> _Ke
     if kind in _PADDING:
         return "", "", "", "", "padding"
     if symbol and not symbol.startswith("("):
-        # A compiler that compiles and links in one step names its object differently each time
-        known = "" if _TEMPORARY.search(object_) else object_
+        known = "" if _TEMPORARY.search(object_) else _WORKTREE.sub("", object_)
         return operator, dtype, symbol, known, "symbol"
     return operator, "", "", "", "other"
 

@@ -84,6 +84,8 @@ class SourceLines:
         member = _MEMBER.fullmatch(object_)
         source = (member[1] if member else object_).removesuffix(".o")
         known = self.paths.get(Path(source).name, [])
+        if not known and self.commit:
+            return self._anywhere(symbol)  # an object of several sources
         fitting = (
             known if len(known) == 1 else [path for path in known if _ending(path, source) >= 2]
         )
