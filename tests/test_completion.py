@@ -170,7 +170,8 @@ def in_bash(script: str, line: str, cwd: Path) -> list[str]:
 def test_bash_itself(root: Path) -> None:
     script = CliRunner().invoke(cli, ["completion", "bash"]).output
     assert script.startswith("_sizeguard_completion() {")
-    assert in_bash(script, "sizeguard gate --app ", root) == ["vision", "language"]
+    apps = ["vision", "language", "shared.vision", "shared.language"]
+    assert in_bash(script, "sizeguard gate --app ", root) == apps
     assert in_bash(script, "sizeguard why build/full aten::relu", root) == ["relu", "relu_"]
     assert in_bash(script, "sizeguard waive oper", root) == ["operator/", "(-o nospace)"]
     assert in_bash(script, "sizeguard report nat", root) == ["(-o default)"]

@@ -363,14 +363,16 @@ def test_a_wrong_limit_ends_a_command_before_anything_is_built(
 def test_this_projects_configuration(root: Path) -> None:
     config = read_config(root)
     assert read_limits(config, MetricNames(root))
-    assert [app.name for app in config.apps] == ["vision", "language"]
+    names = ["vision", "language"]
+    assert [app.name for app in config.apps] == [*names, *(f"shared.{name}" for name in names)]
     assert [(target.name, target.run) for target in config.targets] == [
         ("x86_64-linux", True),
         ("aarch64-linux", True),
         ("arm64-macos", False),
     ]
     for app in config.apps:
-        assert app.selection.is_file()
+        claimed = {root / app.claimed(target) for target in app.steps}
+        assert all(path.is_file() for path in (claimed if app.steps else {app.selection}))
         assert all(model.is_file() for model in app.models)
     jsonschema.validate(yaml.safe_load((root / "sizeguard.yaml").read_text()), SCHEMA)
 

@@ -389,7 +389,11 @@ def checked(
 ) -> tuple[list[SelectionFinding], tuple[Problem, ...]]:
     """This project's apps, and no tracing."""
     found, problems = check_selections(
-        root, read_config(root).apps, [full], store, Tracer(root, store, no_tracing)
+        root,
+        [app for app in read_config(root).apps if app.is_selective],
+        [full],
+        store,
+        Tracer(root, store, no_tracing),
     )
     return [each for each in found if each.verdict != "pass"], problems
 

@@ -57,7 +57,8 @@ def check_tree(tree: AppTree, full: Build, tally: Tally) -> None:
     for app in APPS:
         found = tree.verified(full, app, tree.folder / app, tree.objects(app))
         tally.check(found == (0, {}), f"{what} {app}: {found}")
-    with tempfile.TemporaryDirectory() as folder:
+    # Debug information of Mach-O is found from the folder of the build.
+    with tempfile.TemporaryDirectory(dir=tree.folder) as folder:
         image, leak = tree.leak(APPS[0], Path(folder))
         code, wrong = tree.verified(full, APPS[0], image, tree.objects(APPS[0], leak))
         is_caught = code == 1 and wrong.get("kernel erf") == "fail"
@@ -69,9 +70,10 @@ def check_tree(tree: AppTree, full: Build, tally: Tally) -> None:
 def bytes_by_operator(tree: AppTree, app: str) -> dict[str, int]:
     """Loaded bytes of each operator of an app."""
     image = tree.folder / app
+    objects = [] if tree.is_macho else tree.objects(app)  # the report reads those of ELF alone
     command = [
         sys.executable, "-m", "sizeguard", "report", image, "--by", "operator", "--format", "json",
-        "--map", f"{image}.map", *tree.objects(app),
+        "--map", f"{image}.map", *objects,
     ]  # fmt: skip
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     rows = json.loads(done.stdout)["rows"]

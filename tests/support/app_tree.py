@@ -70,6 +70,19 @@ class AppTree:
         environment = {**os.environ, **({} if cached else {"CCACHE_DISABLE": "1"})}
         command = ["ninja", "-C", self.folder, *targets]
         subprocess.run(command, check=True, capture_output=True, env=environment)
+        for app in APPS if self.is_macho else ():
+            if app in targets or not targets:
+                self.gather_debug(self.folder / app)
+
+    @property
+    def is_macho(self) -> bool:
+        """Whether images are Mach-O."""
+        return self.toolchain is not None and find_target(self.toolchain.target).is_macho
+
+    def gather_debug(self, image: Path) -> None:
+        """Write the .dSYM beside an image: ld64 leaves debug information in the objects."""
+        command = ["dsymutil-19", "--oso-prepend-path", self.folder, image, "-o", f"{image}.dSYM"]
+        subprocess.run(command, check=True, capture_output=True)
 
     def commands(self, target: str) -> list[str]:
         """Return the commands that make a target; the last one links it."""
@@ -107,11 +120,13 @@ class AppTree:
     def leak(self, app: str, folder: Path) -> tuple[Path, Path]:
         """Link the app with a leak in its glue code; return the image and object."""
         source, leak, image = folder / "leak.cpp", folder / "leak.o", folder / app
-        prefix = "_" if self.toolchain and find_target(self.toolchain.target).is_macho else ""
+        prefix = "_" if self.is_macho else ""
         source.write_text(LEAK.replace("SYMBOL", prefix + ERF))
         command = [*self.compiler(app), "-o", str(leak), "-c", str(source)]
         subprocess.run(command, cwd=self.folder, check=True, capture_output=True)
         self.link_again(app, image, leak)
+        if self.is_macho:
+            self.gather_debug(image)
         return image, leak
 
     def verified(

@@ -33,6 +33,7 @@ def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None)
     Example: sizeguard select update --app vision
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.base.errors import InputError
     from sizeguard.gate.cache.calls import kernel_calls
     from sizeguard.gate.cache.traces import Tracer, read_model
     from sizeguard.gate.selection.all_apps import full_build
@@ -47,7 +48,9 @@ def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None)
     root = project_root()
     source = source_root(runtime_source)
     store = project_store(root)
-    chosen = chosen_apps(read_config(root), apps)
+    chosen = [app for app in chosen_apps(read_config(root), apps) if app.is_selective]
+    if not chosen:
+        raise InputError("no app that was requested has a selection of traces")
     calls = kernel_calls(full_build(source_tree(root, source)[1], ()), store)
     tracer = Tracer(root, store, source=source)
     for app in chosen:
