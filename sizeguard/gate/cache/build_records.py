@@ -82,4 +82,6 @@ def _key(request: Request, pairs: Pairs) -> str:
         told = {field: str(value) for field, value in asdict(target).items()}
         versions = [tools.name, tools.compiler_version, tools.linker_version]
         built += [[name, told, versions] for name in _builds(app, target)]
-    return content_key({"kind": "reads", "builds": built})
+    # A build looks for its tools along PATH: with another one it reads, and misses, other files.
+    # Two shells that take turns would replace each other's record.
+    return content_key({"kind": "reads", "builds": built, "variables": recorded_environment()})
