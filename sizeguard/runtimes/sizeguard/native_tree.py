@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 FOLDER = "native"
 # Its version goes into the installed CMake package.
 VERSION_FILE = "sizeguard/__init__.py"
-LIBRARIES = ("operators", "prepacked")  # kernel libraries, in the order in which they are listed
-# A wheel carries the lists of operators of the runtime that it was released with, so that models
-# can be read without any sources. In a checkout they are in the sources beside the package.
+LIBRARIES = ("operators", "prepacked")  # kernel libraries, in the order of listing
+# A wheel contains the operator lists of the runtime of its release, so that models can be read
+# without sources. In a checkout, they are in the sources beside the package.
 _CARRIED = Path(__file__).parent / "libraries"
 OPERATOR_FILES = tuple(
     _CARRIED / f"{library}.yaml"
