@@ -14,7 +14,7 @@ _OTHER_LINK = "files of another link, or an unknown name"
 # Exit codes of commands that end with a verdict.
 BY_VERDICT: Mapping[str, int] = MappingProxyType({"pass": 0, "fail": 1, "inconclusive": 3})
 
-# Command → exit code → what it means. base/errors.py has the errors behind codes 1 to 4.
+# Command → exit code → meaning. base/errors.py has the errors behind codes 1 to 4.
 EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
     {
         "init": {
@@ -49,7 +49,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
             4: _INTERNAL,
         },
         "diff": {
-            0: "shown, whatever changed, and no --fail-if is true",
+            0: "shown, with or without changes, and no --fail-if is true",
             1: "a --fail-if is true",
             2: _USAGE,
             3: "files of another link, or a --fail-if that cannot be decided",
@@ -62,7 +62,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
             3: "files of another link or none, or an unknown name",
             4: _INTERNAL,
         },
-        "doctor": {0: "shown, whatever was found", 2: _USAGE, 4: _INTERNAL},
+        "doctor": {0: "shown, with or without findings", 2: _USAGE, 4: _INTERNAL},
         "verify": {
             0: "all claims hold",
             1: "a claim fails",

@@ -29,7 +29,10 @@ COMMANDS = {
     ),
     "import": ("build.import_model", "Convert a .pt2 model to a program (.sgp)."),
     "codegen": ("build.codegen", "Write registration sources and selection headers."),
-    "trace": ("build.trace", "Run models on the instrumented build and write what they used."),
+    "trace": (
+        "build.trace",
+        "Run models on the instrumented build, and write the parts that they used.",
+    ),
     "select": ("select.sub_commands", "Read, merge and check operator selections."),
     "record": ("build.record", "Run a build and record each link, for why, verify and report."),
     "report": ("measure.report", "Show where the bytes of a binary went."),

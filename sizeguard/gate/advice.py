@@ -1,6 +1,6 @@
 """Commands that help with an app that fails: reproduce, see why, accept it, make it normal.
 
-They work in a fresh clone in this order: the first one builds what the others read.
+They work in a fresh clone in this order: the first one makes the build that the others read.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def _of_build(
 def _of_selection(
     root: Path, subject: str, file: Path, requested: RequestedClaims, named: tuple[Claim, ...]
 ) -> ListedClaims:
-    """Claim a selection of an image that has no record of what it was made of."""
+    """List the claims of a selection on an image without a build record."""
     universe = universe_of(root, requested.full)
     asked = universe.resolve(_read(root, file, requested.shared_with), str(file))
     claims = source_tree(root)[0].claims(universe, asked, None)

@@ -132,7 +132,7 @@ def _differs(top: str, files: CommitTree, inside: str) -> bool:
 def appeared(root: Path, files: CommitTree, absent: Iterable[str]) -> frozenset[str]:
     """List the paths that a build looked for and did not find, but that a commit has."""
     top = f"{root}/"
-    # Most of the 4,000 paths are the system's, and tell by their words that they are outside.
+    # Most of the 4,000 paths are the system's and start outside of the root.
     near = (path for path in absent if path.startswith(top) or "/." in path)
     inside = (relative_to(root, path) for path in near)
     return frozenset(path for path in inside if path is not None and files.has(path))

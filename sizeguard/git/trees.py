@@ -130,7 +130,7 @@ def is_id(revision: str) -> bool:
 # An id's content never changes. A gate lists its base for each app and target, which takes 3 ms.
 @functools.lru_cache(64)
 def _entries_of_id(repository: Path, tree: str, arguments: tuple[str, ...]) -> Mapping[str, str]:
-    """Answer from one listing of the whole tree what it can answer."""
+    """Answer from one listing of the whole tree if possible."""
     match arguments:
         case ("-r", "--full-tree"):
             whole = _whole(repository, tree)

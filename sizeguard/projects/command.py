@@ -85,7 +85,7 @@ class CommandRecipe:
     def kept_folders(self) -> tuple[str, ...]:
         """Keep no folder from one commit to the next.
 
-        Of a foreign build nobody knows whether it sees what is out of date.
+        It is unknown whether another project's build detects outdated outputs.
         """
         return ()
 

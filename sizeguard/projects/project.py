@@ -70,7 +70,7 @@ class ImageFiles:
     shipped: the stripped twin of the image, if the build makes one
     strip:   the program that makes the twin; empty for the default one, NO_STRIP for none
     also:    globs of libraries and programs that ship with the image
-    selection: what a known runtime keeps in the image; empty for none
+    selection: the selection file of the image; empty for none
     """
 
     image: str

@@ -30,7 +30,7 @@ def find_project() -> Path | None:
 
 
 def may_have_rules(folder: Path) -> bool:
-    """Return whether the configuration in a folder may have rules of its own, by its bytes.
+    """Return whether the configuration in a folder may have its own rules, by its bytes.
 
     Parsing takes 20 ms with the imports. A key can be written with escapes, or in UTF-16.
     """

@@ -1,10 +1,10 @@
-"""Checks every commit of a native history against a clean build.
+"""Check every commit of a native history against a clean build.
 
-What bisect measured, build upon build in one tree, is what all get.
+Measurements of bisect, with incremental builds in one tree, must equal those of clean builds.
 
     python -m tests.soak.bisect_history [--folder DIR] [--commits N]
 
---commits: only every so many of the commits are built anew; 1 is all. Bytes are read with readelf
+--commits: rebuild only every N-th commit; 1 rebuilds all. Bytes are read with readelf
 from the stripped file of each build.
 """
 
@@ -24,7 +24,7 @@ SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 
 
 def loaded_bytes(image: Path) -> int:
-    """The sum of all ALLOC sections but NOBITS, as readelf says."""
+    """Return the sum of all ALLOC sections except NOBITS, from readelf."""
     total = 0
     for line in subprocess.run(
         ["readelf", "-SW", str(image)], capture_output=True, text=True, check=True

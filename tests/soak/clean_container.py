@@ -1,4 +1,4 @@
-"""Run the gate and the tests in a clean Debian 12, to see that .ci/setup installs all they need.
+"""Run the gate and the tests in a clean Debian 12, to check that .ci/setup installs everything.
 
     python3 -m tests.soak.clean_container [--base FOLDER] [--folder FOLDER] [--keep]
     python3 -m tests.soak.clean_container --only 'make gate' '.ci/setup test'
@@ -58,8 +58,8 @@ PIP_FILES = ("cert", "client-cert")
 PIP_NETWORK = ("no-index", "trusted-host", "proxy", "timeout", "default-timeout", "retries")
 PIP_OPTIONS = (*PIP_PLACES, *PIP_FILES, *PIP_NETWORK)
 
-# Mounts and processes of its own. All of them end with the first process, that one with unshare,
-# and unshare with this. The first process of ENTER is a shell that waits: it reaps orphans.
+# Separate mounts and processes. They end with the first process, which ends with unshare, which
+# ends with this process. The first process of ENTER is a waiting shell that reaps orphans.
 DYING = ("setpriv", "--pdeathsig", "KILL")
 NAMESPACE = (*DYING, "unshare", "--mount", "--mount-proc", "--pid", "--fork", "--kill-child")
 ENTER = r"""
@@ -93,12 +93,12 @@ exit "$code"
 
 
 class PreparationError(Exception):
-    """Say why the container could not be made."""
+    """The container could not be made; str() has the reason."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Name one place that packages come from. options: as between the brackets of sources.list."""
+    """A source of packages. options: as in the brackets of sources.list."""
 
     uri: str
     suite: str
@@ -106,23 +106,23 @@ class Source:
 
     @property
     def line(self) -> str:
-        """Write it as sources.list has it."""
+        """The source as a line of sources.list."""
         options = " ".join(f"{name}={value}" for name, value in self.options)
         return f"deb {f'[{options}] ' if options else ''}{self.uri} {self.suite} main\n"
 
     @property
     def keyring(self) -> Path | None:
-        """Name the file with its keys, if it has one of its own."""
+        """The file with its keys, if it has a separate one."""
         path = Path(dict(self.options).get("signed-by", ""))
         return path if path.is_absolute() and path.is_file() else None
 
 
 @dataclass
 class Host:
-    """Hold what the container takes over from this machine.
+    """Settings that the container takes over from this machine.
 
-    pip: sections of a pip.conf. environment: variables. files: have a copy at the same place.
-    folders: are mounted at the same place, read-only.
+    pip: sections of a pip.conf. environment: variables. files: copied to the same place.
+    folders: mounted read-only at the same place.
     """
 
     sources: list[Source] = field(default_factory=list)
@@ -140,7 +140,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Step:
-    """Keep what came of one step."""
+    """The result of one step."""
 
     name: str
     code: int
@@ -149,12 +149,12 @@ class Step:
 
     @property
     def line(self) -> str:
-        """Write it as the summary has it."""
+        """The result as a line of the summary."""
         return f"{self.seconds:8.1f} s  exit {self.code:<3}  {self.name}"
 
     @property
     def tail(self) -> str:
-        """Take the last lines of its log."""
+        """Return the last lines of its log."""
         lines = self.log.read_text(errors="replace").splitlines()[-TAIL:]
         return "".join(f"    {line}\n" for line in lines)
 
@@ -163,7 +163,7 @@ class Container:
     """Make the container, run in it, remove it."""
 
     def __init__(self, folder: Path, host: Host, suite: str = SUITE) -> None:
-        """Take an empty folder, or one that had a container before, which goes."""
+        """Take an empty folder, or one with an old container, which is removed."""
         if folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).exists():
             raise PreparationError(f"{folder} has files of others in it: name an empty folder")
         self.host = host.of(suite)
@@ -179,7 +179,7 @@ class Container:
         self.root.mkdir(mode=0o755)
 
     def remove(self) -> None:
-        """Remove the container. What was killed in it may still be about to end, so try again."""
+        """Remove the container. Try again if killed processes have not ended yet."""
         mounts = Path("/proc/self/mountinfo").read_text().splitlines()
         root = self.root.resolve()
         inside = [name for line in mounts if Path(name := line.split()[4]).is_relative_to(root)]
@@ -205,7 +205,7 @@ class Container:
                 [str(word) for word in command],
                 bufsize=0,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,  # a file would be emptied by who opens /dev/stderr
+                stdout=subprocess.PIPE,  # opening /dev/stderr would truncate a file
                 stderr=subprocess.STDOUT,
                 env=environment,
                 start_new_session=True,
@@ -225,7 +225,7 @@ class Container:
         return done
 
     def prepare(self, name: str, command: Sequence[object], **environment: str) -> None:
-        """Run a command that nothing goes on without."""
+        """Run a required command."""
         done = self.step(name, command, {**os.environ, "LC_ALL": "C", "PATH": PATH, **environment})
         if done.code != 0:
             raise PreparationError(f"{name}: exit {done.code}, see {done.log}\n{done.tail}")
@@ -241,7 +241,7 @@ class Container:
         return self.step(name, [*words, *sorted(self.host.folders)], environment)
 
     def make_base(self, cache: Path | None) -> None:
-        """Make the minimal system, or take it from the cache, where it is kept as it is here."""
+        """Make the minimal system, or take it from the cache."""
         machine = output("dpkg", "--print-architecture").strip()
         key = hashlib.sha256(" ".join(PACKAGES).encode()).hexdigest()[:8]
         tar = cache / f"{self.suite}-{machine}-{key}.tar" if cache else None
@@ -328,14 +328,14 @@ class Container:
         return path
 
     def clone(self, repository: Path) -> str:
-        """Clone HEAD with its history and name its commit."""
+        """Clone HEAD with its history; return its commit."""
         place = self.root / CLONE
         self.prepare("git clone", ["git", "clone", "--quiet", "--no-local", repository, place])
         return output("git", "-C", str(place), "log", "-1", "--format=%h %s").strip()
 
 
 def output(*command: str) -> str:
-    """Return what a command writes."""
+    """Return the output of a command."""
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -345,7 +345,7 @@ def indented(value: str) -> str:
 
 
 def local_folder(place: str) -> Path | None:
-    """Find the folder of this machine that a URL or a path names, if it is one."""
+    """Return the local folder of a URL or path, if it is one."""
     parts = urlsplit(place)
     if parts.scheme not in ("", "file", "copy"):
         return None
@@ -360,7 +360,7 @@ def read_host() -> Host:
     host = Host(sources if SUITE in {each.suite for each in sources} else [])
     for line in output("apt-config", "dump", "--no-empty").splitlines():
         match = APT_SETTING.fullmatch(line)
-        if match and "Detect" not in match[1]:  # detecting takes a program of this machine
+        if match and "Detect" not in match[1]:  # detection runs a program of this machine
             host.apt.append((match[1], match[2]))
     for name in (*PROXIES, *map(str.upper, PROXIES), *BUNDLES):
         if os.environ.get(name):
@@ -380,7 +380,7 @@ def read_host() -> Host:
 
 
 def read_sources(folder: Path) -> Iterator[Source]:
-    """Read what apt's sources say of SUITES, the component main alone, in both their formats."""
+    """Read apt's sources for SUITES, only the component main, in both formats."""
     for path in [folder / "sources.list", *sorted(folder.glob("sources.list.d/*"))]:
         if path.suffix == ".list" and path.is_file():
             yield from listed_sources(path.read_text())
@@ -414,7 +414,7 @@ def chosen_sources(
     components: Sequence[str],
     options: dict[str, str],
 ) -> Iterator[Source]:
-    """Keep what a minimal Debian 12 is made of, with the options that trust depends on."""
+    """Keep the sources of a minimal Debian 12, with their options for trust."""
     # Values of several words are keys themselves, not their file.
     given = {name: value for name, value in options.items() if len(value.split()) == 1}
     kept = tuple((name, given[name]) for name in SOURCE_OPTIONS if name in given)
@@ -425,7 +425,7 @@ def chosen_sources(
 
 
 def mirrors(uri: str) -> list[str]:
-    """Name the places a URI stands for: a list of mirrors is a file of this machine."""
+    """Return the addresses of a URI; a list of mirrors is a local file."""
     if uri.startswith("mirror+file:"):
         lines = Path(urlsplit(uri).path).read_text().splitlines()
         return [line.split()[0] for line in lines if line.strip() and line[0] != "#"]
@@ -440,7 +440,7 @@ def followed_sources(text: str) -> list[Source]:
 
 
 def read_pip(host: Host) -> None:
-    """Read pip's configuration: what its files say, whichever they are, and its variables."""
+    """Read pip's configuration from its files and variables."""
     options: list[tuple[str, str]] = []
     for option in PIP_OPTIONS:
         name = f"PIP_{option.upper().replace('-', '_')}"
@@ -449,7 +449,7 @@ def read_pip(host: Host) -> None:
             options.append((option, os.environ[name]))
     command = [sys.executable, "-m", "pip", "config", "list"]
     listing = subprocess.run(command, capture_output=True, text=True, check=False)
-    for line in listing.stdout.splitlines():  # of a Python without pip there are none
+    for line in listing.stdout.splitlines():  # a Python without pip has none
         name, _, text = line.partition("=")
         section, _, option = name.rpartition(".")
         if section in ("global", "install") and option in PIP_OPTIONS:
@@ -468,12 +468,12 @@ def read_pip(host: Host) -> None:
 
 
 def end(number: int, frame: FrameType | None) -> None:
-    """End as after ^C, so that what runs is killed and the container removed."""
+    """End as after Ctrl-C, so that commands are killed and the container is removed."""
     raise SystemExit(128 + number)
 
 
 def main() -> int:
-    """Make the container, run the commands, say how each ended."""
+    """Make the container, run the commands, and print their results."""
     parser = options_of(__doc__)
     parser.add_argument("--folder", type=Path, help="where the container and the logs are to be")
     parser.add_argument("--keep", action="store_true", help="leave the container in the folder")

@@ -1,6 +1,6 @@
-"""Every defect of tests/defects, applied to a copy of the runtime.
+"""Apply every defect of tests/defects to a copy of the runtime.
 
-`sizeguard gate` must not hold, and the verifier must say why.
+`sizeguard gate` must fail, and the verifier must give the reason.
 
 python -m tests.soak.defects [--no-gate] [NAME …]
 """
@@ -19,7 +19,7 @@ from tests.support.script import Tally, options_of
 
 
 def gate(runtime: Runtime) -> int:
-    """The exit code of the gate in the copy."""
+    """Return the exit code of the gate in the copy."""
     command = [
         str(Path(sys.executable).parent / "sizeguard"),
         "gate",

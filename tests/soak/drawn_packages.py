@@ -1,8 +1,8 @@
-"""Check files of public packages: every kind that people have is read, and sums are exact.
+"""Check files of public packages: every common kind can be read, and sums are exact.
 
     python -m tests.soak.drawn_packages FOLDER [--only pip|npm|apt]
 
-Downloads the packages below into FOLDER by pip, npm and apt-get, which keep what is there already,
+Downloads the packages below into FOLDER by pip, npm and apt-get, which keep existing files,
 and checks each package as a container and each native file in it: the rows sum to the file, and
 `load` is what another reader finds (pyelftools for ELF, lief for Mach-O and PE, llvm-objdump for
 WebAssembly). Prints a row for each kind of file, and fails if a sum or a size differs.
@@ -65,7 +65,7 @@ DEBIAN = (
 
 
 def download(folder: Path, only: str) -> None:
-    """Fetch what is not there; a package that a registry lacks is passed over."""
+    """Download missing packages; skip a package that a registry lacks."""
     folder.mkdir(parents=True, exist_ok=True)
     if only in ("", "pip"):
         for platform, names in WHEELS.items():
@@ -88,7 +88,7 @@ def run(folder: Path, *command: str) -> None:
 
 
 def packages(folder: Path) -> Iterator[Path]:
-    """All packages; those of npm are unpacked beside, as they are not kind that we read."""
+    """List all packages; npm packages are unpacked, because their format is not supported."""
     for path in sorted(folder.iterdir()):
         if path.suffix == ".tgz":
             place = path.with_suffix("")
@@ -101,7 +101,7 @@ def packages(folder: Path) -> Iterator[Path]:
 
 
 def images(path: Path) -> Iterator[Path]:
-    """All native members of a container, also in containers inside it."""
+    """Yield all native members of a container, including nested containers."""
     container: Container | None = open_container(path)
     if container is None:
         return
@@ -129,7 +129,7 @@ def check_sums(path: Path) -> None:
 
 
 def second_load(path: Path, kind: str) -> int | None:
-    """Return `load` by another reader; None for a format that has none here."""
+    """Return `load` from another reader; None for a format without one."""
     from sizeguard.base.input_files import readable
 
     content = readable(path).read_bytes()

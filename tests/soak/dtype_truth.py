@@ -125,7 +125,7 @@ def nothing(
     kept: dict[str, list[str]],
     where: str,
 ) -> None:
-    """Compare a build that has no dtype at all."""
+    """Compare a build without any dtype."""
     code = code_of(full)
     print(
         f"\n{where}: full {full.sizes.load:,}; code of kernels {code.kernels:,}: named"
@@ -145,7 +145,7 @@ def halves(
     kept: dict[str, list[str]],
     where: str,
 ) -> None:
-    """Compare two builds, each without half of the dtypes, with the report of the full one."""
+    """Compare two builds, each without half of the dtypes, with the full build's report."""
     code = code_of(full)
     named, lost, lost_load, left_over, grown = code.of(ALL), 0, 0, 0, 0
     for title, gone in (("half", HALF), ("rest", ALL - HALF)):
@@ -205,7 +205,7 @@ def without(
     kept: dict[str, list[str]],
     gone: list[Branch],
 ) -> int:
-    """Loaded bytes of a build that leaves some branches out."""
+    """Return the loaded bytes of a build without some branches."""
     rest = {
         tag: [dtype for dtype in dtypes if Branch(tag, dtype) not in gone]
         for tag, dtypes in kept.items()

@@ -1,4 +1,4 @@
-"""Compares the exclusive bytes of operators with a rebuild of the full runtime without each.
+"""Compare the exclusive bytes of operators with rebuilds of the full runtime without each.
 
 25 operators a seed.
 
@@ -40,8 +40,8 @@ def main() -> int:
     toolchain = find_toolchain("gcc", None)
     options.folder.mkdir(parents=True, exist_ok=True)
     selection = options.folder / "selected.yaml"
-    # The full runtime, by a list of all its operators: then a rebuild without one compiles only
-    # what registers.
+    # The full runtime from a list of all operators, so that a rebuild without one only compiles
+    # registrations.
     full = build(ROOT, Variant("full"), toolchain, ROOT / "build" / "full")
     expected = retained(graph_of_path(full.image.parent))
     names = sorted(name for name in expected if "(" not in name and "::" in name)

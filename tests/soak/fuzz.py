@@ -58,7 +58,7 @@ def build_fuzzer(name: str, folder: Path, sources: Path) -> Path:
 
 
 def write_calls(folder: Path) -> int:
-    """Write six calls of every operator: its number, then random choices; their number."""
+    """Write six calls of every operator, its number and random choices; return their number."""
     folder.mkdir()
     draw = random.Random(0)
     numbers = range(len(default_library()))
@@ -70,7 +70,7 @@ def write_calls(folder: Path) -> int:
 
 
 def write_programs(folder: Path) -> int:
-    """Write programs of every model and of every eighth recorded case; their number."""
+    """Write programs of every model and of every eighth recorded case; return their number."""
     folder.mkdir()
     library = default_library()
     count = 0
@@ -86,7 +86,7 @@ def write_programs(folder: Path) -> int:
                 source, library, "seed", cases if cases[0] else [], False
             ).program
         except InputError:
-            continue  # models that must be refused are among them
+            continue  # they include models that must be refused
         write_program(program, folder / f"{source.parent.name}.sgp")
         count += 1
     known = operators()
@@ -106,7 +106,7 @@ SEEDS = {"fuzz_program": write_programs, "fuzz_operators": write_calls}
 
 
 def run_fuzzer(fuzzer: Path, runs: int, seed: int) -> tuple[int, str]:
-    """Run a fuzzer; its exit code and what it found. Keeps what crashed it in build/."""
+    """Run a fuzzer; return its exit code and findings. Crashing inputs are kept in build/."""
     with tempfile.TemporaryDirectory() as name:
         corpus = Path(name) / "corpus"
         SEEDS[fuzzer.name](corpus)
@@ -130,13 +130,13 @@ def run_fuzzer(fuzzer: Path, runs: int, seed: int) -> tuple[int, str]:
 
 
 def check_defects(tally: Tally, runs: int) -> None:
-    """Bring each old defect back in a copy of the sources; the fuzzer must find it."""
+    """Restore each old defect in a copy of the sources; the fuzzer must find it."""
     with tempfile.TemporaryDirectory() as name:
         shutil.copytree(ROOT / "native", Path(name) / "native")
         for defect in sorted(DEFECTS.glob("*.patch")):
             patch = ["patch", "-p1", "-s", "-i", str(defect)]
             subprocess.run(patch, cwd=name, check=True)
-            folder = Path(name) / "build" / "fuzz"  # only what the patch touches is compiled again
+            folder = Path(name) / "build" / "fuzz"  # only patched files are compiled again
             fuzzer = build_fuzzer("fuzz_operators", folder, Path(name) / "native")
             code, found = run_fuzzer(fuzzer, runs, 0)
             subprocess.run([*patch, "-R"], cwd=name, check=True)

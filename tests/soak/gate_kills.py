@@ -1,8 +1,8 @@
-"""Kill the gate at random moments and take its disk away.
+"""Kill the gate at random moments, and let its disk fill up.
 
-It never says that all holds, and leaves no half-written file.
+It must never pass, and must leave no half-written file.
 
-It never says that all holds, and leaves no half-written file.
+It must never pass, and must leave no half-written file.
 
 The next run passes. A source tree of its own has this project's sources; its builds are made once
 and then again, in part, after each kill.
@@ -59,7 +59,7 @@ ssize_t write(int file, const void* data, size_t size) {
 
 
 class BrokenError(Exception):
-    """Something did not hold: what comes after it says nothing."""
+    """A check failed, so later checks have no meaning."""
 
 
 TALLY = Tally()
@@ -91,7 +91,7 @@ def main() -> int:
 def kills(tree: Path, dice: random.Random, count: int, whole: float) -> None:
     """Kill the gate again and again, each time with something to build, measure and keep.
 
-    One source looks new and the results are forgotten.
+    One source gets a new time, and the results are removed.
     """
     sources = sorted((tree / "native" / "operators" / "kernels").glob("*.cpp"))
     hit = 0
@@ -125,7 +125,7 @@ def kills(tree: Path, dice: random.Random, count: int, whole: float) -> None:
 
 
 def full_disks(tree: Path, folder: Path, dice: random.Random) -> None:
-    """From no byte to many; the store is forgotten first, so that there is something to keep."""
+    """Allow from no byte to many; without a store, so that there is something to write."""
     source, shim = folder / "shim.c", folder / "shim.so"
     source.write_text(SHIM)
     subprocess.run(

@@ -1,4 +1,4 @@
-"""Takes each way in which growth enters a build unseen through the real gate, in a real clone.
+"""Run the real gate in a real clone on each way of hidden growth.
 
 Each way is a change on a branch. The gate is asked after it, asked again, and asked once more after
 a commit of a document. Each time it has to end with 1 or 3. One way is committed to the base branch
@@ -26,7 +26,7 @@ add_dependencies(sg_schema by_step)
 
 
 def prepared(folder: Path) -> Repository:
-    """A runtime that reads all that ways change; it passes on main."""
+    """Make a runtime that reads every file that the ways change; it passes on main."""
     found = Repository(folder)
     prepare(found.root)
     found.commit("A runtime")
@@ -52,7 +52,7 @@ def fails(repository: Repository, tally: Tally, what: str, **environment: str) -
 
 
 def document(repository: Repository) -> None:
-    """Commit words, and nothing else that is there."""
+    """Commit a document and no other file."""
     with (repository.root / "README.md").open("a") as file:
         file.write("More.\n")
     repository.git("commit", "-q", "-m", "Words", "--", "README.md")
@@ -78,7 +78,7 @@ def take(repository: Repository, tally: Tally, name: str, way: Way) -> None:
 
 
 def take_untold(repository: Repository, tally: Tally) -> None:
-    """A step of the build reads a file that neither its words nor a list of files names."""
+    """Check a build step that reads a file that no command or dependency list names."""
     name = "a step that does not tell"
     repository.branch("step")
     write(repository.root, "extra/step.sh", 'cat "$(dirname "$0")"/data*.txt\n')

@@ -1,4 +1,4 @@
-"""Draw many more examples for the tests that state laws than `make test` does.
+"""Run the tests of laws with many more examples than `make test`.
 
     python -m tests.soak.laws [--examples 1000]
 

@@ -1,6 +1,6 @@
-"""Every way to hide something deselected, with gcc -Os, clang -O2 and for arm64-macos.
+"""Check every way to hide deselected code, with gcc -Os, clang -O2 and for arm64-macos.
 
-`sizeguard verify` must fail or be undecided, and name the function or the bytes.
+`sizeguard verify` must fail or be inconclusive, and name the function or the bytes.
 
 python -m tests.soak.leaks [--only NAME]… [--builds gcc,clang,macos]
 """

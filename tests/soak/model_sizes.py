@@ -43,7 +43,7 @@ NEAR = {"float16": 2e-2, "float32": 1e-4}
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What all models are built with."""
+    """The settings for all models."""
 
     folder: Path
     toolchain: Toolchain
@@ -52,7 +52,7 @@ class Bench:
 
 
 def exported(python: str, folder: Path) -> list[Path]:
-    """Export the thirty models, or find them exported."""
+    """Export the thirty models, or find earlier exports."""
     command = [python, "-W", "ignore", "-m", "tests.generators.architecture_models"]
     done = subprocess.run([*command, folder, "--list"], cwd=ROOT, capture_output=True, text=True)
     if done.returncode != 0:
@@ -65,7 +65,7 @@ def exported(python: str, folder: Path) -> list[Path]:
 
 
 def image_by_model(bench: Bench, model: Path) -> Path:
-    """The image of -DSELECT_OPS_MODEL, stripped; one folder for all models."""
+    """Return the stripped image of -DSELECT_OPS_MODEL, with one folder for all models."""
     folder = bench.folder / "by-model"
     sizeguard = Path(sys.executable).with_name("sizeguard")
     command = ["cmake", "-S", ROOT / "native", "-B", folder, "-G", "Ninja"]
@@ -77,14 +77,14 @@ def image_by_model(bench: Bench, model: Path) -> Path:
 
 
 def image_of(bench: Bench, selection: Path, way: str) -> Path:
-    """The stripped image of a selection with its dtypes; one folder for all models."""
+    """Return the stripped image of a selection with its dtypes, with one folder for all models."""
     asked = Variant("selective", "model", selection, dtypes=True, optimize="s", sanitize="")
     variant = checked_variant(ROOT, asked)
     return build(ROOT, variant, bench.toolchain, bench.folder / way).shipped
 
 
 def images(bench: Bench, model: Path, program: Path) -> dict[str, Path]:
-    """The image of each way."""
+    """Return the image of each way."""
     chosen = bench.folder / "static.yaml"
     features = NativeSources(ROOT, ROOT).features()
     write_selection(
@@ -100,7 +100,7 @@ def images(bench: Bench, model: Path, program: Path) -> dict[str, Path]:
 
 
 def outputs(image: Path, program: Path, case: int) -> tuple[str, dict[str, bytes]]:
-    """What a build says of an input, and the files that it writes."""
+    """Return the output of a build for an input, and the files that it writes."""
     with tempfile.TemporaryDirectory() as folder:
         command = [image, "--program", program, "--case", str(case), "--output-dir", folder]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -109,7 +109,7 @@ def outputs(image: Path, program: Path, case: int) -> tuple[str, dict[str, bytes
 
 
 def check_expected(tally: Tally, model: Path, case: int, found: bytes) -> None:
-    """Compare with PyTorch's first output, where it is beside the model."""
+    """Compare with PyTorch's first output, if it is beside the model."""
     path = model.parent / f"case{case}_expected0.npy"
     if not path.is_file():
         return
@@ -123,7 +123,7 @@ def check_expected(tally: Tally, model: Path, case: int, found: bytes) -> None:
 
 
 def check_model(bench: Bench, tally: Tally, model: Path, *, is_export: bool) -> str:
-    """Build, run and compare one model; its row, or the reason why there is none."""
+    """Build, run and compare one model; return its row, or the reason for its absence."""
     name = model.parent.name
     try:
         program = program_of(model, bench.folder / "programs", ROOT)

@@ -1,6 +1,6 @@
-"""Mutates files of every format and reads them.
+"""Mutate files of every format, and read them.
 
-Each is read or refused in one line, in bounded time and memory.
+Each must be read, or refused with one line, in bounded time and memory.
 
     python -m tests.soak.mutate [--count 50000] [--seed 0] [--only maps]…
 
@@ -38,7 +38,7 @@ Target = tuple[Callable[[Path], list[Path]], Callable[[Path], object]]
 
 
 def targets() -> dict[str, Target]:
-    """All formats there are, by name."""
+    """Return all formats by name."""
     found: dict[str, Target] = {}
     for module in sorted((ROOT / "tests" / "soak" / "mutations").glob("[a-z]*.py")):
         found |= importlib.import_module(f"tests.soak.mutations.{module.stem}").TARGETS
@@ -46,9 +46,9 @@ def targets() -> dict[str, Target]:
 
 
 def mutated(original: bytes, random_: random.Random) -> bytes:
-    """One to sixteen changes: bytes, numbers, cuts, copies, lines.
+    """Make one to sixteen changes: bytes, numbers, cuts, copies, lines.
 
-    Half of all keep the size, so that tables stay where they are.
+    Half of them keep the size, so that tables stay in place.
     """
     data = bytearray(original)
     keeps_size = random_.random() < 0.5
@@ -103,7 +103,7 @@ def worker(name: str, seed: int, first: int, last: int, folder: Path) -> None:
     originals = [path.read_bytes() for path in seeds]
     limit = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (6 * MEMORY, 6 * MEMORY))
-    # A name of its own for each worker: two of them may run at once.
+    # A separate name for each worker, because workers run in parallel.
     path = folder / f"mutated-{os.getpid()}"
     for index in range(first, last):
         random_ = random.Random(f"{name} {seed} {index}")
@@ -119,14 +119,14 @@ def worker(name: str, seed: int, first: int, last: int, folder: Path) -> None:
                 if "\n" not in str(error)
                 else f"failed: a message of several lines: {error!r}"
             )
-        except BaseException:  # what else may come is what this looks for
+        except BaseException:  # any other exception is a finding
             verdict = "failed: " + traceback.format_exc().strip().replace("\n", " | ")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         if peak > limit:
             verdict = f"failed: {peak >> 20} MiB"
         print(f"end {index} {verdict}", flush=True)
         if peak > limit:
-            return  # the peak stays: begin anew
+            return  # the peak does not fall: start again
 
 
 def keep(name: str, seed: int, index: int, folder: Path) -> Path:
@@ -173,7 +173,7 @@ def run(name: str, seed: int, count: int, folder: Path) -> tuple[Counter[str], f
             began = time.monotonic()
             verdict = ""
             while True:
-                # Making the process takes time, too, on a loaded machine.
+                # Starting the process also takes time on a loaded machine.
                 if not lines.select(SECONDS if verdict == "" and index else 6 * SECONDS):
                     verdict = f"failed: no answer in {SECONDS} s"
                     process.kill()

@@ -1,4 +1,4 @@
-"""Mutate artifacts of measuring runs: the writer refuses or shows each, and never takes long.
+"""Mutate artifacts of measuring runs; the writer must refuse or show each quickly.
 
     python -m tests.soak.mutated_artifacts [--count N] [--seed N] [--minutes M]
 
@@ -39,7 +39,7 @@ VALUES: Sequence[Any] = (
 
 
 class Offline(Api):
-    """GitHub, which knows one merge commit."""
+    """A GitHub that knows one merge commit."""
 
     def __init__(self) -> None:
         super().__init__("https://api.example", "org/runtime", "")
@@ -115,7 +115,7 @@ def _edit(content: dict[str, Any], draw: random.Random) -> None:
         if not isinstance(inner, dict | list) or not inner or draw.random() < 0.15:
             break
         at = inner
-    # Most edits keep the type: others are refused before numbers are compared
+    # Most edits keep the type, because others are refused before numbers are compared
     kind = draw.choice((0, 1, 2, 2, 2, 3, 3, 4, 5, 6, 6, 6))
     if kind == 0:
         del at[key]

@@ -1,4 +1,4 @@
-"""Draw symbols of images and find each by every spelling; edit them and find none.
+"""Draw symbols of images; every spelling must find its symbol, and edited names must find none.
 
     python -m tests.soak.name_spellings [IMAGE…] [--count N] [--seed N]
 
@@ -31,7 +31,7 @@ from tests.support.symbol_spellings import demangled, drawn, edited, spellings
 
 
 def usual_images() -> list[Path]:
-    """List the images of builds here and of installed packages."""
+    """List the images of local builds and of installed packages."""
     builds = ("full/run_program", "arm64-macos-clang-lld-Os/full/run_program")
     found = [path for name in builds if (path := ROOT / "build" / name).is_file()]
     for package, pattern in (("rpds", "rpds*.so"), ("torch", "lib/libtorch_cpu.so")):
@@ -42,7 +42,7 @@ def usual_images() -> list[Path]:
 
 
 def names_of(path: Path) -> tuple[list[str], str]:
-    """Return the symbols that an image defines, and what its format puts before each."""
+    """Return the symbols that an image defines, and its format's prefix."""
     is_macho = sniff.image_format(path) == sniff.MACHO
     image: Binary = read_macho_image(path) if is_macho else read_elf(path)
     tables = (*image.static_symbols, *image.dynamic_symbols)
@@ -60,7 +60,7 @@ def faults(path: Path, count: int, seed: int) -> list[str]:
     for symbol, texts in spellings(symbols, underscore):
         for what, text in texts.items():
             found = table.find(text)
-            # f() is another function than f() const, if there is one.
+            # f() and f() const are different functions.
             is_another = text in demangled(found) if found else False
             if symbol.removeprefix(underscore) not in found and not is_another:
                 wrong.append(f"{what}: {text} misses {symbol}")

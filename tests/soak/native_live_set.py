@@ -28,7 +28,7 @@ from tests.support.script import Tally, options_of
 def compiled(
     folder: Path, variant: Variant, compiler: str, level: str, *, visible: bool
 ) -> list[str]:
-    """Configure and compile; the driver's command that links run_program.
+    """Configure and compile; return the command that links run_program.
 
     -O0 and default visibility are not choices of `sizeguard build`.
     """

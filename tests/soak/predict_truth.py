@@ -1,6 +1,6 @@
-"""Compares predictions with builds, for all sample models.
+"""Compare predictions with builds, for all sample models.
 
-Operators alone, operators as traced, operators and dtypes.
+It covers operators only, traced operators, and operators with dtypes.
 
 Holds if operators are within 0.5 %, dtypes within 3 %, and both within the margin that the
 prediction states. Exit code 1 otherwise.

@@ -1,11 +1,11 @@
-"""Check libraries that others made: exact partitions, and readelf, size and nm agree.
+"""Check third-party libraries: partitions are exact, and readelf, size and nm agree.
 
-Is each an exact partition, and do readelf, size and nm say the same.
+Each must be an exact partition, with the same sizes as readelf, size and nm.
 
     python -m tests.soak.real_libraries FILE|FOLDER…
 
 Of a folder all ELF files in it. Prints for each its bytes, symbols, spans, the share of loaded
-bytes that nothing explains, and how long the ledger took. Fails if a sum is off by a byte or a
+bytes without an owner, and the time for the ledger. Fails if a sum is off by a byte or a
 reader disagrees.
 """
 
@@ -49,7 +49,7 @@ def images(given: list[Path]) -> list[Path]:
 
 
 def check(path: Path) -> str:
-    """Check one file and print its row; the failure, empty if there is none."""
+    """Check one file and print its row; return the failure, empty if there is none."""
     image = read_elf(path)
     start = time.process_time()
     ledger = ledger_of(path)

@@ -1,4 +1,4 @@
-"""Gate real projects of others from nothing, by what `sizeguard init` writes.
+"""Gate real third-party projects with the files that `sizeguard init` writes.
 
     python -m tests.soak.real_projects [--only NAME]… [--folder FOLDER]
 
@@ -64,7 +64,7 @@ class Attempt:
         )
 
     def gate(self, *words: str) -> tuple[int, dict[str, Any]]:
-        """Run the gate; its exit code and result."""
+        """Run the gate; return its exit code and result."""
         done = self.run("gate", "--format", "json", *words)
         try:
             return done.returncode, json.loads(done.stdout)
@@ -80,7 +80,7 @@ class Attempt:
         return done.stdout.strip()
 
     def commit(self, subject: str) -> str:
-        """Commit all files; the commit."""
+        """Commit all files; return the commit."""
         self.git("add", "--all")
         self.git("commit", "--quiet", "-m", subject)
         return self.git("rev-parse", "HEAD")
@@ -156,7 +156,7 @@ def begins(this: Attempt) -> bool:
 
 
 def skips_documents(this: Attempt) -> None:
-    """A change of a document builds nothing."""
+    """Check that a change of a document builds nothing."""
     readme = next(iter(sorted(this.tree.glob("README*"))))
     with readme.open("a") as file:
         file.write("\nSizes are gated.\n")
@@ -166,7 +166,7 @@ def skips_documents(this: Attempt) -> None:
 
 
 def finds_growth(this: Attempt) -> None:
-    """1 KiB more in a function fails with its name, file and line."""
+    """Check that 1 KiB more in a function fails with its name, file and line."""
     line = grow(this)
     code, found = this.gate()
     causes = [cause for app in found.get("apps", ()) for cause in app["causes"]]
@@ -181,14 +181,14 @@ def finds_growth(this: Attempt) -> None:
 
 
 def near(place: str, expected: str) -> bool:
-    """The line of the head, or one that the compiler calls the function's."""
+    """Return whether a line is near the function's head."""
     file, _, line = place.partition(":")
     wanted, _, number = expected.partition(":")
     return file == wanted and line.isdigit() and abs(int(line) - int(number)) <= 10
 
 
 def grow(this: Attempt) -> int:
-    """Let the function grow; the line of its head."""
+    """Let the function grow; return the line of its head."""
     source = this.tree / this.project.source
     text, line = this.project.grown(source.read_text())
     source.write_text(text)
@@ -196,7 +196,7 @@ def grow(this: Attempt) -> int:
 
 
 def lists_policy(this: Attempt) -> None:
-    """A change of a limit is listed."""
+    """Check that a change of a limit is listed."""
     this.git("checkout", "--", ".")
     config = this.tree / CONFIG
     config.write_text(config.read_text().replace('load: {max: "', 'load: {max: "9'))
@@ -207,7 +207,7 @@ def lists_policy(this: Attempt) -> None:
 
 
 def takes_growth_by_waiver_and_baseline(this: Attempt) -> None:
-    """A waiver lets growth pass for a time, a new baseline for good."""
+    """Check that a waiver accepts growth for a time, and a new baseline for good."""
     grow(this)
     last_day = (datetime.now(UTC) + timedelta(days=20)).date().isoformat()
     _, found = this.gate()
@@ -227,7 +227,7 @@ def takes_growth_by_waiver_and_baseline(this: Attempt) -> None:
 
 
 def finds_creep_and_culprits(this: Attempt, first: str) -> None:
-    """Creep names the commit and its bytes; bisect finds it."""
+    """Check that creep names the commit and its bytes, and that bisect finds it."""
     grown = this.git("rev-parse", "HEAD")
     config = this.tree / CONFIG
     config.write_text(_with_creep(config.read_text()))
@@ -277,7 +277,7 @@ def _with_creep(text: str) -> str:
 
 
 def failing(found: dict[str, Any]) -> object:
-    """What the gate says of what does not pass."""
+    """Return the gate's messages about failing checks."""
     checks = [
         (check["id"], check["actual"], check["limit"], check["verdict"])
         for check in found.get("checks", ())

@@ -1,4 +1,4 @@
-"""Apply each harmless refactoring of the kernels alone, build vision, and verify it.
+"""Apply each harmless refactoring of the kernels separately, build vision, and verify it.
 
     python -m tests.soak.refactorings [--compiler gcc|clang] [NAME]…
 

@@ -1,6 +1,6 @@
-"""All ways that code is retained × all compilers × all linkers.
+"""Check all ways to retain code with all compilers and linkers.
 
-Every verdict against the marker in the stripped file.
+Every verdict is compared with the marker in the stripped file.
 """
 
 from __future__ import annotations

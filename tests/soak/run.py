@@ -54,7 +54,7 @@ BY_HAND = (
 
 
 def scripts(torch_python: str | None) -> tuple[Script, ...]:
-    """All scripts; the one that needs torch has it where there is one."""
+    """List all scripts, with the path of torch for the one that needs it."""
     if torch_python is None:
         return SCRIPTS
     torch = ("--torch-python", torch_python)

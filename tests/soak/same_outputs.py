@@ -58,7 +58,7 @@ ROWS = re.compile(r'<script type="application/octet-stream"[^>]*>(.*?)</script>'
 
 @dataclass(frozen=True)
 class Outcome:
-    """Hold what a command came to. outputs: what is compared, by name."""
+    """The result of a command. outputs: the outputs to compare, by name."""
 
     code: str
     outputs: Mapping[str, Output] = field(default_factory=dict)
@@ -67,14 +67,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Output:
-    """Hold what a command wrote to one place. format: one of TEXT_FORMATS, or of data."""
+    """The output of a command in one place. format: one of TEXT_FORMATS, or a data format."""
 
     content: bytes
     format: str
 
 
 def environment(run: Path) -> dict[str, str]:
-    """Give all commands the same surroundings: nothing of the caller's CI, git, store or home."""
+    """Return the same environment for all commands, without the caller's CI, git, store or home."""
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
     person = {"NAME": "A. Author", "EMAIL": "author@example.org", "DATE": "1700000000 +0000"}
     git = {
@@ -95,7 +95,7 @@ def environment(run: Path) -> dict[str, str]:
 
 
 def shell(script: str, folder: Path, surroundings: Mapping[str, str]) -> None:
-    """Run a script of ours, which must not fail."""
+    """Run one of our scripts, which must not fail."""
     command = ["sh", "-euc", script]
     done = subprocess.run(
         command, cwd=folder, env=surroundings, capture_output=True, text=True, errors="replace"
@@ -112,7 +112,7 @@ def git_lines(folder: Path, *arguments: str) -> list[str]:
 
 
 def prepare(old: Path, work: Path) -> Path:
-    """Make the inputs in WORK/run, where builds must lie, and move them away for good."""
+    """Make the inputs in WORK/run, where builds must be, and then move them away."""
     root = Path(git_lines(old.parent, "rev-parse", "--show-toplevel")[0])
     head = git_lines(root, "rev-parse", "HEAD")[0]
     made_of = repr((str(old), head, str(work), FILES, RECIPES))
@@ -188,7 +188,7 @@ def run_one(executable: Path, command: Command, run: Path) -> Outcome:
 
 
 def format_of(name: str, command: Command) -> str:
-    """Tell the format of a file by its name, else by the command's --format."""
+    """Return the format of a file by its name, else by the command's --format."""
     suffix = PurePosixPath(name).suffix
     return suffix.removeprefix(".") or command.format
 
@@ -201,7 +201,7 @@ def edited(folder: Path) -> dict[str, bytes | None]:
 
 
 def restore(folder: Path, name: str, content: bytes | None) -> None:
-    """Take back what a command made of a file: it had this content, or was as it is checked out."""
+    """Restore a file that a command changed: to this content, or to the checked-out content."""
     path = folder / name
     if content is not None:
         path.write_bytes(content)
@@ -215,7 +215,7 @@ def restore(folder: Path, name: str, content: bytes | None) -> None:
 
 
 def compare(old: Outcome, new: Outcome) -> list[str]:
-    """Say of each output that differs where it does so first; the exit code before all."""
+    """Describe the first difference of each output; the exit code comes first."""
     found = []
     if old.code != new.code:
         found.append(f"exit code {old.code}, now {new.code}")
@@ -230,7 +230,7 @@ def compare(old: Outcome, new: Outcome) -> list[str]:
 
 
 def first_difference(old: Output, new: Output) -> str:
-    """Say where two outputs of one place differ first; empty if they do not."""
+    """Describe the first difference of two outputs; empty if they are equal."""
     if old.content == new.content:
         return ""
     texts = [each.content.decode(errors="backslashreplace") for each in (old, new)]
@@ -245,7 +245,7 @@ def first_difference(old: Output, new: Output) -> str:
 
 
 def rows_of(page: str) -> str:
-    """Unpack the rows that an HTML page holds; empty if it holds none."""
+    """Unpack the rows of an HTML page; empty if it has none."""
     found = ROWS.search(page)
     if found is None:
         return ""
@@ -275,15 +275,15 @@ def number_difference(old: str, new: str) -> str:
 
 
 def around(text: str, at: int) -> str:
-    """Quote what stands at a place of a text."""
+    """Quote the text at a place."""
     return repr(text[max(0, at - SHOWN) : at + SHOWN])
 
 
 @dataclass(frozen=True)
 class Intended:
-    """Allow a difference that is wanted.
+    """An intended difference.
 
-    command, format: globs of what it is allowed for
+    command, format: globs of the outputs that may differ
     what:            a part of the line that says the difference
     """
 
@@ -293,7 +293,7 @@ class Intended:
     why: str
 
     def covers(self, command: Command, difference: str) -> bool:
-        """Return whether a difference of a command is this one."""
+        """Return whether a command's difference is this one."""
         return (
             fnmatch.fnmatchcase(command.text, self.command)
             and fnmatch.fnmatchcase(command.format, self.format)
@@ -313,7 +313,7 @@ def read_intended(path: Path) -> list[Intended]:
 
 
 def save(folder: Path, number: int, command: Command, outcome: Outcome) -> None:
-    """Keep what a command came to, for people who want to look at it."""
+    """Save the result of a command for inspection."""
     place = folder / f"{number:03} {re.sub(r'[^A-Za-z0-9_.,=-]+', ' ', command.text)[:100]}"
     place.mkdir(parents=True)
     (place / "command.txt").write_text(f"{command.text}\nexit code {outcome.code}\n")
@@ -345,7 +345,7 @@ def report(
 
 
 def processor_seconds() -> float:
-    """Sum what all commands and their children have used so far."""
+    """Return the CPU time of all commands and their children so far."""
     used = os.times()
     return used.children_user + used.children_system
 

@@ -1,4 +1,4 @@
-"""Two apps in one build, over shared kernels and over their own, on three targets.
+"""Check two apps in one build, with shared and separate kernels, on three targets.
 
     python -m tests.soak.shared_apps [--target NAME]…
 
@@ -68,7 +68,7 @@ def check_tree(tree: AppTree, full: Build, tally: Tally) -> None:
 
 
 def bytes_by_operator(tree: AppTree, app: str) -> dict[str, int]:
-    """Loaded bytes of each operator of an app."""
+    """Return the loaded bytes of each operator of an app."""
     image = tree.folder / app
     objects = [] if tree.is_macho else tree.objects(app)  # the report reads those of ELF alone
     command = [
@@ -105,7 +105,7 @@ def library_per_operator(tree: AppTree, app: str, folder: Path) -> tuple[int, in
 
 
 def print_tables(shared: AppTree, own: AppTree, seconds: dict[bool, float]) -> None:
-    """Apps × operators, and the three ways to make libraries."""
+    """Print apps × operators, and the three ways to make libraries."""
     rows = {
         (app, tree.shared): bytes_by_operator(tree, app) for app in APPS for tree in (shared, own)
     }

@@ -33,7 +33,7 @@ MODEL_SHARE = 0.25
 
 
 def selections(forms: list[str], folder: Path) -> dict[str, Path]:
-    """Trace every sample model; name → selection."""
+    """Trace every sample model; return selections by name."""
     root = project_root()
     traced = {}
     for source in sorted(path for path in (root / "native" / "models").iterdir() if path.is_dir()):
@@ -60,7 +60,7 @@ def loaded_bytes(
     selection: Path | None = None,
     dtypes: bool = True,
 ) -> int:
-    """Build a variant in a folder of its own, and give its loaded bytes."""
+    """Build a variant in a separate folder; return its loaded bytes."""
     root = project_root()
     what = checked_variant(
         root, Variant(variant, "", selection, dtypes=dtypes, optimize=optimize, sanitize="")
@@ -106,7 +106,7 @@ def main() -> int:
                         f"{where}: {each:,.0f} bytes an operator > {BYTES_PER_OPERATOR:,}",
                     )
                 for model, selection in traced.items():
-                    # One path for all models: only what a selection changes is compiled again.
+                    # One path for all models, so that only changed files are compiled again.
                     current = folder / "selected_operators.yaml"
                     shutil.copyfile(selection, current)
                     by_operators = load("selective", current, dtypes=False)

@@ -39,7 +39,7 @@ LINKERS = ("bfd", "gold", "lld", "mold", "lld-14", "lld-22")
 
 
 def rows(apps: list[str], targets: list[str]) -> Iterator[Row]:
-    """Every way that is possible, ordered by what is compiled once.
+    """List every possible way, ordered by shared objects.
 
     The shipped twin of each is checked with it.
     """
@@ -59,7 +59,7 @@ def rows(apps: list[str], targets: list[str]) -> Iterator[Row]:
 
 
 def check(row: Row, selection: Path, program: Path, model: Path) -> str:
-    """Build and check; gives the columns of the table."""
+    """Build and check; return the columns of the table."""
     built = build_row(row, lambda: selection, project_root() / "build" / "soak" / "targets")
     for image in (built.image, built.shipped):
         check_laws(image)
@@ -87,13 +87,13 @@ def title_of(row: Row) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Rows that passed, one a line: title, columns, commit, with tabs between."""
+    """Rows that passed, one per line: title, columns and commit, separated by tabs."""
 
     path: Path | None
     commit: str
 
     def read(self) -> dict[str, tuple[str, str]]:
-        """Columns and commit of each title."""
+        """Return the columns and commit of each title."""
         if self.path is None or not self.path.is_file():
             return {}
         lines = [line.split("\t") for line in self.path.read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""Change one expression of a module that decides at a time; unit tests must notice.
+"""Change one expression of a deciding module at a time; unit tests must fail.
 
     python -m tests.soak.verdict_mutants [--module NAME]… [--deciding N] [--count N] [--seed N]
         [--list]
@@ -236,7 +236,7 @@ def _lines(statement: ast.stmt) -> tuple[int, int]:
 
 
 def _edits(node: ast.AST) -> list[tuple[str, bool]]:
-    """Say what can be changed of a node, and whether it decides."""
+    """Yield the possible changes of a node, and whether it decides."""
     if isinstance(node, ast.Compare):
         return [(f"{type(op).__name__} swapped", True) for op in node.ops]
     if isinstance(node, ast.BoolOp):
@@ -289,7 +289,7 @@ def _judge(session: Session, mutant: Mutant) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the mutants that are drawn; return the exit code."""
+    """Run the drawn mutants; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--module", action="append", choices=(*DECIDING, *RECORDED))
     parser.add_argument("--count", type=int, default=1500, help="Of the rest.")

@@ -27,7 +27,7 @@ from tests.support.script import Tally, options_of
 
 
 def against_ld64(tally: Tally, count: int) -> None:
-    """Both targets for macOS, linked again as they were."""
+    """Check both macOS targets, linked again as before."""
     for target in ("arm64-macos", "x86_64-macos"):
         toolchain = find_toolchain(None, None, target)
         built = build(
@@ -61,7 +61,7 @@ def against_ld64(tally: Tally, count: int) -> None:
 
 
 def report(tally: Tally, chains: int, wrong: Sequence[str], missing: set[str]) -> None:
-    """Count all chains, and what disagrees or has none as failed."""
+    """Count all chains; different or missing chains count as failed."""
     tally.checked += max(chains - len(wrong), 0)
     for line in wrong:
         tally.check(False, line)

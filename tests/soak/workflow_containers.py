@@ -55,7 +55,7 @@ class Change:
     code:    of the measuring job
     comment: in the comment's first lines
     base:    the branch that it is for
-    kill:    the gate after so many seconds, as when a run is cancelled; 0 for never
+    kill: seconds until the gate is killed, as for a cancelled run; 0 for never
     """
 
     name: str

@@ -2,7 +2,7 @@
 
 What `uses:` names is done as its documentation says: checkouts by git from a bare repository of the
 container, a cache whose entries belong to a branch, artifacts without hidden files. An action of
-this repository has a checkout of its own, and its steps run.
+this repository has its own checkout, and its steps run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Expressions of GitHub's workflows, as far as ours use them."""
+"""Evaluate the expressions that our GitHub workflows use."""
 
 from __future__ import annotations
 

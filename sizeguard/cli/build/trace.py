@@ -41,7 +41,7 @@ def command(
     executed_only: bool,
     features: tuple[str, ...],
 ) -> None:
-    """Run models on the instrumented build and write what they used.
+    """Run models on the instrumented build, and write the parts that they used.
 
     That is their operators, dtypes, classes and features. Use --build-feature for features that no
     model run uses, such as error messages.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     "--owners",
     "checks_owners",
     is_flag=True,
-    help="Exit 1 if CODEOWNERS lacks a waiver's owner, or gives a policy file to nobody.",
+    help="Exit with 1 if CODEOWNERS lacks a waiver's owner, or has no owner for a policy file.",
 )
 @click.option(
     "--format",
@@ -80,7 +80,7 @@ def command(
 
 
 def _wrong_owners(root: Path, config: Config, waivers: Sequence[Waiver]) -> list[str]:
-    """Say which owners CODEOWNERS lacks, and which rules would give policy files to somebody."""
+    """List the owners that CODEOWNERS lacks, and the rules that policy files need."""
     from sizeguard.attribution.teams.code_owners import PLACES, find_code_owners
     from sizeguard.attribution.teams.policy_owners import is_known_owner, without_owner
     from sizeguard.gate.policy.baselines import FOLDER, WAIVERS

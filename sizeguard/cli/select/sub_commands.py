@@ -13,7 +13,7 @@ COMMANDS = {
     "merge": ("select.merge", "Merge selection files."),
     "lint": ("select.lint", "Check selection files."),
     "names": ("select.names", "Write the names that can be selected."),
-    "update": ("select.update", "Trace an app's models again and add what they used."),
+    "update": ("select.update", "Trace an app's models again, and add the parts that they used."),
 }
 
 

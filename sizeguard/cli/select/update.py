@@ -16,7 +16,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
     "--exact",
     "how",
     flag_value="traced",
-    help="Keep only what the traces used, and the build features of the selection.",
+    help="Keep only the parts that the traces used, and the selection's build features.",
 )
 @click.option(
     "--static",
@@ -25,7 +25,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
     help="Add everything that the models and their kernels can call.",
 )
 def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None) -> None:
-    """Trace an app's models again, add to its selection what they used, and record the trace.
+    """Trace an app's models again, add the used parts to its selection, and record the trace.
 
     The record in baselines/selections has the hash of each model and the callees of each selected
     kernel. Review it like the selection. The gate traces again only if the record is out of date.

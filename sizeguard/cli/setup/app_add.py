@@ -33,7 +33,7 @@ def command(
 ) -> None:
     """Add an app for models (.pt2 or .sgp): trace them, select, review its size, gate it.
 
-    Runs the models on the instrumented build, writes what they used as the app's selection, adds
+    Runs the models on the instrumented build, writes the used parts as the app's selection, adds
     the app to sizeguard.yaml, writes its record and baselines, and gates it. Review and commit what
     it wrote.
 

@@ -84,7 +84,7 @@ def _keys(request: Request, commit: str) -> list[str]:
 
 
 def _selections(request: Request) -> Mapping[str, object]:
-    """Collect the selections that images are verified against, and what they choose from."""
+    """Collect the selections that images are verified against, and their selectable names."""
     files = {
         files.selection
         for app, target in request.other_pairs()

@@ -145,7 +145,7 @@ def _terms(
     waivers: Iterable[Waiver],
     packages: Iterable[Path],
 ) -> Mapping[str, object]:
-    """Collect all but what builds read. packages: lists of what is installed on this machine."""
+    """Collect everything but the files that builds read. packages: lists of installed packages."""
     tools = [Path(tool) for _, _, each in pairs for tool in (each.cc, each.cxx)]
     return {
         "gate": 2,
@@ -224,7 +224,7 @@ def _bases(
     differs = _read_of(request, commit, known)
     is_same = not differs and (as_base or request.history.head.id == commit)
     head = [str(is_same), *differs, *_texts(request, commit, differs)]
-    # The base itself, or what reads the same, is judged by its first parent.
+    # The base itself, or a commit with equal inputs, is compared with its first parent.
     parent = history.first_parent(commit) if is_same else ""
     tail: list[str] = []
     if parent:

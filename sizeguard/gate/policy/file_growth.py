@@ -69,7 +69,7 @@ def _unknown(growths: Collection[Limit], reference: SizeReference) -> str:
 def allowed_growth(old: Sizes, new: Sizes, pages: int) -> int:
     """Return the bytes that the file may grow.
 
-    The gaps between segments grow and shrink with what is loaded; they may grow by a page each.
+    The gaps between segments grow and shrink with the loaded bytes; they may grow by a page each.
     """
     load = max(0, new.load - old.load)
     loaded = (new.load + new.page_slack) - (old.load + old.page_slack)

@@ -1,7 +1,7 @@
 """Count growth from a given snapshot of the base.
 
-A snapshot that says of which commit it is, by which commands and tools, is compared with what the
-base's build would be. An app that is built by commands needs such a snapshot.
+A snapshot that records its commit, commands and tools is compared with those of the base's build.
+An app that is built by commands needs such a snapshot.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sizeguard.snapshots.magic import is_snapshot
 from sizeguard.snapshots.origin import Origin
 from sizeguard.snapshots.snapshot import read_snapshot
 
-# Parts of what a measurement depends on, with the words for them.
+# Parts that a measurement depends on, with their names in messages.
 _FILES = ("tree", "scope")
 _COMMANDS = {
     "commands": "commands",
@@ -111,7 +111,7 @@ def _shown(subject: MeasuredApp) -> str:
 
 
 def _reads_the_same(recipe: AnyBuildRecipe, history: History, one: str, other: str) -> bool:
-    """Return whether builds of two commits read the same, as far as earlier builds showed it."""
+    """Return whether builds of two commits read equal files, by the reads of earlier builds."""
     if one == other:
         return True
     try:
@@ -127,8 +127,8 @@ def _other_tools(path: Path, origin: Origin, subject: MeasuredApp) -> str:
     if not origin.tools or not tools or origin.tools == tools:
         return ""
     return (
-        f"{path} is of {origin.tools}, this is {tools}: what the compiler did cannot be told from"
-        " what the change did"
+        f"{path} is by {origin.tools}, but this is {tools}: effects of the compiler and of the "
+        f"change cannot be separated"
     )
 
 

@@ -132,7 +132,7 @@ def differs_from(history: History, commit: str, subject: MeasuredApp) -> bool:
 
 
 def _reads_elsewhere(root: Path, commit: str, subject: MeasuredApp) -> str:
-    """Name what a commit's build reads that is neither in it nor installed; else empty."""
+    """Name a file of a commit's build that is neither in the commit nor installed; else empty."""
     read, tree = _read(subject), subject.tree
     if subject.head or read is None or tree is None:
         return ""

@@ -25,7 +25,7 @@ def differing_inputs(root: Path, commit: str, inputs: Iterable[BuildInputs]) -> 
     records = list(inputs)
     read = {path for each in records for path in (*each.files, *each.tools)}
     top = f"{root}/"
-    # Most files are the system's, and tell by their words that they are outside.
+    # Most files are the system's, and their paths show that they are outside.
     near = (path for path in read if path.startswith(top) or "/." in path)
     inside = {path: relative_to(root, path) for path in near}
     installed = installed_folders(root)

@@ -1,1 +1,1 @@
-"""Mutated files of each format: what makes the seed files and what reads a file."""
+"""The formats to mutate: functions that make seed files and that read a file."""

@@ -1,4 +1,4 @@
-"""Archives: GNU's, BSD's, Darwin's and thin ones, one of them with archives in it."""
+"""Archives: GNU, BSD, Darwin and thin ones, and one with nested archives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _seeds(folder: Path) -> list[Path]:
     for kind, command in KINDS.items():
         run(*command, f"{kind}.a", *names, cwd=folder)
     run("ar", "rcDT", "nested.a", *names, "gnu.a", cwd=folder)
-    # The thin ones stay where their members are while they are read, beside the mutated file.
+    # Thin archives are read in the folder of their members, beside the mutated file.
     for kind in ("gnu", "nested"):
         (folder / f"{kind}-copy.a").write_bytes((folder / f"{kind}.a").read_bytes())
     return [folder / f"{name}.a" for name in ("gnu-copy", "thin", "bsd", "darwin", "nested-copy")]

@@ -1,6 +1,6 @@
 """ELF files: executables, libraries, objects, packed relocations, a debug file.
 
-Made ones of every class and byte order.
+They include hand-made files of every class and byte order.
 """
 
 from __future__ import annotations

@@ -329,7 +329,8 @@ def _strip(target: TargetMachine, image: Path, shipped: Path) -> None:
     before, after = measure(image).load, measure(shipped).load
     if before != after:
         raise BuildError(
-            f"{shipped} loads {after} bytes and {image} {before}: stripping changed what is loaded"
+            f"{shipped} loads {after} bytes and {image} {before}: stripping changed the loaded "
+            f"bytes"
         )
 
 

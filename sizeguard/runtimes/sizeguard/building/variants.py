@@ -130,7 +130,7 @@ def _selective(root: Path, asked: Variant) -> Variant:
 
 
 def check_combination(variant: Variant, toolchain: Toolchain) -> None:
-    """Raise InputError for what the linkers cannot do."""
+    """Raise InputError for combinations that the linkers do not support."""
     linker, compiler, target = toolchain.linker, toolchain.compiler, find_target(toolchain.target)
     if target.is_llvm_only and variant.link.startswith("static"):
         raise InputError(f"{toolchain.target} has no static programs: --link executable or shared")
