@@ -24,7 +24,7 @@ Complete = Callable[[click.Context, click.Parameter, str], list[str]]
 class OneOf(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     """A value that must be one of some names; the error for another one suggests the nearest.
 
-    prefix: of short names, such as -O; an error lists all of them with it and suggests none
+    prefix: prefix of short names, such as -O; an error lists all of them with it and suggests none
     """
 
     name = "name"

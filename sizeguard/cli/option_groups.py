@@ -16,7 +16,7 @@ def option_group(parameter: str, kind: type[Any], *options: Decorator) -> Decora
 
     The command gets their values as one object in its argument `parameter`.
 
-    kind: a dataclass whose fields are named as the options' values
+    kind: a dataclass with a field for each option's value
     """
     names = [field.name for field in dataclasses.fields(kind)]
 

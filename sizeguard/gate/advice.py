@@ -38,7 +38,7 @@ def advised(
     """Add commands to the result, and advice to each failing check.
 
     base: branch or commit that growth is counted from; empty if there is none
-    snapshot: of the base; empty if there is none
+    snapshot: snapshot of the base; empty if there is none
     image: name of the binary in the app's build folder
     """
     failing = [

@@ -104,7 +104,7 @@ class Check:
     base:    the number that growth and creep are counted from; None for other kinds
     rule:    as written in the policy: max(1%, 512B)
     since:   source of the base: "merge base 4f2a91c", "baseline", "v1.2"
-    place:   of the limit in the policy: sizeguard.yaml:14:7
+    place:   where the policy has the limit: sizeguard.yaml:14:7
     pattern: the metric as written in the policy: operator/*; equal to metric if it names one thing
     waived:  bytes that waivers allow beyond the rule
     moved:   bytes of the operator that belonged to another one in the base; they are not growth
@@ -236,10 +236,10 @@ class AppResult:
     """One app for one target.
 
     target:    the name in sizeguard.yaml
-    sizes:     of the selective build; None if it could not be measured, with the reason in a
+    sizes:     sizes of the selective build; None if it could not be measured, with the reason in a
                problem
-    full:      of the full build
-    old_sizes: of the base; None without a base
+    full:      sizes of the full build
+    old_sizes: sizes of the base; None without a base
     base:      MEASURED, PARENT, REVIEWED, SNAPSHOT or empty: the source of old_sizes and causes
     folder:    the build, relative to the source tree: build/vision
     runs:      False if the target's configuration says run: false
@@ -247,7 +247,7 @@ class AppResult:
     verification: None if nothing could be verified; the elimination check has the reason
     growth_since_base: since the merge base, even if growth checks use another base; None if that
                was not measured
-    unknown_sections: of the shipped file, and of the libraries that ship with it
+    unknown_sections: unknown sections of the shipped file and of its libraries
     libraries: that the build makes besides the image; sizes include them
     """
 
@@ -282,7 +282,7 @@ class PolicyChange:
     Terms are sizeguard.yaml, baselines, waivers, selections and models.
 
     what:     limit loosened, app removed, baseline replaced, …
-    name:     of the term: load growth of vision
+    name:     the term: load growth of vision
     old, new: as written; empty if the term is absent
     loosens:  it allows what the base's terms do not allow, or removes what they check
     bytes:    allowed in addition, negative if fewer are allowed; None if that is not a number

@@ -40,7 +40,7 @@ class Answer:
 
     snapshot: its bytes; None if the commit does not build
     head: the files of a built head
-    error, exit_code: of a failed worker
+    error, exit_code: the error of a failed worker
     """
 
     commit: str

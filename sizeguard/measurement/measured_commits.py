@@ -35,7 +35,7 @@ class MeasurementPlace:
     """The folders of builds and measurements.
 
     worktrees: the folder of worktrees
-    limits:    of each build
+    limits: limits of each build
     build_failed_again: retry commits that failed to build according to the store
     """
 
@@ -55,7 +55,7 @@ class MeasurementPlace:
 class MeasuredCommit:
     """The measurement of a commit.
 
-    analysis:  of the image; None if the commit does not build
+    analysis:  analysis of the image; None if the commit does not build
     failure:   the reason in that case
     was_built: built now, not found in the store
     """

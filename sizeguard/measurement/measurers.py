@@ -26,7 +26,7 @@ from sizeguard.toolchains.recipe import Recipe
 class Wish:
     """A commit to measure, by its full id.
 
-    key:    of its measurement
+    key: key of its measurement
     recipe: builds it
     """
 

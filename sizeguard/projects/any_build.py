@@ -68,7 +68,7 @@ class AnyBuildRecipe:
     def key(self, repository: Path, commit: str, path_length: int) -> Mapping[str, object]:
         """Collect everything that the measurement depends on.
 
-        path_length: of the worktree's path, which compilers write into binaries.
+        path_length: length of the worktree's path, which compilers write into binaries.
         """
         steps, files = self.steps, self.files
         return {

@@ -33,7 +33,7 @@ class HeadBuild:
     """The build of an app from the checked-out files.
 
     recipe: builds the app's other commits; None for an image that is measured as found
-    commit: of the checked-out files; empty without a recipe, and outside git
+    commit: commit of the checked-out files; empty without a recipe, and outside git
     in_place: the image comes from the build in the checkout
     failed_run: error of the command after the build; empty without a command, or if it exited with
         0

@@ -30,8 +30,8 @@ def keep_link(image: Path, tree: Path, records: Path, folder: Path) -> Path | No
     """Store the record of an image's link beside its copy, with the inputs from the worktree.
 
     tree:    the worktree; files elsewhere, such as system libraries, are not copied
-    records: of the worktree's build
-    folder:  of the image's copy
+    records: folder with the records of the worktree's build
+    folder:  folder of the image's copy
 
     Returns None if the link was not recorded, or one of its inputs no longer exists.
     """

@@ -47,7 +47,7 @@ class LimitEntry:
 
     node:        a size, or a table with max, growth and creep
     app, target: empty for all
-    place:       of the metric's name
+    place:       where the metric's name is
     growth_only: the entry is under `growth`, so its node is a growth limit
     """
 

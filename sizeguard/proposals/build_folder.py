@@ -60,7 +60,7 @@ class BuildFolder:
 class Place:
     """The folder in which the commands of sizeguard.yaml build.
 
-    root:           of the project; the commands run in it
+    root:           the project's folder; the commands run in it
     source, folder: paths from the root
     is_fresh:       whether a worktree starts without outputs of the checkout's own build
     """

@@ -38,7 +38,7 @@ class Selectable:
 class UnknownName:
     """An unknown name in a selection.
 
-    key:  of the selection: operators, kernel_metadata, custom_classes or build_features
+    key: a key of the selection: operators, kernel_metadata, custom_classes or build_features
     name: the entry; for a dtype, its tag
     what: the text without advice: unknown operator aten::ad.Tensor
     near: the nearest names

@@ -1,1 +1,1 @@
-"""Run times of commands and of parts."""
+"""Benchmarks of commands and of parts."""

@@ -1,4 +1,4 @@
-"""Measures reports of an image with debug information against its twin without, paired in one run.
+"""Measure reports of an image with debug information and of its twin without, in pairs.
 
 By symbol and by section the twin may be at most 0.1 s of CPU time faster; by operator and dtype
 3 s and 300 MiB are the limit for an image of 56 MB.

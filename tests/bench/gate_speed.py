@@ -1,4 +1,4 @@
-"""Measures the gate on 2 apps, 3 targets and all sample models.
+"""Measure the gate on 2 apps, 3 targets and all sample models.
 
 From nothing, with builds and store at hand, after a change, unchanged.
 
@@ -39,8 +39,8 @@ limits:
   operator/aten::*: {growth: "max(2%, 128B)"}
   page_slack: 64 KiB
 """
-# One instruction more in a kernel that both apps select: all builds change, and all that hangs on
-# them is asked anew.
+# One more instruction in a kernel that both apps select: all builds change, and everything that
+# depends on them is measured again.
 KERNEL = Path("native/operators/kernels/softmax.cpp")
 HEAD = "Result<Tensor> _softmax(Context& context, Tensor self, int64_t dim, bool half_to_float) {\n"
 CHANGE = '  __asm__ volatile("nop");\n'
@@ -48,7 +48,7 @@ CHANGE = '  __asm__ volatile("nop");\n'
 
 @dataclass(frozen=True)
 class Run:
-    """Wall and processor seconds, with those of all that the gate started."""
+    """Wall and CPU seconds, including all processes of the gate."""
 
     code: int
     wall: float
@@ -72,7 +72,7 @@ def gate(tree: Path, *options: str) -> Run:
 def make_tree(tree: Path) -> None:
     """Make a tree whose apps run every model.
 
-    One selects what the traces used, the other all that is in reach.
+    One selects the parts that traces used, the other everything that is reachable.
     """
     models = sorted((ROOT / "native" / "models").iterdir())
     for name in COPIED:
@@ -90,8 +90,8 @@ def make_tree(tree: Path) -> None:
     ]
     (tree / "sizeguard.yaml").write_text(f"{POLICY}apps:\n{''.join(apps)}")
     (tree / ".gitignore").write_text("build/\n.sizeguard/\n")
-    # The copy has the times of what was copied: what the last run changed must look newer than what
-    # was made of it.
+    # The copy keeps the file times, so files that the last run changed need newer times than their
+    # outputs.
     (tree / KERNEL).touch()
     run(tree, SIZEGUARD, "select", "update", "--app", "vision", "--exact")
     run(tree, SIZEGUARD, "select", "update", "--app", "language", "--static")

@@ -1,4 +1,4 @@
-"""Measures reports and diffs of Mach-O images against `llvm-nm -C -n`, paired in one run.
+"""Measure reports and diffs of Mach-O images against `llvm-nm -C -n`, in pairs.
 
 CPU time (user and system) as a ratio, and peak memory. The images are libtorch_cpu.dylib of two
 macOS wheels of torch, or one larger than that.
@@ -23,7 +23,7 @@ MEMORY = {False: 500, True: 1331}  # MiB, for an image below and above LARGE
 
 
 def compare(title: str, command: list[str], image: Path, runs: int, most: float) -> bool:
-    """Print what was measured; return whether the limits are kept."""
+    """Print the measurements; return whether the limits hold."""
     pairs = []
     for _ in range(runs):
         theirs, _ = measure(["llvm-nm", "-C", "-n", str(image)])

@@ -106,7 +106,7 @@ def has_torch(python: str) -> bool:
 
 
 def compare(python: str, rounds: int, folder: Path) -> list[tuple[float, float]]:
-    """Seconds of PyTorch and of run_program, for each round after one that does not count."""
+    """Return the seconds of PyTorch and of run_program, for each round after a warm-up."""
     worker = subprocess.Popen(
         [python, "-c", WORKER, str(folder)],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Measures reports and diffs against `nm -S --size-sort -C`, paired in one run.
+"""Measure reports and diffs against `nm -S --size-sort -C`, in pairs.
 
 CPU time (user and system) as a ratio, and peak memory.
 
@@ -45,7 +45,7 @@ LARGE = 600 << 20  # bytes of an image from which the second limit of memory cou
 
 
 def measure(command: list[str]) -> tuple[float, int]:
-    """Seconds of CPU time and the peak in MiB."""
+    """Return the seconds of CPU time and the peak in MiB."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -57,7 +57,7 @@ def measure(command: list[str]) -> tuple[float, int]:
 def compare(
     title: str, command: list[str], image: Path, runs: int, most: float, memory: int
 ) -> bool:
-    """Prints what was measured. Whether the limits are kept."""
+    """Print the measurements; return whether the limits hold."""
     sizeguard = str(Path(sys.executable).parent / "sizeguard")
     ratios, seconds, peaks = [], [], []
     for _ in range(runs):

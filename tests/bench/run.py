@@ -19,12 +19,13 @@ FIND_LIBRARY = (
     " print(u.find_spec('torch').origin.replace('__init__.py', 'lib/libtorch_cpu.so'))"
 )
 
-# These measure an image that their user names: a macOS wheel's library, one with debug information.
+# These measure an image that the user names: a library of a macOS wheel, or one with debug
+# information.
 BY_HAND = ("debug_speed", "macho_speed")
 
 
 def scripts(torch_python: str | None) -> tuple[Script, ...]:
-    """All benchmarks; the two that need torch only where there is one."""
+    """List all benchmarks; the two that need torch only if it is given."""
     found = (Script("section_graph", 2), Script("gate_speed", 15))
     if torch_python is None:
         return found

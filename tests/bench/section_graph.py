@@ -1,4 +1,4 @@
-"""Measures section graphs of the full runtime.
+"""Measure section graphs of the full runtime.
 
 Reading its objects, building one, why, a prediction, 1,000 random selections.
 
@@ -48,7 +48,7 @@ def objects_of(build: Build) -> Iterator[tuple[Path, str, np.ndarray]]:
 
 
 def read_all(build: Build) -> Counter[str]:
-    """How much there is of each, read by us."""
+    """Return the counts of sections, symbols and relocations, with our reader."""
     found: Counter[str] = Counter()
     for path, member, data in objects_of(build):
         read = read_object(path, member, data, "")
@@ -70,7 +70,7 @@ def read_all(build: Build) -> Counter[str]:
 
 
 def read_all_slowly(build: Build) -> Counter[str]:
-    """The same by pyelftools."""
+    """Return the same counts with pyelftools."""
     found: Counter[str] = Counter()
     for _, _, data in objects_of(build):
         file = ELFFile(io.BytesIO(data.tobytes()))
@@ -91,7 +91,7 @@ def read_all_slowly(build: Build) -> Counter[str]:
 
 
 def compare_readers(build: Build) -> bool:
-    """Print both times, the best of some; whether ours is fast enough and reads the same."""
+    """Print both best times; return whether ours is fast enough and reads the same."""
     best = []
     for read, times in ((read_all, 20), (read_all_slowly, 5)):
         best.append(min(timed(lambda read=read: read(build)) for _ in range(times)))

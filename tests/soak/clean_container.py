@@ -184,7 +184,7 @@ class Container:
         root = self.root.resolve()
         inside = [name for line in mounts if Path(name := line.split()[4]).is_relative_to(root)]
         if inside:
-            raise PreparationError(f"{inside[0]}: somebody mounted this; unmount it")
+            raise PreparationError(f"{inside[0]}: is mounted; unmount it")
         until = time.monotonic() + 10
         while self.root.exists():
             try:

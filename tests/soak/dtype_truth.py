@@ -13,11 +13,11 @@ Must hold, for every compiler and optimization:
    builds, each without half of the dtypes, with a branch in every switch. Each lacks the named code
    of what it has not, and has the neutral code, within 3 %. Their sum has no limit: it counts twice
    what each switch costs whose form changes with the first branch that goes (a table of functions
-   becomes code, 60 to 90 bytes for 20 switches with clang -Os).
-2. Without one branch of a switch, the predicted change is the measured one within max(10 %, 48 B)
-   for 90 % of the branches drawn. The prediction is made from the full build: bodies and what only
-   they reach, imports that only those use, and the code of the case inside the neutral function,
-   by the inline frames of the same build with -g, which must have the same size.
+   becomes code, 60 to 90 bytes for 20 switches with clang -Os). 2. Without one branch of a switch,
+   the predicted change is the measured one within max(10 %, 48 B) for 90 % of the branches drawn.
+   The prediction is made from the full build: bodies and everything that only they reach, imports
+   that only those use, and the code of the case inside the neutral function, by the inline frames
+   of the same build with -g, which must have the same size.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m tests.soak.saving_truth [--compilers gcc-s,clang-2] [--seed 0] [--operators 25]
     [--branches 100]
 
-Draws operators and branches of dtype switches, and builds the full runtime without each alone.
+Draws operators and branches of dtype switches, and builds the full runtime without each of them.
 
 Holds if the intervals hold the truth for 95 % of the operators and for 95 % of the branches, each
 has one, and the median width is at most max(64 bytes, 25 % of the saving). A figure without the

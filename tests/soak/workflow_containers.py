@@ -52,10 +52,10 @@ def steps_of(name: str) -> list[dict[str, Any]]:
 class Change:
     """A pull request: what it edits, and what comes of it.
 
-    code:    of the measuring job
+    code:    exit code of the measuring job
     comment: in the comment's first lines
     base:    the branch that it is for
-    kill: seconds until the gate is killed, as for a cancelled run; 0 for never
+    kill:    seconds until the gate is killed, as for a cancelled run; 0 for never
     """
 
     name: str
@@ -135,7 +135,7 @@ class Trial:
         return self.jobs.run(self.name, steps_of(self.measuring), event, self.inputs)
 
     def push(self) -> Ended:
-        """Measure main after a push, which alone may save the store."""
+        """Measure main after a push; only such a run may save the store."""
         ended = self.measure(self.repository.push())
         saved = [each for each in ended.used if each.startswith("saved ")]
         self.check("push", ended.code == 0 and len(saved) == 1, ended)

@@ -47,7 +47,7 @@ chown -R 1001:1001 "$WORKSPACE"
 class Event:
     """The event of a run.
 
-    head, merge: of a pull request the pushed commit and GitHub's merge of it, which is measured
+    head, merge: the pushed commit of a pull request, and GitHub's merge of it, which is measured
     """
 
     name: str
@@ -77,8 +77,8 @@ class Event:
 class Ended:
     """What a job left.
 
-    code:     of the first step that failed
-    outputs:  of all steps, by steps.ID.outputs.NAME
+    code:     exit code of the first failing step
+    outputs:  outputs of all steps, by steps.ID.outputs.NAME
     archive:  the artifact
     used:     what `uses:` did, in order
     """

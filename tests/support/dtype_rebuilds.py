@@ -259,7 +259,7 @@ class Code:
     """Loaded code by the names of a report.
 
     named: bytes by dtype; a name with several dtypes counts for the first
-    neutral: of kernels
+    neutral: neutral code of kernels
     total: all code, including code outside of kernels
     """
 

@@ -500,7 +500,11 @@ def everything() -> GateResult:
             4,
         ),
         Problem(
-            "", "", "baselines/vision.riscv.yaml: is of no target of sizeguard.yaml", "remove it", 3
+            "",
+            "",
+            "baselines/vision.riscv.yaml: belongs to no target of sizeguard.yaml",
+            "remove it",
+            3,
         ),
     )
     apps = (vision, arm, mac, *language, failed)

@@ -43,7 +43,7 @@ def zipped(files: Mapping[str, bytes | str]) -> bytes:
 class LocalHub:
     """The state of the local GitHub.
 
-    archive:  of the run's artifact; None for none
+    archive:  archive of the run's artifact; None for none
     size:     the stated size of the artifact
     refusals: answers by the beginning of METHOD ROUTE, used one by one before the real answer
     """

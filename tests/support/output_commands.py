@@ -27,7 +27,7 @@ class Group:
 
     commands: one per line, without `sizeguard`; an indented line continues the line before; {a,b}
               means one command with each
-    folder: in WORK/run: a git repository; changes by a command are compared and reverted
+    folder: a git repository in WORK/run; changes by a command are compared and reverted
     before: a shell script that changes the files checked out on main
     stderr: whether stderr is compared, too
     """

@@ -136,7 +136,7 @@ class Limit:
     symbol/GLOB, which is one sum
     kind:      absolute, growth or creep, as in gate_result.CHECK_KINDS
     allowance: the maximum of an absolute limit; the allowed increase of a growth or creep limit
-    since:     of creep: a tag or commit
+    since:     a tag or commit, for a creep limit
     app, target: empty for all
     place:     in sizeguard.yaml
     unknown_ok: whether the name may be unknown
