@@ -31,7 +31,7 @@ LONGEST_STRIDE = 128  # bytes from an entry to the next one in its table
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """The form of the entries of a kind of table.
+    """The form of table entries of one kind.
 
     text:         pattern of the text of the first pointer; group 1 is the name
     distance:     largest distance in bytes between the pointers to text and code

@@ -114,7 +114,7 @@ def exports(image: MachO) -> Iterator[Export]:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """The entries of a section of stubs or pointers, each of `size` bytes.
+    """The entries of a section with stubs or pointers; size: bytes of an entry.
 
     symbol: an index into MachO.symbols; -1 for none.
     """

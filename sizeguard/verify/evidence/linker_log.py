@@ -39,7 +39,7 @@ class LinkerRemovals:
         if section in self.folded:
             return f"the linker folded {section[1]} into {self.folded[section]}"
         if section in self.sections or (file, piece.symbol) in self.symbols:
-            return f"the linker lists {self.objects.label(piece)} as removed"
+            return f"the linker's own list of removals has {self.objects.label(piece)}"
         return ""
 
 
