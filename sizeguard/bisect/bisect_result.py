@@ -120,8 +120,8 @@ class Skipped:
 class Builds:
     """Build counts of a run.
 
-    done:   builds, failed ones included
-    failed: builds that failed
+    done: number of builds, including failed ones
+    failed: number of failed builds
     reused: measurements from the store
     """
 

@@ -48,7 +48,7 @@ _NUMPY = {
     "Double": "<f8",
 }
 _RESULT_TAGS = {"Tensor": Tag.TENSOR, "float": Tag.DOUBLE, "bool": Tag.BOOL}
-_TIME_LIMIT = 120  # seconds; the longest program runs for less than one
+_TIME_LIMIT = 120  # time limit in seconds; the longest program takes less than 1 s
 
 
 @dataclass(frozen=True, slots=True)
