@@ -18,6 +18,8 @@ from sizeguard.git.commits import Commit
 from sizeguard.measurement.metric import Metric
 from tests.support.hostile_results import HOSTILE
 
+LONG_SYMBOL = "at::native::conv_body<double, std::vector<std::pair<int, long>>>(double const*)"
+
 
 def _commit(number: int, subject: str) -> Commit:
     day = f"2026-11-{number + 1:02}T12:00:00+00:00"
@@ -43,4 +45,34 @@ def several_culprits() -> BisectResult:
     return BisectResult(
         Metric("load"), "vision for x86_64-linux", "v1.0", "main", tuple(points), culprits,
         Smaller(0, 0), (), Builds(9, 1, 3), 2, (),
+    )  # fmt: skip
+
+
+def three_culprits() -> BisectResult:
+    """A large and a small change, and two commits that cannot be told apart."""
+    subjects = [
+        "Release 1.2",
+        "Use a bigger tile",
+        "Share the padding path",
+        "Add a check",
+        "Fix it",
+    ]
+    commits = [_commit(i, text) for i, text in enumerate(subjects)]
+    loads = (5218, 8238, 7498, None, 7630)
+    points = tuple(
+        Point(commit, load, BUILT if load else DOES_NOT_BUILD)
+        for commit, load in zip(commits, loads, strict=True)
+    )
+    tiles = CulpritRow(("aten::convolution", "Float", "conv_body<float>"), 2104, 5124, "grew")
+    doubles = CulpritRow(("aten::convolution", "Double", LONG_SYMBOL), 1830, 1090, "shrank")
+    checks = CulpritRow(("aten::convolution", "", "check_stride"), 0, 132, "new")
+    failure = Failure(commits[3], "convolution.cpp:88: error: expected ';'")
+    culprits = (
+        Culprit((commits[1],), 3020, 3020, (3020, 0, 0), (tiles,), ()),
+        Culprit((commits[2],), -740, 2280, (0, -740, 0), (doubles,), ()),
+        Culprit((commits[3], commits[4]), 132, 2412, (132, 0, 0), (checks,), (failure,)),
+    )
+    return BisectResult(
+        Metric("operator", "aten::convolution"), "vision for x86_64-linux", "v1.2", "main", points,
+        culprits, Smaller(0, 0), (), Builds(4, 1, 0), 0, (),
     )  # fmt: skip

@@ -10,17 +10,23 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import click
 
 from sizeguard.cli.main import _run
+from sizeguard.report.bisect.render import bisect_chunks
 from sizeguard.report.gate.render import gate_text
+from sizeguard.report.history.render import history_chunks
+from sizeguard.report.predict.render import prediction_chunks
 from sizeguard.report.writers.style import Style
+from tests.support.bisect_samples import three_culprits
 from tests.support.gate_samples import SAMPLES
+from tests.support.made_up_history import made_up_history
 from tests.support.places import DATA
+from tests.support.prediction_samples import vision_prediction
 from tests.support.recorded_builds import RECORDED, recorded_runtime
 
 FOLDER = DATA / "screens"
@@ -37,6 +43,12 @@ COMMANDS = {
     "doctor": "doctor app -n 4",
     "select-ops": "select ops model.pt2",
     "explain": "explain inconclusive",
+}
+# Screens of results that take builds or a history of commits to make.
+RESULTS: dict[str, Callable[[Style], Iterable[str]]] = {
+    "predict": lambda style: prediction_chunks(vision_prediction(), "terminal", 25, style),
+    "bisect": lambda style: bisect_chunks(three_culprits(), "terminal", 5, style),
+    "history": lambda style: history_chunks(made_up_history(), "terminal", 3, style),
 }
 GATES = ("passing", "failing", "undecided", "everything", "terms")
 
@@ -73,6 +85,8 @@ def screens(root: Path) -> Iterator[tuple[str, int | None, str]]:
         for name in GATES:
             style = Style(width=width or 100, full=width is None)
             yield f"gate-{name}", width, gate_text(SAMPLES[name](), "terminal", style) + "\n"
+        for name, chunks in RESULTS.items():
+            yield name, width, "".join(chunks(Style(width=width or 100, full=width is None)))
 
 
 def file_of(name: str, width: int | None) -> str:

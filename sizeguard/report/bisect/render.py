@@ -182,22 +182,25 @@ def _culprit_lines(culprit: Culprit, limit: int, style: Style, indent: str) -> I
         yield f"{indent}{delta}  {commits_text(culprit.commits)}  {failures_text(culprit)}"
         yield style.dim(f"{indent}{'':>12}{short_subject(last, 50)}")
     else:
+        head = f"{indent}{culprit.delta:>+10,}  {commits_text(culprit.commits)}  "
+        dtypes = by_dtype(culprit.rows)
+        left = style.width - len(head) - len(dtypes) - 2
+        width = _SUBJECT if style.full else min(max(left, 16), _SUBJECT)
         subject = printable(last.subject)
-        subject = subject if len(subject) <= style.room(_SUBJECT) else f"{subject[: _SUBJECT - 1]}…"
-        yield (
-            f"{indent}{delta}  {commits_text(culprit.commits)}  {subject:<{_SUBJECT}} "
-            f" {by_dtype(culprit.rows)}"
-        )
+        if len(subject) > style.room(width):
+            subject = f"{subject[: width - 1]}…"
+        yield f"{indent}{delta}  {commits_text(culprit.commits)}  {subject:<{width}}  {dtypes}"
     yield style.dim(
         f"{indent}{'':>12}{printable(last.author)}, {last.date[:10]}; total {culprit.total:+,}"
     )
     rows, rest, rest_sum = rest_of(culprit.rows, limit)
     for row in rows:
-        operator, dtype, symbol = row_texts(row, style.room(max(style.width - 74, 24)))
-        yield (
-            f"{indent}{'':>12}{row.delta:>+10,}  {operator}  {dtype}{'  ' if dtype else ''}{symbol}"
-            f"  {row.cause.replace('_', ' ')}"
-        )
+        operator, dtype, _ = row_texts(row, style.room(24))
+        head = f"{indent}{'':>12}{row.delta:>+10,}  {operator}  {dtype}{'  ' if dtype else ''}"
+        cause = row.cause.replace("_", " ")
+        left = style.width - len(head) - len(cause) - 2
+        symbol = row_texts(row, style.room(max(left, 16)))[2]
+        yield f"{head}{symbol}  {cause}"
     if rest:
         yield f"{indent}{'':>12}{rest_sum:>+10,}  {counted(rest, 'smaller row')}"
     if culprit.branch is not None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from sizeguard.history.history_result import (
+    REVIEWED,
     ChangedPart,
     HistoryLine,
     HistoryPoint,
@@ -32,6 +33,7 @@ from sizeguard.report.writers.style import NONE, Style
 
 SCHEMA_VERSION = 1
 _NAME = 16  # of a point
+_WITH_ALL, _WITH_PART = 100, 72  # columns that a row takes with all sizes, and with load alone
 _CSV_HEAD = [
     "app", "target", "commit", "names", "date", "subject", "source",
     "load", "ram", "file", "load_change", "ram_change", "file_change",
@@ -143,9 +145,10 @@ def _terminal(history: SizeHistory, limit: int, style: Style) -> Iterator[str]:
         if number:
             yield ""
         yield style.bold(line_title(line))
+        more = f" {'ram':>9} {'file':>11}" if _has_room(style, _WITH_ALL) else ""
+        part = "  largest change" if _has_room(style, _WITH_PART) else ""
         yield style.dim(
-            f"  {'date':<10}  {'point':<{_NAME}}  {'load':>11} {'change':>10} {'ram':>9}"
-            f" {'file':>11}  largest change"
+            f"  {'date':<10}  {'point':<{_NAME}}  {'load':>11} {'change':>10}{more}{part}"
         )
         for point in points_shown(history, line):
             yield from _point_lines(point, limit, style)
@@ -165,14 +168,27 @@ def _point_lines(point: HistoryPoint, limit: int, style: Style) -> Iterator[str]
     delta = NONE if change is None else f"{change.load:+,}" if change.load else "="
     shown = style.signed(f"{delta:>10}", change.load if change else 0)
     sizes = point.sizes
-    yield (
-        f"{head}  {sizes.load:>11,} {shown} {sizes.ram:>9,} {sizes.file:>11,}"
-        f"  {largest_part(point, style.room(max(style.width - 85, 12)))}"
-    )
-    if change is None or not change.rows or limit == 1:
+    text = f"{head}  {sizes.load:>11,} {shown}"
+    has_all, has_part = (_has_room(style, width) for width in (_WITH_ALL, _WITH_PART))
+    if has_all:
+        text += f" {sizes.ram:>9,} {sizes.file:>11,}"
+    if has_part:
+        room = max(style.width - (85 if has_all else 64), 12)
+        text += f"  {largest_part(point, style.room(room))}"
+    yield text.rstrip()
+    indent = 43 if has_part else 12
+    if not has_part and point.source == REVIEWED:
+        yield f"{'':>{indent}}  (baseline)"
+    if change is None or not change.rows or (limit == 1 and has_part):
         return
-    for row in change.rows[1 : limit or None]:
-        yield f"{'':>43} {row.delta:>+10,}  {part_text(row, style.room(max(style.width - 56, 24)))}"
+    for row in change.rows[int(has_part) : limit or None]:
+        room = max(style.width - indent - 13, 24)
+        yield f"{'':>{indent}} {row.delta:>+10,}  {part_text(row, style.room(room))}"
+
+
+def _has_room(style: Style, width: int) -> bool:
+    """Check whether a row of that width fits."""
+    return style.full or style.width >= width
 
 
 def _markdown(history: SizeHistory, limit: int) -> Iterator[str]:
