@@ -6,15 +6,20 @@ What passes, what is kept, and that nothing that went wrong ever passes.
 from __future__ import annotations
 
 import dataclasses
+import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from sizeguard.base.errors import BuildError, InconclusiveError
+from sizeguard.base.errors import BuildError, InconclusiveError, InputError
 from sizeguard.builds.build_record import Build
+from sizeguard.gate.gate_result import ModelResult
 from sizeguard.gate.model_runs import compare_model
+from sizeguard.models.npy import Array, read_npy, write_npy
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.tracing import trace_programs
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
@@ -25,6 +30,7 @@ from sizeguard.snapshots.store import Facts, Store
 from sizeguard.toolchains.bounded import run_bounded
 from sizeguard.toolchains.host import machine_files
 from sizeguard.toolchains.toolchain import find_toolchain
+from tests.support.places import ROOT
 
 MODELS = NativeModels(None)
 pytestmark = pytest.mark.native
@@ -135,6 +141,58 @@ def test_what_went_wrong_fails_and_runs_again(
         assert (result.verdict, result.message) == ("fail", message)
     gone = dataclasses.replace(full_build, shipped=tmp_path / "gone")
     assert "cannot be started" in compare_model(MODELS, mlp, "app", full_build, gone).message
+
+
+def test_expected_outputs_are_compared_within_tolerances(
+    program: Callable[..., Path], full_build: Build, tmp_path: Path
+) -> None:
+    shutil.copytree(ROOT / "native" / "models" / "mlp", tmp_path / "mlp")
+    model, kept = tmp_path / "mlp" / "model.pt2", Kept(tmp_path / "store")
+    file = model.with_name("case1_expected0.npy")
+    right = read_npy(file)
+
+    def judged() -> ModelResult:
+        return compare_model(
+            MODELS,
+            program("mlp"),
+            "full",
+            full_build,
+            full_build,
+            store=kept,
+            expected=MODELS.expected(model),
+        )
+
+    def with_first(by: float) -> Array:
+        numbers = np.frombuffer(right.data, "<f4").copy()
+        numbers[0] += np.float32(by)
+        return dataclasses.replace(right, data=numbers.tobytes())
+
+    assert [sorted(case) for case in MODELS.expected(model)] == [[0], [0]]
+    assert judged().verdict == "pass"
+    assert judged().cached
+    write_npy(file, with_first(2e-6))
+    close = judged()
+    assert (close.verdict, close.cached) == ("pass", False)
+    halves = dataclasses.replace(right, dtype="Half", data=right.data[::2])
+    long = dataclasses.replace(right, shape=(*right.shape, 1))
+    for wrong, said in (
+        (with_first(1e-3), r"1 of \d+ numbers differ, at \[0, 0\] "),
+        (halves, "dtype Float, expected Half"),
+        (long, r"shape \([\d, ]+\), expected \([\d, ]+, 1\)"),
+    ):
+        write_npy(file, wrong)
+        for _ in range(2):  # what failed is not kept
+            result = judged()
+            assert result.verdict == "fail"
+            assert re.match(f"case 1 on full: output 0 is not {file.name}: {said}", result.message)
+    write_npy(file, right)
+    write_npy(model.with_name("case0_expected1.npy"), right)
+    assert (
+        judged().message == "case 0 on full: wrote no output 1, which case0_expected1.npy expects"
+    )
+    write_npy(model.with_name("case2_expected0.npy"), right)
+    with pytest.raises(InputError, match=r"case2_expected0\.npy: is never compared: there is no"):
+        judged()
 
 
 def test_a_model_that_never_ends_fails(

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from sizeguard.builds.build_record import Build
+from sizeguard.models.array_difference import difference
 from sizeguard.models.npy import read_npy
-from tests.support.vectors import ROOT, difference, run_program
+from tests.support.vectors import ROOT, run_program
 from tests.support.whole_products import choose
 
 MODELS = sorted(path.name for path in (ROOT / "native" / "models").iterdir() if path.is_dir())

@@ -50,8 +50,10 @@ class GivenFiles:
         return {path: blob(self.files[path]) for path in paths if path in self.files}
 
 
-def is_input(name: str) -> bool:
-    return name.startswith("case") and name.endswith(".npy")
+def case_role(name: str) -> str:
+    if not (name.startswith("case") and name.endswith(".npy")):
+        return ""
+    return "expected output" if "_expected" in name else "input"
 
 
 def changed(files: Files) -> dict[str, str]:
@@ -62,7 +64,7 @@ def changed(files: Files) -> dict[str, str]:
 def terms(files: Mapping[str, str]) -> Terms:
     root = Path("/project")
     read = parse_config(root, files["sizeguard.yaml"].encode())
-    return TermsReader(GivenFiles(files), root, is_input).read(read)
+    return TermsReader(GivenFiles(files), root, case_role).read(read)
 
 
 def difference(files: Files, *accepted: str) -> tuple[PolicyChange, ...]:

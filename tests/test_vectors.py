@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from sizeguard.builds.build_record import Build
+from sizeguard.models.array_difference import difference
 from sizeguard.models.npy import Array
 from tests.support.operator_table import table
-from tests.support.vectors import VECTORS, Runner, difference, operators, read_vectors
+from tests.support.vectors import VECTORS, Runner, operators, read_vectors
 
 
 def floats(*numbers: float, dtype: str = "Float") -> Array:

@@ -24,14 +24,14 @@ def changed_terms(
     if base is None or not base.commit:
         return ()
     root = request.root
-    is_input = request.models.is_input if request.is_selective else _no_input
+    case_role = request.models.case_role if request.is_selective else _no_role
     files = CommitFiles(root, base.commit)
     text = files.text(CONFIG)
     apps = f"{len(request.config.apps)} apps, {len(request.limits)} limits"
     if text is None:
         return (PolicyChange("policy added", CONFIG, "", apps, False, place=CONFIG),)
-    before = TermsReader(files, root, is_input)
-    after = TermsReader(WorktreeFiles(root), root, is_input)
+    before = TermsReader(files, root, case_role)
+    after = TermsReader(WorktreeFiles(root), root, case_role)
     by_commits = any(waiver.source.startswith("commit ") for waiver in waivers)
     # Most changes touch no terms: reading and comparing them takes 0.1 s, two hashes take 0.02 s.
     if not by_commits and before.identities(request.config) == after.identities(request.config):
@@ -49,9 +49,9 @@ def changed_terms(
     return compare_terms(old, replace(new, waivers=tuple(waivers)), accepted)
 
 
-def _no_input(name: str) -> bool:
-    """Return False: apps without models have no model inputs."""
-    return False
+def _no_role(name: str) -> str:
+    """Return no role: apps without models have no cases."""
+    return ""
 
 
 def with_changed_terms(result: GateResult, changes: tuple[PolicyChange, ...]) -> GateResult:

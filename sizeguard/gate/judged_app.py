@@ -320,6 +320,7 @@ def run_models(request: Request, pair: Pair) -> tuple[ModelResult, ...]:
                 pair.selective,
                 store=request.history.place.store,
                 timeout=request.timeout,
+                expected=runner.expected(model),
             )
             models.append(replace(found, target=target.name))
             progress.step(i + 1, len(app.models), found.model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sizeguard.builds.build_record import Build
@@ -24,6 +25,7 @@ def compare_model(
     *,
     store: Store | None = None,
     timeout: float = TIMEOUT,
+    expected: Sequence[Mapping[int, Path]] = (),
 ) -> ModelResult:
     """Run every bundled input of the program on both builds.
 
@@ -31,6 +33,7 @@ def compare_model(
 
     store: keeps the outputs of successful runs
     timeout: seconds for one case
+    expected: files with each case's outputs, which those of full must be within tolerances
     """
     name, target = program.stem, selective.target
     cases = models.case_count(program)
@@ -45,8 +48,9 @@ def compare_model(
     runs = []
     for case in range(cases):
         pair = []
-        for build, where in ((full, "full"), (selective, app)):
-            run = _kept_run(models, build, program, case, store, timeout)
+        files = expected[case] if case < len(expected) else {}
+        for build, where, wanted in ((full, "full", files), (selective, app, {})):
+            run = _kept_run(models, build, (program, case, wanted), store, timeout)
             if not run.outputs:
                 return failed(case, f"case {case} on {where}: {run.message}", run.missing)
             pair.append(run)
@@ -57,17 +61,26 @@ def compare_model(
 
 
 def _kept_run(
-    models: Models, build: Build, program: Path, case: int, store: Store | None, timeout: float
+    models: Models,
+    build: Build,
+    what: tuple[Path, int, Mapping[int, Path]],
+    store: Store | None,
+    timeout: float,
 ) -> ModelRun:
-    """Run one bundled input unless it succeeded before with equal inputs."""
+    """Run one bundled input unless it succeeded before with equal inputs.
+
+    what: program, case, and files with expected outputs
+    """
+    program, case, expected = what
     if store is None:
-        return models.run(build, program, case, timeout)
-    # version of the stored facts
-    key = content_key({"kind": KIND, **models.run_inputs(build, program, case), "version": 1})
+        return models.run(build, program, case, timeout, expected)
+    # version: of the facts that are kept
+    inputs = models.run_inputs(build, program, case, expected)
+    key = content_key({"kind": KIND, **inputs, "version": 2})
     known = (store.facts(key) or {}).get("outputs")
     if isinstance(known, str) and known:
         return ModelRun(known, cached=True)
-    run = models.run(build, program, case, timeout)
+    run = models.run(build, program, case, timeout, expected)
     if run.outputs:
         store.put(key, {"outputs": run.outputs})
     return run

@@ -60,8 +60,16 @@ class Models(Protocol):
         """List the input files of each bundled case beside a model."""
         ...
 
-    def is_input(self, name: str) -> bool:
-        """Return whether a file of that name beside a model is an input of one of its cases."""
+    def expected(self, model: Path) -> Sequence[Mapping[int, Path]]:
+        """Return the files of each case's expected outputs, by the number of the output.
+
+        Empty for models without expected outputs. Raises InputError for files that nothing would
+        be compared with.
+        """
+        ...
+
+    def case_role(self, name: str) -> str:
+        """Return what a file of that name next to a model is: input, expected output or empty."""
         ...
 
     def operators(self, program: Path) -> OperatorInfo:
@@ -76,12 +84,24 @@ class Models(Protocol):
         """Return the number of bundled inputs of a program."""
         ...
 
-    def run_inputs(self, build: Build, program: Path, case: int) -> Mapping[str, object]:
-        """Return everything that the outputs of a run depend on."""
+    def run_inputs(
+        self, build: Build, program: Path, case: int, expected: Mapping[int, Path]
+    ) -> Mapping[str, object]:
+        """Return everything that the result of a run depends on."""
         ...
 
-    def run(self, build: Build, program: Path, case: int, timeout: float) -> ModelRun:
-        """Run one bundled input on one build. timeout: seconds."""
+    def run(
+        self,
+        build: Build,
+        program: Path,
+        case: int,
+        timeout: float,
+        expected: Mapping[int, Path],
+    ) -> ModelRun:
+        """Run one bundled input on one build; the run fails if an expected output differs.
+
+        timeout: seconds; expected: files by the number of the output
+        """
         ...
 
     def tracer(self, root: Path) -> Build:

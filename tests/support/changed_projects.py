@@ -72,6 +72,7 @@ PROJECT: Mapping[str, str] = {
     "native/models/cnn/model.pt2": "cnn",
     "native/models/cnn/case0_input0.npy": "zero",
     "native/models/cnn/case1_input0.npy": "one",
+    "native/models/cnn/case1_expected0.npy": "answer",
     "native/models/cnn/README.md": "words",
     "native/models/mlp/model.pt2": "mlp",
     "native/models/lstm/model.pt2": "lstm",
@@ -336,6 +337,16 @@ TRICKS: Mapping[str, Trick] = {
         {"native/models/cnn/case1_input0.npy": "zero"},
         "input replaced", "vision native/models/cnn/case1_input0.npy", short("one"), short("zero"),
     ),
+    "expected output removed": Trick(
+        {"native/models/cnn/case1_expected0.npy": None},
+        "expected output removed", "vision native/models/cnn/case1_expected0.npy",
+        short("answer"), "",
+    ),
+    "expected output replaced": Trick(
+        {"native/models/cnn/case1_expected0.npy": "wrong"},
+        "expected output replaced", "vision native/models/cnn/case1_expected0.npy",
+        short("answer"), short("wrong"),
+    ),
     "limit tightened": Trick(
         config(("max: 40 KiB", "max: 39 KiB")),
         "limit tightened", "load maximum", "40 KiB", "39 KiB", loosens=False,
@@ -355,6 +366,11 @@ TRICKS: Mapping[str, Trick] = {
     "operator deselected": Trick(
         {VISION: SELECTION.replace(_RELU, "operators: {}\n")},
         "selection narrowed", "vision operator aten::relu", *_KEPT, loosens=False,
+    ),
+    "expected output added": Trick(
+        {"native/models/cnn/case2_expected0.npy": "two"},
+        "expected output added", "vision native/models/cnn/case2_expected0.npy", "", short("two"),
+        loosens=False,
     ),
     "input added": Trick(
         {"native/models/cnn/case2_input0.npy": "two"},

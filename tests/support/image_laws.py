@@ -18,9 +18,10 @@ from sizeguard.formats.sniff import MACHO, image_format
 from sizeguard.ledger.elf import elf_ledger
 from sizeguard.ledger.ledger import Ledger
 from sizeguard.ledger.macho.macho_ledger import macho_ledger
+from sizeguard.models.array_difference import difference
 from sizeguard.models.npy import read_npy
 from sizeguard.toolchains.targets import run_prefix
-from tests.support.vectors import difference, run_program
+from tests.support.vectors import run_program
 
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sizeguard.base.errors import InputError
+from sizeguard.models.array_difference import difference
 from sizeguard.models.npy import Array, read_npy
 from sizeguard.operators.dtypes import CODES, ELEMENT_SIZES, NAMES
 from sizeguard.operators.library import Operator, read_operator_libraries
@@ -28,25 +29,6 @@ from tests.support.places import DATA, ROOT
 VECTORS = DATA / "vectors"
 OPERATORS_YAML = ROOT / "native" / "operators" / "operators.yaml"
 
-# dtype → (relative, absolute), as in PyTorch's own tests; other dtypes are compared exactly.
-TOLERANCES = {
-    "Float": (1.3e-6, 1e-5),
-    "Double": (1e-7, 1e-7),
-    "Half": (1e-3, 1e-5),
-    "BFloat16": (1.6e-2, 1e-5),
-}
-
-_NUMPY = {
-    "Byte": "<u1",
-    "Char": "<i1",
-    "Short": "<i2",
-    "Int": "<i4",
-    "Long": "<i8",
-    "Bool": "?",
-    "Half": "<f2",
-    "Float": "<f4",
-    "Double": "<f8",
-}
 _RESULT_TAGS = {"Tensor": Tag.TENSOR, "float": Tag.DOUBLE, "bool": Tag.BOOL}
 _TIME_LIMIT = 120  # time limit in seconds; the longest program takes less than 1 s
 
@@ -181,40 +163,6 @@ def _number(value: bool | int | float) -> Array:
     if isinstance(value, int):
         return Array("Long", (), value.to_bytes(8, "little", signed=True))
     return Array("Double", (), np.float64(value).tobytes())
-
-
-def numbers(array: Array) -> np.ndarray:
-    """Return the elements as an array that NumPy can compute with."""
-    if array.dtype == "BFloat16":
-        return (
-            (np.frombuffer(array.data, "<u2").astype("<u4") << 16).view("<f4").reshape(array.shape)
-        )
-    return np.frombuffer(array.data, _NUMPY[array.dtype]).reshape(array.shape)
-
-
-def difference(actual: Array, expected: Array, slack: float = 0.0) -> str | None:
-    """Return the difference of a result, or None. slack: see Case."""
-    if actual.dtype != expected.dtype:
-        return f"dtype {actual.dtype}, expected {expected.dtype}"
-    if actual.shape != expected.shape:
-        return f"shape {actual.shape}, expected {expected.shape}"
-    if actual.data == expected.data:
-        return None
-    relative, absolute = TOLERANCES.get(expected.dtype, (0.0, 0.0))
-    got, wanted = numbers(actual).astype(object if not relative else np.float64), numbers(expected)
-    if not relative:
-        wrong = np.asarray(got != wanted.astype(object))
-    else:
-        wrong = ~np.isclose(
-            got, wanted.astype(np.float64), rtol=relative, atol=absolute + slack, equal_nan=True
-        )
-    if not wrong.any():
-        return None
-    first = tuple(int(i) for i in np.argwhere(wrong)[0])
-    return (
-        f"{int(wrong.sum())} of {wrong.size} numbers differ, at {list(first)} {got[first]},"
-        f" expected {wanted[first]}"
-    )
 
 
 def make_program(vectors: Vectors, cases: Sequence[Case], known: Mapping[str, Operator]) -> Program:

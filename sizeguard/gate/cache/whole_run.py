@@ -202,6 +202,7 @@ def _files(request: Request) -> Iterable[Path]:
         for model in app.models:
             yield model
             yield from (path for case in request.models.inputs(model) for path in case)
+            yield from (path for case in request.models.expected(model) for path in case.values())
 
 
 def _emulator(target: Target) -> str:

@@ -195,7 +195,9 @@ def _models(app: str, old: AppTerms, new: AppTerms) -> Iterator[PolicyChange]:
     after = {model: new.models[model].identity for model in new.models}
     yield from _contents("model", app, before, after)
     for model in both:
-        yield from _contents("input", app, old.models[model].inputs, new.models[model].inputs)
+        was, is_ = old.models[model], new.models[model]
+        yield from _contents("input", app, was.inputs, is_.inputs)
+        yield from _contents("expected output", app, was.expected, is_.expected)
 
 
 def _contents(

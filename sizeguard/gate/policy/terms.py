@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 class ModelTerms:
     """A model of an app.
 
-    identity: a content id, empty if the model is missing; inputs: content ids by path.
+    identity: a content id, empty if the model is missing; inputs, expected: content ids by path of
+        the inputs and of the expected outputs next to it.
     """
 
     identity: str
     inputs: Mapping[str, str]
+    expected: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +84,12 @@ class AnyMetricNames(MetricNames):
 class TermsReader:
     """Reads terms below the root of a project.
 
-    is_input: returns whether a file of that name beside a model is an input of it
+    case_role: returns what a file of that name next to a model is: input, expected output or empty
     """
 
     files: FileVersions
     root: Path
-    is_input: Callable[[str], bool]
+    case_role: Callable[[str], str]
 
     def read(self, config: Config) -> Terms:
         """Read the terms of a configuration with metrics that were checked before.
@@ -117,7 +119,7 @@ class TermsReader:
         for app in config.apps:
             paths += self._selections(app)
             for model in (self._path(model) for model in app.models):
-                paths += [model, *self._inputs(model)]
+                paths += [model, *self._cases(model)]
         return self.files.identities(paths)
 
     def _baselines(self) -> Mapping[str, Baseline | None]:
@@ -165,14 +167,19 @@ class TermsReader:
         return list(dict.fromkeys(filter(None, map(app.claimed, app.steps))))
 
     def _model(self, model: str) -> ModelTerms:
-        found = dict(self.files.identities([model, *self._inputs(model)]))
-        return ModelTerms(found.pop(model, ""), found)
+        roles = self._cases(model)
+        found = self.files.identities([model, *roles])
+        inputs, expected = (
+            {path: id_ for path, id_ in found.items() if roles.get(path) == role}
+            for role in ("input", "expected output")
+        )
+        return ModelTerms(found.get(model, ""), inputs, expected)
 
-    def _inputs(self, model: str) -> Sequence[str]:
+    def _cases(self, model: str) -> Mapping[str, str]:
+        """Return the roles of the files of a model's cases, by path."""
         folder = posixpath.dirname(model)
-        return [
-            posixpath.join(folder, name) for name in self.files.names(folder) if self.is_input(name)
-        ]
+        names = {name: self.case_role(name) for name in self.files.names(folder)}
+        return {posixpath.join(folder, name): role for name, role in names.items() if role}
 
     def _path(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()

@@ -20,7 +20,9 @@ from sizeguard.toolchains.targets import run_prefix
 _MISSING = re.compile(r"(?:operator|class) (\S+) is not in this build")
 
 
-def run_case(build: Build, program: Path, case: int, timeout: float) -> ModelRun:
+def run_case(
+    build: Build, program: Path, case: int, timeout: float, expected: Mapping[int, Path]
+) -> ModelRun:
     """Run one bundled input on one build. timeout: seconds."""
     with tempfile.TemporaryDirectory() as folder:
         command = [*(run_prefix(build.target) or []), str(build.shipped), "--program", str(program)]
@@ -34,13 +36,38 @@ def run_case(build: Build, program: Path, case: int, timeout: float) -> ModelRun
         outputs = sorted(Path(folder).glob("output*.npy"))
         if not outputs:
             return ModelRun("", "wrote no output")
+        wrong = _unexpected(Path(folder), expected)
+        if wrong:
+            return ModelRun("", wrong)
         digest = hashlib.sha256()
         for path in outputs:
             digest.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
         return ModelRun(digest.hexdigest())
 
 
-def run_inputs(build: Build, program: Path, case: int) -> Mapping[str, object]:
+def _unexpected(folder: Path, expected: Mapping[int, Path]) -> str:
+    """Return how the outputs in a folder differ from the expected ones; empty if they do not.
+
+    Raises InputError for an expected output that is not an array.
+    """
+    if not expected:
+        return ""
+    from sizeguard.models.array_difference import difference  # see case_count
+    from sizeguard.models.npy import read_npy
+
+    for number, file in sorted(expected.items()):
+        output = folder / f"output{number}.npy"
+        if not output.is_file():
+            return f"wrote no output {number}, which {file.name} expects"
+        wrong = difference(read_npy(output), read_npy(file))
+        if wrong is not None:
+            return f"output {number} is not {file.name}: {wrong}"
+    return ""
+
+
+def run_inputs(
+    build: Build, program: Path, case: int, expected: Mapping[int, Path]
+) -> Mapping[str, object]:
     """Return everything that the outputs depend on.
 
     These are the image, the program, the loader's files, the emulator and the processor.
@@ -49,6 +76,7 @@ def run_inputs(build: Build, program: Path, case: int) -> Mapping[str, object]:
         "image": file_hash(build.shipped),
         "program": file_hash(program),
         "case": case,
+        "expected": {str(number): file_hash(path) for number, path in sorted(expected.items())},
         "prefix": (run_prefix(build.target) or [])[1:],
         "files": _files(
             build.shipped,

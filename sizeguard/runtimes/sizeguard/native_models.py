@@ -9,7 +9,12 @@ from sizeguard.builds.build_record import Build
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.runtimes.runtime import ModelRun
 from sizeguard.runtimes.sizeguard import model_runner
-from sizeguard.runtimes.sizeguard.building.programs import cases_beside, is_case_input, program_of
+from sizeguard.runtimes.sizeguard.building.programs import (
+    case_role,
+    cases_beside,
+    expected_beside,
+    program_of,
+)
 from sizeguard.runtimes.sizeguard.building.tracing import instrumented_build, trace_programs
 from sizeguard.runtimes.sizeguard.native_tree import operator_files
 from sizeguard.runtimes.sizeguard.sgp import read_operators
@@ -34,9 +39,13 @@ class NativeModels:
         """List case0_input0.npy and so on; a .sgp contains its own inputs."""
         return cases_beside(model) if model.suffix != ".sgp" else []
 
-    def is_input(self, name: str) -> bool:
-        """Return whether the name is case0_input0.npy or the like."""
-        return is_case_input(name)
+    def expected(self, model: Path) -> Sequence[Mapping[int, Path]]:
+        """Return case0_expected0.npy and so on; nothing for a .sgp, which contains its inputs."""
+        return expected_beside(model) if model.suffix != ".sgp" else []
+
+    def case_role(self, name: str) -> str:
+        """Distinguish case0_input0.npy and case0_expected0.npy."""
+        return case_role(name)
 
     def library_files(self) -> Sequence[Path]:
         """List the operators.yaml of each library."""
@@ -46,13 +55,22 @@ class NativeModels:
         """Count the bundled inputs of a .sgp."""
         return model_runner.case_count(program)
 
-    def run_inputs(self, build: Build, program: Path, case: int) -> Mapping[str, object]:
-        """Return the image, the program, the loader's files, the emulator and the processor."""
-        return model_runner.run_inputs(build, program, case)
+    def run_inputs(
+        self, build: Build, program: Path, case: int, expected: Mapping[int, Path]
+    ) -> Mapping[str, object]:
+        """Return image, program, expected outputs, the loader's files, emulator and processor."""
+        return model_runner.run_inputs(build, program, case, expected)
 
-    def run(self, build: Build, program: Path, case: int, timeout: float) -> ModelRun:
+    def run(
+        self,
+        build: Build,
+        program: Path,
+        case: int,
+        timeout: float,
+        expected: Mapping[int, Path],
+    ) -> ModelRun:
         """Run one case with run_program."""
-        return model_runner.run_case(build, program, case, timeout)
+        return model_runner.run_case(build, program, case, timeout, expected)
 
     def tracer(self, root: Path) -> Build:
         """Return an up-to-date build of the variant `instrumented`."""

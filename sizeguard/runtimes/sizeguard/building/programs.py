@@ -14,6 +14,7 @@ from sizeguard.base.nearest import nearest_file
 from sizeguard.runtimes.sizeguard.native_tree import op_deps, op_deps_file, operator_files
 
 _CASE = re.compile(r"case(\d+)_input(\d+)\.npy")
+_EXPECTED = re.compile(r"case(\d+)_expected(\d+)\.npy")
 
 
 def program_name(model: Path) -> str:
@@ -28,19 +29,40 @@ def program_name(model: Path) -> str:
     return stem
 
 
-def is_case_input(name: str) -> bool:
-    """Return whether a file beside a model has the name of an input."""
-    return _CASE.fullmatch(name) is not None
+def case_role(name: str) -> str:
+    """Return what a file next to a model is: an input, an expected output, or empty for neither."""
+    if _CASE.fullmatch(name):
+        return "input"
+    return "expected output" if _EXPECTED.fullmatch(name) else ""
 
 
 def cases_beside(model: Path) -> list[list[Path]]:
-    """List the inputs beside a model: case0_input0.npy, case0_input1.npy and so on."""
+    """List the inputs next to a model: case0_input0.npy, case0_input1.npy and so on."""
+    found = _numbered(model, _CASE)
+    return [[found[case][i] for i in sorted(found[case])] for case in sorted(found)]
+
+
+def expected_beside(model: Path) -> list[dict[int, Path]]:
+    """Return the files of each case's expected outputs, by the number of the output.
+
+    Raises InputError for expected outputs of a case without inputs: nothing would compare them.
+    """
+    cases, found = sorted(_numbered(model, _CASE)), _numbered(model, _EXPECTED)
+    for case in found:
+        if case not in cases:
+            file = min(found[case].values())
+            raise InputError(f"{file}: is never compared: there is no case{case}_input0.npy")
+    return [found.get(case, {}) for case in cases]
+
+
+def _numbered(model: Path, pattern: re.Pattern[str]) -> dict[int, dict[int, Path]]:
+    """Find the files next to a model by case and number."""
     found: dict[int, dict[int, Path]] = {}
-    for path in model.parent.glob("case*_input*.npy"):
-        match = _CASE.fullmatch(path.name)
+    for path in model.parent.glob("case*.npy"):
+        match = pattern.fullmatch(path.name)
         if match:
             found.setdefault(int(match[1]), {})[int(match[2])] = path
-    return [[found[case][i] for i in sorted(found[case])] for case in sorted(found)]
+    return found
 
 
 def program_of(model: Path, folder: Path, source: Path | None = None) -> Path:
