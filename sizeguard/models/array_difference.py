@@ -6,15 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.models.npy import Array
-from sizeguard.operators.dtypes import NPY_NAMES
-
-# dtype → (relative, absolute), as PyTorch's own tests; other dtypes are compared exactly.
-TOLERANCES = {
-    "Float": (1.3e-6, 1e-5),
-    "Double": (1e-7, 1e-7),
-    "Half": (1e-3, 1e-5),
-    "BFloat16": (1.6e-2, 1e-5),
-}
+from sizeguard.operators.dtypes import NPY_NAMES, TOLERANCES
 
 
 def numbers(array: Array) -> npt.NDArray[np.generic]:
@@ -36,7 +28,7 @@ def difference(actual: Array, expected: Array, slack: float = 0.0) -> str | None
         return f"shape {actual.shape}, expected {expected.shape}"
     if actual.data == expected.data:
         return None
-    relative, absolute = TOLERANCES.get(expected.dtype, (0.0, 0.0))
+    relative, absolute = TOLERANCES[expected.dtype]
     if relative:
         got, wanted = (numbers(array).astype(np.float64) for array in (actual, expected))
         same = np.isclose(got, wanted, rtol=relative, atol=absolute + slack, equal_nan=True)

@@ -19,6 +19,7 @@ class Dtype:
                information does
     c_type:    the type in sources, if it differs
     real:      for a complex dtype, the dtype of its parts
+    tolerance: relative and absolute, within which results are equal, as in PyTorch's tests
     """
 
     name: str
@@ -30,6 +31,7 @@ class Dtype:
     spellings: tuple[str, ...] = ()
     c_type: str = ""
     real: str = ""
+    tolerance: tuple[float, float] = (0.0, 0.0)
 
 
 _LONG = ("long", "long long", "long int", "long long int")  # int64_t is long long on macOS
@@ -41,9 +43,9 @@ TABLE = (
     Dtype("Short", 2, 2, 3, "<i2", "s", ("short", "short int"), "int16_t"),
     Dtype("Int", 3, 4, 4, "<i4", "i", ("int",), "int32_t"),
     Dtype("Long", 4, 8, 5, "<i8", "lx", _LONG, "int64_t"),
-    Dtype("Half", 5, 2, 6, "<f2", "", ("Half",)),
-    Dtype("Float", 6, 4, 7, "<f4", "f", ("float",)),
-    Dtype("Double", 7, 8, 8, "<f8", "d", ("double",)),
+    Dtype("Half", 5, 2, 6, "<f2", "", ("Half",), tolerance=(1e-3, 1e-5)),
+    Dtype("Float", 6, 4, 7, "<f4", "f", ("float",), tolerance=(1.3e-6, 1e-5)),
+    Dtype("Double", 7, 8, 8, "<f8", "d", ("double",), tolerance=(1e-7, 1e-7)),
     Dtype("ComplexHalf", 8, 4, 9, real="Half"),
     Dtype("ComplexFloat", 9, 8, 10, real="Float"),
     Dtype("ComplexDouble", 10, 16, 11, real="Double"),
@@ -51,7 +53,7 @@ TABLE = (
     Dtype("QInt8", 12, 1),
     Dtype("QUInt8", 13, 1),
     Dtype("QInt32", 14, 4),
-    Dtype("BFloat16", 15, 2, 13, "<V2", "", ("BFloat16",)),
+    Dtype("BFloat16", 15, 2, 13, "<V2", "", ("BFloat16",), tolerance=(1.6e-2, 1e-5)),
     Dtype("QUInt4x2", 16, 1),
     Dtype("QUInt2x4", 17, 1),
     Dtype("Bits1x8", 18, 1),
@@ -86,6 +88,7 @@ CODES = {row.name: row.code for row in _COMPUTED}
 ELEMENT_SIZES = {row.name: row.size for row in _COMPUTED}
 INTEGRAL = frozenset(row.name for row in _COMPUTED if row.npy[1] in "uib")
 NPY_NAMES = {row.name: row.npy for row in _COMPUTED}
+TOLERANCES = {row.name: row.tolerance for row in _COMPUTED}
 CPP_TYPES = {row.name: row.spellings[0] for row in _COMPUTED}
 NAME_OF_CPP_TYPE = {spelling: row.name for row in _COMPUTED for spelling in row.spellings}
 
