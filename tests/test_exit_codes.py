@@ -15,8 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from sizeguard.base import errors
-from sizeguard.cli.exit_codes import EXIT_CODES
+from sizeguard.cli.exit_codes import EXIT_CODES, SHOWN_WORDS
 from sizeguard.cli.main import cli
+from sizeguard.report.screen.glossary import WORDS
 from tests.support.recorded_builds import recorded_runtime
 
 GENERAL = {0, 1, 2, 3, 4}
@@ -53,6 +54,15 @@ def test_help_lists_the_exit_codes(name: str) -> None:
     allowed = {0, 1, 125, 128} if name == "bisect-step" else GENERAL
     assert set(EXIT_CODES[name]) <= allowed
     assert "xit code 0" not in done.output.partition("Exit codes:")[0]
+
+
+@pytest.mark.parametrize("name", SHOWN_WORDS)
+def test_help_explains_words_of_the_output(name: str) -> None:
+    shown = CliRunner().invoke(cli, [*name.split(), "--help"]).output
+    rows = dict(re.findall(r"^ {4}(\S+) {2,}(.+)$", shown, re.MULTILINE))
+    assert {word: rows.get(word) for word in SHOWN_WORDS[name]} == {
+        word: WORDS[word].short for word in SHOWN_WORDS[name]
+    }
 
 
 def test_errors_have_the_codes_of_the_table() -> None:

@@ -120,7 +120,7 @@ def _help_parts(text: str) -> Iterator[str]:
             rows = [f"| {code} | {_cell(what)} |" for code, what in codes]
             yield "\n".join(["| code | meaning |", "| ---: | --- |", *rows])
         elif head.endswith(":"):
-            yield f"## {head.strip().rstrip(':')}"
+            yield f"## {head.partition('(')[0].strip().rstrip(':')}"
             yield "\n".join(["```text", *(line.strip() for line in rest), "```"])
         else:
             yield "\n".join(["```text", *lines[1:], "```"])

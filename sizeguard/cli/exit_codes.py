@@ -1,4 +1,4 @@
-"""Exit codes of all commands, as the --help of each command shows them."""
+"""Exit codes of all commands and words that they show, for the --help of each command."""
 
 from __future__ import annotations
 
@@ -125,6 +125,34 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
         "completion": {0: "printed", 2: _USAGE, 4: _INTERNAL},
     }
 )
+
+
+# Command → words of its output that --help explains, as `sizeguard explain` does.
+SHOWN_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "report": ("load", "ram", "n", "core", "neutral", "–"),
+        "diff": ("load", "ram", "core", "neutral", "–"),
+        "gate": ("load", "ram", "page_slack", "headroom", "growth", "inconclusive", "not_run"),
+        "predict": ("load", "ram", "exclusive", "shared"),
+        "verify": ("pass", "fail", "inconclusive"),
+        "history": ("load", "ram", "file", "–"),
+        "bisect": ("load", "core", "–"),
+        "baseline show": ("load", "ram", "file"),
+        "waivers": ("load", "growth"),
+    }
+)
+
+
+def words_help(command: str) -> str:
+    """Return what the words of a command's output mean, as a paragraph like that of exit codes."""
+    words = SHOWN_WORDS.get(command, ())
+    if not words:
+        return ""
+    from sizeguard.report.screen.glossary import WORDS  # 1 ms, for commands that show words
+
+    width = max(map(len, words))
+    lines = [f"  {word:<{width}}  {WORDS[word].short}" for word in words]
+    return "\n".join(("\b", "Words (sizeguard explain says more):", *lines))
 
 
 def exit_code_help(command: str) -> str:

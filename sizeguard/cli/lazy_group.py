@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sizeguard.cli.exit_codes import exit_code_help
+from sizeguard.cli.exit_codes import exit_code_help, words_help
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -102,7 +102,7 @@ def check_command(group: click.Group, context: click.Context, words: list[str]) 
 
 def _tell_exit_codes(path: str, command: click.Command) -> None:
     """Add the exit codes to the help of a command and of its sub-commands."""
-    command.epilog = exit_code_help(path)
+    command.epilog = "\n\n".join(filter(None, (words_help(path), exit_code_help(path))))
     if isinstance(command, click.Group) and not isinstance(command, LazyGroup):
         for name, each in command.commands.items():
             _tell_exit_codes(f"{path} {name}", each)
