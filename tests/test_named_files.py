@@ -128,5 +128,5 @@ def test_scripts_of_cmake_name_what_they_read_and_start(tmp_path: Path) -> None:
     assert found.generator == GENERATOR
     assert not any("3.22" in path or "/z" in path or "$" in path for path in found.paths)
     (tmp_path / ".cmake_named.json").write_text("[]")
-    with pytest.raises(BuildError, match="not recorded"):
+    with pytest.raises(BuildError, match="record of CMake's run is missing"):
         named_by_cmake(tmp_path)

@@ -69,7 +69,7 @@ def test_rules_of_a_commit_need_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        ("[{symbol: a}]", "sizeguard.yaml:1: a rule by section, object, source, symbol says"),
+        ("[{symbol: a}]", "sizeguard.yaml:1: a rule by section, object, source, symbol needs"),
         ("[{smybol: a, component: b}]", "sizeguard.yaml:1"),
         ("{symbol: a}", "sizeguard.yaml:1: rules is a list, or the path of a file"),
         ("../rules.yaml", "a path inside the source tree"),

@@ -48,8 +48,8 @@ SCRIPTS = (
 )
 # These need a file that is not here, or root and a mirror of Debian.
 BY_HAND = (
-    *("clean_container", "draw_labels", "drawn_packages", "real_libraries", "real_projects"),
-    *("same_outputs", "workflow_containers"),
+    *("clean_container", "doctor_promises", "draw_labels", "drawn_packages", "real_libraries"),
+    *("real_projects", "same_outputs", "workflow_containers"),
 )
 
 
