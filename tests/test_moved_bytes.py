@@ -65,6 +65,17 @@ def test_growth_beside_moved_bytes_is_growth() -> None:
     assert check["aten::sigmoid"].verdict == PASS
 
 
+def test_moves_are_counted_for_each_reference() -> None:
+    """Moves since one reference must not excuse growth since another."""
+    shared, exclusive = measured(BEFORE), measured({**AFTER, ("aten::sigmoid", "new"): 9})
+    moves = Moves(measured(AFTER))
+    assert [moves.of(each, "aten::sigmoid") for each in (shared, exclusive, shared)] == [
+        4000,
+        0,
+        4000,
+    ]
+
+
 def test_code_of_another_name_did_not_move() -> None:
     clone = {("aten::sigmoid", "rows2"): 4000, ("aten::sigmoid", "sigmoid"): 400}
     assert checked(measured(BEFORE), measured(clone))["aten::sigmoid"].verdict == FAIL

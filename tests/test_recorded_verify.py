@@ -221,6 +221,16 @@ def test_a_stripped_image_alone_proves_what_is_there_and_nothing_that_is_gone(
     assert {each for each in verdicts if each[1] == ABSENT and each[2] != INCONCLUSIVE} == set()
 
 
+def test_switches_are_undecided_where_no_code_is_placed(runtime: RecordedRuntime) -> None:
+    """An image without objects and map: none of its functions is known to have no switch."""
+    image = runtime.build.image
+    claims = RequestedClaims(selection=runtime.root / "mlp.yaml")
+    found = verify_path(runtime.root, image, claims, Files(image))
+    handlers = [v for v in found.verdicts if (v.kind, v.expect) == ("handler", PRESENT)]
+    assert len(handlers) == 46
+    assert {v.verdict for v in handlers} == {INCONCLUSIVE}
+
+
 @pytest.mark.parametrize(
     ("change", "gap"),
     [
