@@ -1,6 +1,6 @@
 // The C interface: handles over Context and Program, and errors as codes and messages.
 //
-// A tensor is memory of its own, apart from every Context: inputs are borrowed for a run, outputs
+// A tensor has its own memory, separate from every Context: inputs are borrowed for a run, outputs
 // are copied after it. So handles can be freed in any order.
 
 #include <climits>

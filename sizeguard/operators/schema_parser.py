@@ -253,7 +253,7 @@ def _scalar(kind: str, text: str, type_name: str, optional: bool) -> _Scalar | _
 
 
 def _as_list(values: list[_Scalar]) -> Default:
-    """Make values a tuple of one kind.
+    """Convert the values of a list to a tuple of one type.
 
     Values other than numbers were refused by the element's type, or are not list defaults in
     PyTorch.
