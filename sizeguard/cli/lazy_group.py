@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
+# Their output is for git and shells.
+_READ_BY_PROGRAMS = ("bisect-step", "completion")
+
+
 class LazyGroup(click.Group):
     """A group of commands that are imported when they are called.
 
@@ -50,6 +54,8 @@ class LazyGroup(click.Group):
             raise TypeError(f"{module}.command is not a click command")
         command.name = cmd_name
         _tell_exit_codes(f"{self._path} {cmd_name}".strip(), command)
+        if cmd_name not in _READ_BY_PROGRAMS:
+            _add_ascii(command)
         return command
 
     def resolve_command(
@@ -106,3 +112,28 @@ def _tell_exit_codes(path: str, command: click.Command) -> None:
     if isinstance(command, click.Group) and not isinstance(command, LazyGroup):
         for name, each in command.commands.items():
             _tell_exit_codes(f"{path} {name}", each)
+
+
+def _add_ascii(command: click.Command) -> None:
+    """Add --ascii to a command, or to its sub-commands, if it does not have the option."""
+    if isinstance(command, click.Group):
+        if not isinstance(command, LazyGroup):
+            for each in command.commands.values():
+                _add_ascii(each)
+    elif not any("--ascii" in parameter.opts for parameter in command.params):
+        option = click.Option(
+            ["--ascii"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_ascii,
+            help="Print only ASCII on the terminal.",
+        )
+        command.params.append(option)
+
+
+def _print_ascii(context: click.Context, option: click.Parameter, is_given: bool) -> None:
+    if is_given:
+        from sizeguard.cli.streams import print_ascii
+
+        print_ascii()

@@ -22,6 +22,17 @@ class _UntilClosed(io.FileIO):
             return memoryview(data).nbytes
 
 
+class _AsciiText(io.TextIOWrapper):
+    """A stream that gets only ASCII."""
+
+    def write(self, text: str, /) -> int:
+        """Write a text, with ASCII for other characters."""
+        # Imported on call: few commands need it.
+        from sizeguard.report.writers.style import in_ascii
+
+        return super().write(in_ascii(text))
+
+
 def prepare_streams() -> None:
     """Let a command end with its own exit code even if the reader of its output has gone.
 
@@ -30,6 +41,20 @@ def prepare_streams() -> None:
     """
     sys.stdout = _prepared(sys.stdout, sys.__stdout__)
     sys.stderr = _prepared(sys.stderr, sys.__stderr__)
+
+
+def print_ascii() -> None:
+    """Print only ASCII from here on."""
+    sys.stdout = _in_ascii(sys.stdout)
+    sys.stderr = _in_ascii(sys.stderr)
+
+
+def _in_ascii(stream: TextIO) -> TextIO:
+    if not isinstance(stream, io.TextIOWrapper) or isinstance(stream, _AsciiText):
+        return stream  # a caller of main() replaced it, or it is done
+    line_buffering = stream.line_buffering
+    # Click takes "ascii" for a wrong locale, and writes UTF-8 instead.
+    return _AsciiText(stream.detach(), encoding="utf-8", line_buffering=line_buffering)
 
 
 def _prepared(stream: TextIO | None, original: TextIO | None) -> TextIO:

@@ -34,11 +34,7 @@ class Style:
     def finish(self, line: str) -> str:
         """Convert a line for the terminal. Colour escapes are ASCII."""
         line = inert(line.rstrip())
-        return (
-            line.translate(_ASCII).encode("ascii", "backslashreplace").decode()
-            if self.ascii
-            else line
-        )
+        return in_ascii(line) if self.ascii else line
 
     def paint(self, text: str, look: str) -> str:
         """Colour a text with a style of rich: bold, dim, red."""
@@ -65,6 +61,11 @@ class Style:
     def room(self, width: int) -> int:
         """Return the width limit of a name; practically unlimited if names are not cut."""
         return 1 << 20 if self.full else width
+
+
+def in_ascii(text: str) -> str:
+    """Replace our own symbols by similar ASCII characters, and all others by escapes."""
+    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode()
 
 
 def wants_colour(*, is_terminal: bool) -> bool:
