@@ -203,5 +203,5 @@ def test_a_killed_run_leaves_no_result_of_yesterday(tmp_path: Path) -> None:
         process.kill()
     kept = json.loads(outside.read_text())
     assert kept["verdict"] == "inconclusive"
-    assert kept["problems"][0]["message"].endswith("it was cancelled, killed or out of time")
+    assert kept["problems"][0]["message"].endswith("it was cancelled, killed or timed out")
     assert not inside.exists()  # it would have been measured
