@@ -141,7 +141,7 @@ def test_another_compiler_and_a_snapshot_without_origin_are_inconclusive(
     code, found = _gate(saved, _written(saved, tools="GCC: 3.2"))
     assert code == 3
     assert "base.snapshot" not in json.dumps(found)
-    assert "is of GCC: 3.2, this is GCC" in json.dumps(found)
+    assert "is by GCC: 3.2, but this is GCC" in json.dumps(found)
     nothing = Origin()
     code, found = _gate(saved, _written(saved, commit=nothing.commit, parts=nothing.parts))
     assert code == 3

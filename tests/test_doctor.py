@@ -106,7 +106,7 @@ def check(before: Path, after: Path, kind: str, *, promised: bool = True) -> Siz
 
 
 @native
-@pytest.mark.parametrize("tool", ["strip", "llvm-strip"])
+@pytest.mark.parametrize("tool", ["strip", "llvm-strip-19"])
 @pytest.mark.parametrize("flags", [(), ("-g", *LLD)])
 def test_stripping(tmp_path: Path, tool: str, flags: tuple[str, ...]) -> None:
     before = build(tmp_path, "before", *flags)

@@ -337,7 +337,7 @@ def test_a_section_that_claims_to_be_endless_is_refused(folder: Path, image: Pat
     place = int(match[1], 16) + 8  # ch_size
     data[place : place + 8] = (1 << 40).to_bytes(8, "little")
     (folder / "bomb").write_bytes(data)
-    with pytest.raises(InputError, match=r"\.debug_info claims 1099511627776 bytes"):
+    with pytest.raises(InputError, match=r"\.debug_info states 1099511627776 bytes"):
         inline_frames(folder / "bomb")
 
 

@@ -81,6 +81,8 @@ def unpacked(head: PackedHead, folder: Path) -> MadeHead:
     for app, (gathered_in, data) in head.images.items():
         place = folder / app
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            archive.extractall(place, filter="data")
+            # Debian 12 has Python 3.11.2, whose extractall() has no filter.
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)
+            archive.extractall(place)
         images[app] = ImagePlace(place, Path(gathered_in))
     return MadeHead(images, head.keys, head.failed_run)
