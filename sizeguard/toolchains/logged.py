@@ -54,31 +54,41 @@ def run_logged(
     # A log must not contain colours or depend on the user's terminal.
     environment |= {"TERM": "dumb", "NO_COLOR": "1"}
     before = processes()
-    process = subprocess.Popen(
+    process, copy = None, None
+    # A signal may end this between any two lines, also right after the process has started
+    try:
+        process = _start(command, tree.path, environment)
+        if process.stdout is None:
+            raise ValueError("a pipe was requested")
+        copy = threading.Thread(target=_keep_output, args=(process.stdout, tree.log), daemon=True)
+        copy.start()
+        code = _wait(process, command, limits)
+    finally:
+        if process is not None and process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        # Remaining processes would write to the next commit's files
+        end_orphans(tree.path, before)
+        # Every process that held the pipe has ended, except hidden ones
+        if copy is not None and copy.ident is not None:
+            copy.join(_PIPE_WAIT)
+    if code != 0:
+        raise _failure(command, tree, code)
+
+
+def _start(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    """Start a command in a session, so that all its processes can be ended."""
+    return subprocess.Popen(
         command,
-        cwd=tree.path,
+        cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=environment,
         start_new_session=True,
     )
-    if process.stdout is None:
-        raise ValueError("a pipe was requested")
-    copy = threading.Thread(target=_keep_output, args=(process.stdout, tree.log), daemon=True)
-    copy.start()
-    try:
-        code = _wait(process, command, limits)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        # Remaining processes would write to the next commit's files
-        end_orphans(tree.path, before)
-        # Every process that held the pipe has ended, except hidden ones
-        copy.join(_PIPE_WAIT)
-    if code != 0:
-        raise _failure(command, tree, code)
 
 
 def _keep_output(source: IO[bytes], path: Path) -> None:
