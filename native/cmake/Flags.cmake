@@ -1,4 +1,4 @@
-# How everything is compiled and linked: the target sg_flags.
+# Flags of all compiles and links: the target sg_flags.
 
 if(TARGET sg_flags)
   return()
@@ -31,13 +31,13 @@ target_compile_options(sg_flags INTERFACE
   -fdata-sections
   -fvisibility=hidden
   -fno-exceptions
-  # Results must not depend on what else is selected, nor on the compiler's taste.
+  # Results must not depend on the rest of the selection or on the compiler.
   -ffp-contract=off
   -fno-math-errno
-  # Calls go through the GOT: 200 bytes less than stubs in the core. Assertions of FlatBuffers would cost 3,000.
+  # Calls through the GOT make the core 200 bytes smaller than stubs. Assertions of FlatBuffers would cost 3,000 bytes.
   -fno-plt
   -DNDEBUG
-  # No path of this machine gets into a binary: the last map that matches counts.
+  # Keep paths of this machine out of binaries. The last map that matches applies.
   "-ffile-prefix-map=${SG_ROOT}=."
   "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build"
   -Wall -Wextra -Werror
@@ -72,21 +72,21 @@ if(SG_SANITIZE)
   target_link_options(sg_flags INTERFACE -fsanitize=${SG_SANITIZE})
 endif()
 
-# Members in the order given, no time stamps, no user ids. Apple's tools know no -D.
+# Archives keep the given order, and have no time stamps or user ids. Apple's tools lack -D.
 if(NOT CMAKE_HOST_APPLE)
   set(CMAKE_CXX_ARCHIVE_CREATE "<CMAKE_AR> qcD <TARGET> <LINK_FLAGS> <OBJECTS>")
   set(CMAKE_CXX_ARCHIVE_APPEND "<CMAKE_AR> qD <TARGET> <LINK_FLAGS> <OBJECTS>")
   set(CMAKE_CXX_ARCHIVE_FINISH "<CMAKE_RANLIB> -D <TARGET>")
 endif()
 
-# An executable of ours, or what SG_LINK makes of it: linked by the C driver, so that nothing drags in libstdc++; map and
-# gc log beside it.
+# Makes an executable, or the kind of file that SG_LINK names. The C driver links it, so that libstdc++ is not pulled in.
+# The map and the gc log are written next to it.
 function(sg_executable name)
   sg_link_beside_map(${name})
   if(SG_LTO)
     sg_keep_lto_objects(${name})
   endif()
-  # No path of this machine: what is built is what would be installed, without a RUNPATH of the build folder.
+  # Keep paths of this machine out: build without a RUNPATH, as for installation.
   set_target_properties(${name} PROPERTIES
     BUILD_WITH_INSTALL_RPATH ON
     INSTALL_RPATH ""

@@ -1,10 +1,10 @@
-# What `cmake --install` installs: the C interface, the libraries and registrations of this build's selection, and the
-# package that find_package(sizeguard) finds. Nothing in it names a folder of this machine, so that it can be moved.
+# Rules of `cmake --install`: the C interface, the libraries and registrations of this build's selection, and the package for
+# find_package(sizeguard). No file names a folder of this machine, so the package can be moved.
 
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
-# Apps link sizeguard::sizeguard. Registrations come as objects, which no linker leaves in an archive.
+# Apps link sizeguard::sizeguard. Registrations are objects, because a linker may skip them in an archive.
 add_library(sg_package INTERFACE)
 target_include_directories(sg_package INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_sources(sg_package INTERFACE $<TARGET_OBJECTS:$<TARGET_NAME:operators_objects>>)
@@ -29,7 +29,7 @@ install(FILES c_api/sizeguard.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/operators/code/selected_operators.yaml"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/sizeguard")
 
-# A copy of the sources may have no package beside it.
+# A copy of the sources may come without the Python package.
 set(version 0)
 if(EXISTS "${SG_ROOT}/sizeguard/__init__.py")
   file(STRINGS "${SG_ROOT}/sizeguard/__init__.py" version REGEX "^__version__")

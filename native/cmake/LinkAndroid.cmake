@@ -1,5 +1,5 @@
-# How everything is compiled and linked for Android: options of sg_flags, and sg_link_beside_map. SG_ANDROID_NAMES is the folder
-# with the lists of bionic's names where there is no NDK.
+# Flags for Android: options of sg_flags, and sg_link_beside_map. Without an NDK, SG_ANDROID_NAMES is the folder with the lists
+# of bionic's names.
 
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "Builds for Android need clang")
@@ -12,7 +12,7 @@ if(NOT SG_LINK MATCHES "^(executable|shared)$")
 endif()
 
 include(LinkLinux)
-# Segments fit pages of 16 KiB, as Android 15 and later may have; relocations are packed as Android 11 and later read them.
+# Segments fit pages of 16 KiB, which Android 15 and later may have. Android 11 and later read these packed relocations.
 target_link_options(sg_flags INTERFACE
   -Wl,-z,max-page-size=16384
   -Wl,--pack-dyn-relocs=android+relr)
@@ -22,8 +22,8 @@ if(NOT SG_ANDROID_NAMES)
   sg_flatbuffers_headers(android-include)
   return()
 endif()
-# What the NDK's toolchain file adds: code for a library must not be made for an executable's base, and stacks are protected.
-# The headers are musl's, the nearest to bionic's that there are; the one name that differs is mapped.
+# Flags of the NDK's toolchain file: position-independent code for libraries, and stack protection. The headers are musl's,
+# which are nearest to bionic's; the one name that differs is mapped.
 sg_zig_headers(HEADERS "${SG_ANDROID_HEADERS}"
   LIBC aarch64-linux-musl generic-musl aarch64-linux-any any-linux-any
   FOLDER android-include THREADS 0 MUSL 1 NAMESPACE __ndk1)

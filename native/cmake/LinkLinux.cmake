@@ -1,4 +1,4 @@
-# How everything is linked for Linux: options of sg_flags, and sg_link_beside_map.
+# Link flags for Linux: options of sg_flags, and sg_link_beside_map.
 
 target_link_options(sg_flags INTERFACE
   -Wl,--gc-sections
@@ -23,14 +23,14 @@ if(sg_linker STREQUAL "gold")
   if(SG_LINK STREQUAL "static-pie")
     message(FATAL_ERROR "gold links no static-pie: it lacks --no-dynamic-linker")
   endif()
-  # It does not know the option, and never separates code.
+  # It lacks the option, and never separates code.
   get_target_property(sg_options sg_flags INTERFACE_LINK_OPTIONS)
   list(REMOVE_ITEM sg_options -Wl,-z,noseparate-code)
   set_target_properties(sg_flags PROPERTIES INTERFACE_LINK_OPTIONS "${sg_options}")
 endif()
 
 if(sg_linker STREQUAL "mold" AND CMAKE_C_COMPILER MATCHES "-linux-gnu-gcc$")
-  # A cross gcc looks for ld.mold under its own prefix only; mold's package has a folder with nothing but an `ld` in it.
+  # A cross gcc looks for ld.mold only under its own prefix; mold's package has a folder that contains only `ld`.
   find_path(SG_MOLD_FOLDER ld PATHS /usr/libexec/mold /usr/local/libexec/mold NO_DEFAULT_PATH)
   mark_as_advanced(SG_MOLD_FOLDER)
   if(NOT SG_MOLD_FOLDER)
@@ -46,7 +46,7 @@ else()
   target_link_options(sg_flags INTERFACE -fuse-ld=${sg_linker})
 endif()
 if(sg_linker STREQUAL "lld" AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # gcc looks for ld.lld in its own folders only; Debian keeps it in the folder of its LLVM version.
+  # gcc looks for ld.lld only in its own folders; Debian keeps it in the folder of its LLVM version.
   find_program(SG_LLD ld.lld PATHS /usr/lib/llvm-19/bin NO_DEFAULT_PATH)
   find_program(SG_LLD NAMES ld.lld ld.lld-19)
   mark_as_advanced(SG_LLD)

@@ -1,4 +1,4 @@
-# How everything is compiled and linked for macOS and iOS: options of sg_flags, and sg_link_beside_map.
+# Flags for macOS and iOS: options of sg_flags, and sg_link_beside_map.
 
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "Builds for macOS and iOS need clang")
@@ -16,7 +16,7 @@ else()
   sg_zig_headers(HEADERS "${SG_MACOS_HEADERS}" LIBC any-darwin-any FOLDER macos-include THREADS 1 MUSL 0 NAMESPACE __1)
 endif()
 
-# Paths of objects go into the image for dsymutil; without the prefix they are the same in every folder.
+# The image contains paths of objects for dsymutil. Without the prefix they are the same in every folder.
 if(NOT CMAKE_HOST_APPLE)
   target_link_options(sg_flags INTERFACE -fuse-ld=lld -nostdlib)
 endif()

@@ -1,5 +1,5 @@
-# Optimization at link time: options of sg_flags, and sg_keep_lto_objects. The linker leaves the objects that it made of
-# everything, since those are what was linked, under names that the map has: IMAGE.lto.o, IMAGE.ltrans0.ltrans.o with gcc,
+# Optimization at link time: options of sg_flags, and sg_keep_lto_objects. The linker keeps the objects that it made, because
+# they are the inputs of the link, under the names of the map: IMAGE.lto.o, IMAGE.ltrans0.ltrans.o with gcc,
 # IMAGE.lto/0.arm64.lto.o for macOS, and IMAGE.lto.SOURCE.o beside each input with thin LTO.
 
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -20,8 +20,8 @@ else()
     message(FATAL_ERROR "SG_LTO with gcc needs bfd, gold or mold: lld cannot read gcc's LTO objects")
   endif()
   set(sg_lto -flto)
-  # One partition: the result does not depend on how many processors there are. Objects do not record that they want no
-  # unwind tables: without the options here they come back, 7,600 bytes in the app vision.
+  # With one partition the result does not depend on the number of processors. Objects do not record that they have no
+  # unwind tables: without these options the tables return, 7,600 bytes in the app vision.
   target_link_options(sg_flags INTERFACE
     ${sg_unwind}
     -flto
@@ -33,7 +33,7 @@ else()
     "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build")
 endif()
 target_compile_options(sg_flags INTERFACE ${sg_lto})
-# Archives of LTO objects get an index only from a tool that reads them.
+# Only a tool that reads LTO objects writes an index for their archives.
 set(CMAKE_AR "${CMAKE_CXX_COMPILER_AR}")
 set(CMAKE_RANLIB "${CMAKE_CXX_COMPILER_RANLIB}")
 

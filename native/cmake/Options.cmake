@@ -1,4 +1,4 @@
-# Options of a build, and the check that none was given in vain.
+# Options of a build, and the check that each given variable is one.
 
 include("${CMAKE_CURRENT_LIST_DIR}/PyTorchOptions.cmake")
 
@@ -12,7 +12,7 @@ set(SG_MACOS_HEADERS "" CACHE PATH "For macOS and iOS, on Linux: the lib folder 
 set(SG_ANDROID_HEADERS "" CACHE PATH "For Android without the NDK: the lib folder of the Python package ziglang, whose headers are used")
 set(SIZEGUARD "" CACHE FILEPATH "The sizeguard command; found if empty")
 
-# CMake itself only warns of a variable that nothing reads: a typing error would build something else than was asked for.
+# CMake only warns of a variable that nothing reads, so a misspelt option would build something else.
 # Call when every option has been declared.
 function(sg_check_options)
   set(others "^CMAKE_")
@@ -48,7 +48,7 @@ function(sg_check_options)
   endif()
 endfunction()
 
-# An option that is a path. OFF and the like are none; ON is no path.
+# An option that is a path. OFF and its synonyms mean none; ON is an error.
 function(sg_path_option name help)
   sg_switch_value(asked "$CACHE{${name}}")
   if(asked STREQUAL "ON")
@@ -59,7 +59,7 @@ function(sg_path_option name help)
   set(${name} "" CACHE FILEPATH "${help}")
 endfunction()
 
-# An option that is a list of names. OFF and the like are none; ON is no name.
+# An option that is a list of names. OFF and its synonyms mean none; ON is an error.
 function(sg_list_option name help)
   sg_switch_value(asked "$CACHE{${name}}")
   if(asked STREQUAL "ON")
@@ -70,7 +70,7 @@ function(sg_list_option name help)
   set(${name} "" CACHE STRING "${help}")
 endfunction()
 
-# Two options of which one leaves nothing to the other.
+# Two options that exclude each other.
 function(sg_exclusive)
   set(given)
   foreach(name IN LISTS ARGN)

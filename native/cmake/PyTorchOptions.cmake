@@ -1,7 +1,7 @@
-# Options that builds of PyTorch and ExecuTorch have: accepted where they ask for what is done anyway, else refused with
-# what there is instead. scripts/build_mobile.sh (docs/examples) takes the same names from the environment.
+# Options of PyTorch's and ExecuTorch's builds. They are accepted if they ask for our behaviour, else refused with our
+# equivalent. scripts/build_mobile.sh (docs/examples) takes the same names from the environment.
 
-# Name, what is done anyway (ON or OFF), and what there is instead.
+# Name, our behaviour (ON or OFF), and our equivalent.
 set(SG_PYTORCH_OPTIONS
   "BUILD_LITE_INTERPRETER|ON|every program is interpreted, without TorchScript"
   "BUILD_PYTORCH_MOBILE_WITH_HOST_TOOLCHAIN|ON|give -DCMAKE_TOOLCHAIN_FILE for another machine"
@@ -38,7 +38,7 @@ set(SG_PYTORCH_OPTIONS
   "USE_LEVELDB|OFF|there is no data base"
   "USE_OPENCV|OFF|there is no OpenCV")
 
-# Of ExecuTorch and PyTorch, and what they are called here.
+# Names of ExecuTorch and PyTorch, and their names here.
 set(SG_OTHER_NAMES
   "EXECUTORCH_SELECT_OPS_LIST|SELECT_OPS_LIST"
   "EXECUTORCH_SELECT_OPS_YAML|SELECT_OPS_YAML"
@@ -53,7 +53,7 @@ set(SG_OTHER_NAMES
   "PYTHON_EXECUTABLE|SIZEGUARD, the sizeguard command"
   "USE_PER_OPERATOR_HEADERS|none: each dtype switch has a header anyway")
 
-# The options of ours that the environment gives in PyTorch's builds.
+# Our options that PyTorch's builds read from the environment.
 set(SG_ENVIRONMENT_OPTIONS TRACING_BASED SELECTED_OP_LIST SELECT_ALL_OPS SELECT_OPS_LIST SELECT_OPS_YAML SELECT_OPS_MODEL
   DTYPE_SELECTIVE_BUILD)
 
@@ -69,7 +69,7 @@ function(sg_switch_value result value)
   endif()
 endfunction()
 
-# Whether a name is an option of PyTorch's builds; if it asks for something else than is done, the build ends.
+# Finds whether a name is an option of PyTorch's builds. The build ends if its value asks for another behaviour.
 function(sg_accepts_pytorch_option result name)
   set(${result} OFF PARENT_SCOPE)
   foreach(row IN LISTS SG_PYTORCH_OPTIONS)
@@ -94,7 +94,7 @@ function(sg_accepts_pytorch_option result name)
   endforeach()
 endfunction()
 
-# The name that an option of ExecuTorch's or PyTorch's has here; empty if there is none.
+# Finds our name of an option of ExecuTorch or PyTorch; empty if it has none.
 function(sg_name_here result name)
   set(${result} "" PARENT_SCOPE)
   foreach(row IN LISTS SG_OTHER_NAMES)
@@ -120,7 +120,7 @@ function(sg_environment_names result)
   set(${result} ${found} PARENT_SCOPE)
 endfunction()
 
-# Says that options in the environment have no effect, unless they are given to CMake, too.
+# Warns that options in the environment have no effect, unless they are also given to CMake.
 function(sg_warn_of_environment)
   sg_environment_names(names)
   set(ignored)

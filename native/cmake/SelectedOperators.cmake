@@ -5,7 +5,7 @@
 #   gen_operators_lib(LIB_NAME my_ops KERNEL_LIBS sg_kernels my_kernels DEPS sg_runtime)
 #   target_link_libraries(my_app PRIVATE my_ops)
 #
-# Calls without keywords are understood as ExecuTorch's first releases had them:
+# Calls without keywords work as in ExecuTorch's first releases:
 #
 #   gen_selected_ops("${ops_schema_yaml}" "${root_ops}" "${include_all_ops}")
 #   generate_bindings_for_kernels("${functions_yaml}" "${custom_ops_yaml}")
@@ -13,13 +13,13 @@
 #
 # Names may be ExecuTorch's: aten::add.out is aten::add.Tensor, by native/operators/pytorch_names.yaml.
 #
-# The selection and the models that it comes from are build dependencies. Each dtype switch has a header of its own,
-# rewritten only when its content changes: a changed selection recompiles the sources that it touches and no others.
+# The selection and its models are build dependencies. Each dtype switch has its own header, which is written only when its
+# content changes. So a changed selection recompiles only the sources that it affects.
 
 include_guard(GLOBAL)
 include("${CMAKE_CURRENT_LIST_DIR}/PyTorchOptions.cmake")
 
-# Where this project lies; a property, since callers may be in folders that do not see our variables.
+# The folder of this project; a property, because callers may be in folders that do not see our variables.
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 set_property(GLOBAL PROPERTY SG_ROOT "${root}")
 
@@ -43,8 +43,8 @@ function(_sg_find_sizeguard)
 endfunction()
 _sg_find_sizeguard()
 
-# The files that generate code, as the command itself says. A change of one generates again, and
-# configures again: it may import others now.
+# The files that generate code, as the command lists them. A change of one generates and configures again, because the file
+# may import others now.
 function(_sg_find_generator)
   get_property(sizeguard GLOBAL PROPERTY SG_SIZEGUARD_COMMAND)
   execute_process(COMMAND "${sizeguard}" codegen --inputs
@@ -77,10 +77,10 @@ macro(_sg_arguments function names)
   endif()
 endmacro()
 
-# The LIB_NAME of a selection that has none, since it was made without keywords.
+# The LIB_NAME of a selection that was made without keywords.
 set_property(GLOBAL PROPERTY SG_UNNAMED selected_ops)
 
-# The name that a property of LIB_NAME is kept under: its own, else that of the selection without a name.
+# The name under which properties of LIB_NAME are stored: LIB_NAME, or the name of the selection without keywords.
 function(_sg_named result lib_name property)
   get_property(own GLOBAL PROPERTY SG_${lib_name}_${property})
   get_property(unnamed GLOBAL PROPERTY SG_UNNAMED)
@@ -91,7 +91,7 @@ function(_sg_named result lib_name property)
   endif()
 endfunction()
 
-# Whether the first argument of a call is a keyword of its function.
+# Finds whether the first argument of a call is a keyword of its function.
 function(_sg_has_keywords result names)
   set(${result} OFF PARENT_SCOPE)
   if("${ARGV2}" IN_LIST names OR "${ARGV2}" MATCHES "^[A-Z][A-Z_]+$")
@@ -99,7 +99,7 @@ function(_sg_has_keywords result names)
   endif()
 endfunction()
 
-# Drops OFF and the like, which projects of ExecuTorch pass for what is not given; ON is no name and no path.
+# Drops OFF and its synonyms, which ExecuTorch's projects pass for missing arguments. ON is an error: it is not a name or path.
 function(_sg_given result function keyword)
   set(given)
   foreach(value IN LISTS ARGN)
@@ -157,20 +157,20 @@ function(_sg_codegen target)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${arg_OUTPUT_DIR}/outputs.txt")
 endfunction()
 
-# Unites what an app needs into <build>/<LIB_NAME>/selected_operators.yaml, whose path the caller finds in
-# gen_selected_ops_output_yaml.
+# Writes the union of an app's selections to <build>/<LIB_NAME>/selected_operators.yaml. gen_selected_ops_output_yaml is set
+# to its path.
 #
 #   OPS_SCHEMA_YAML        keep all operators of this operators.yaml
 #   ROOT_OPS               keep these, by name
 #   INCLUDE_ALL_OPS        keep everything
-#   OPS_FROM_MODEL         keep what these model files name
+#   OPS_FROM_MODEL         keep the operators that these model files name
 #   SELECTED_OP_LIST       selection files, such as `sizeguard trace` writes; kept as they are, without callees. Those of
 #                          PyTorch and ExecuTorch are translated, and bring their callees
 #   DTYPE_SELECTIVE_BUILD  the selection says which dtypes to keep, too: SELECTED_OP_LIST must, or OPS_FROM_MODEL
 #   OP_DEPS                further op_deps.yaml files, for the operators of other kernel libraries
-#   EXACT                  do not keep what those operators can call; they fail when they reach it
+#   EXACT                  do not keep callees of those operators; they fail when they call one
 #
-# Operators call operators: what OPS_SCHEMA_YAML, ROOT_OPS and OPS_FROM_MODEL can call is kept, too, by
+# Operators call operators. Callees of OPS_SCHEMA_YAML, ROOT_OPS and OPS_FROM_MODEL are kept, too, by
 # native/operators/op_deps.yaml, which `sizeguard select static --op-deps` writes from the full build.
 function(gen_selected_ops)
   set(names LIB_NAME OPS_SCHEMA_YAML ROOT_OPS INCLUDE_ALL_OPS OPS_FROM_MODEL SELECTED_OP_LIST DTYPE_SELECTIVE_BUILD OP_DEPS
@@ -334,16 +334,16 @@ function(sg_use_selection target lib_name)
   endif()
   target_include_directories(${target} PRIVATE "${folder}")
   add_dependencies(${target} ${lib_name}_code sg_schema)
-  # Not of what is installed: an app has flags of its own.
+  # Installed targets do not get these flags: an app has its own.
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:sg_flags>)
   set_property(TARGET ${target} PROPERTY SG_SELECTIVE ON)
 endfunction()
 
-# The library that an app links: registrations, the kernels, the runtime. Its initializers reach the app as objects, which
-# no linker leaves in an archive.
+# Makes the library that an app links: registrations, kernels and runtime. The app gets the initializers as objects, because
+# a linker may skip them in an archive.
 #
 #   KERNEL_LIBS            kernel libraries, sg_kernels among them
-#   DEPS                   the runtime and what else is needed
+#   DEPS                   the runtime and other libraries
 #   DTYPE_SELECTIVE_BUILD  kernels and runtime are built again for this app, with its dtypes and features; shared otherwise
 #   SOURCES                further sources that register operators by hand
 function(gen_operators_lib)
@@ -370,12 +370,12 @@ function(gen_operators_lib)
   add_library(${objects} OBJECT ${registered} "${root}/native/operators/primitive.cpp" ${by_hand} ${arg_SOURCES})
   sg_use_selection(${objects} ${arg_LIB_NAME})
 
-  # An app compiles against the runtime's headers, which ask what is selected.
+  # An app compiles against the runtime's headers, which depend on the selection.
   add_library(${arg_LIB_NAME} INTERFACE)
   target_include_directories(${arg_LIB_NAME} INTERFACE "${folder}")
   add_dependencies(${arg_LIB_NAME} ${selection}_code)
   target_sources(${arg_LIB_NAME} INTERFACE $<TARGET_OBJECTS:${objects}>)
-  # An app has one such library: two would register operators twice. CMake says so if two differ in this property.
+  # An app has one such library: two would register operators twice. CMake reports an error if two differ in this property.
   set_target_properties(${arg_LIB_NAME} PROPERTIES
     INTERFACE_GENERATED_OPERATORS_OF_ONE_LIBRARY ${arg_LIB_NAME}
     COMPATIBLE_INTERFACE_STRING GENERATED_OPERATORS_OF_ONE_LIBRARY)
@@ -418,7 +418,7 @@ function(sg_share_kernels)
   endforeach()
 endfunction()
 
-# Merges two lists of operators into OUTPUT_DIR/merged.yaml: an operator of both is that of FUNCTIONS_YAML.
+# Merges two lists of operators into OUTPUT_DIR/merged.yaml. For an operator in both, the entry of FUNCTIONS_YAML is used.
 function(merge_yaml)
   cmake_parse_arguments(arg "" "FUNCTIONS_YAML;FALLBACK_YAML;OUTPUT_DIR" "" ${ARGN})
   foreach(keyword FUNCTIONS_YAML FALLBACK_YAML OUTPUT_DIR)
@@ -438,6 +438,6 @@ function(merge_yaml)
     string(STRIP "${message}" message)
     message(FATAL_ERROR "merge_yaml:\n${message}")
   endif()
-  # A changed list is merged again: what is generated of it is known when the build is configured.
+  # A changed list configures again, because the generated files are listed then.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${arg_FUNCTIONS_YAML}" "${arg_FALLBACK_YAML}")
 endfunction()

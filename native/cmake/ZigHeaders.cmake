@@ -1,6 +1,6 @@
-# Headers of systems that are not this one's: options of sg_flags.
+# Headers of other systems: options of sg_flags.
 
-# The headers of FlatBuffers lie among this machine's own, which must not be seen: they get a folder of the build.
+# The headers of FlatBuffers are among this machine's headers, which must not be found: copy them into a build folder.
 function(sg_flatbuffers_headers folder)
   find_path(SG_FLATBUFFERS flatbuffers/flatbuffers.h
     PATHS /usr/include /usr/local/include /opt/homebrew/include
@@ -14,7 +14,7 @@ function(sg_flatbuffers_headers folder)
   target_compile_options(sg_flags INTERFACE "SHELL:-isystem \"${CMAKE_BINARY_DIR}/${folder}\"")
 endfunction()
 
-# Headers of the Python package ziglang, for systems whose own are not here.
+# Uses headers of the Python package ziglang for a system whose headers are not installed.
 #
 #   HEADERS    the lib folder of the package
 #   LIBC       folders of libc/include, in the order of the search
@@ -28,8 +28,8 @@ function(sg_zig_headers)
     message(FATAL_ERROR "SG_MACOS_HEADERS or SG_ANDROID_HEADERS is the lib folder of the Python package ziglang: pip install ziglang")
   endif()
 
-  # In the order that libc++ wants: its own, the compiler's, the system's. What it must be told of the platform, zig's build
-  # of libc++ tells in the same words. It warns of every clang older than its own version; all of our sources compile.
+  # libc++ requires this order: its own headers, the compiler's, the system's. Zig's build of libc++ sets the same macros for
+  # the platform. libc++ warns of every older clang; all of our sources compile.
   target_compile_options(sg_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:CXX>:-nostdinc++>"
     -nostdlibinc

@@ -1,4 +1,4 @@
-# Prints the options that the environment gives in PyTorch's builds, a line each: cmake -P environment.cmake
+# Prints the options that PyTorch's builds read from the environment, one a line: cmake -P environment.cmake
 
 include("${CMAKE_CURRENT_LIST_DIR}/PyTorchOptions.cmake")
 sg_environment_names(names)

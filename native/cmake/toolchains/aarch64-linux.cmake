@@ -6,9 +6,9 @@ if(NOT CMAKE_C_COMPILER)
   set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
   set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 endif()
-# Only clang looks at these; it takes libc and start files from gcc's folders.
+# Only clang uses these. It takes libc and start files from gcc's folders.
 set(CMAKE_C_COMPILER_TARGET aarch64-linux-gnu)
 set(CMAKE_CXX_COMPILER_TARGET aarch64-linux-gnu)
-# What clang uses on its own host knows no other machine's objects, and would write archives without an index.
+# Clang's default tools for its host cannot read objects of other machines, and would write archives without an index.
 find_program(CMAKE_AR aarch64-linux-gnu-ar)
 find_program(CMAKE_RANLIB aarch64-linux-gnu-ranlib)

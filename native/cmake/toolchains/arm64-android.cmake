@@ -14,7 +14,7 @@ if(sg_ndk)
   set(ANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES ON)
   include("${sg_ndk}/build/cmake/android.toolchain.cmake")
 else()
-  # CMake's own Android looks for an NDK.
+  # CMake's Android platform requires an NDK.
   set(CMAKE_SYSTEM_NAME Linux)
   set(CMAKE_SYSTEM_PROCESSOR aarch64)
   set(SG_ANDROID_NAMES "${CMAKE_CURRENT_LIST_DIR}/android")
@@ -24,7 +24,7 @@ else()
   endif()
   set(CMAKE_C_COMPILER_TARGET aarch64-linux-android30)
   set(CMAKE_CXX_COMPILER_TARGET aarch64-linux-android30)
-  # Nothing but our own stubs can be linked: CMake's trial programs end as archives.
+  # Only our own stubs can be linked, so CMake's trial programs are archives.
   set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
   find_program(CMAKE_AR llvm-ar-19)
   find_program(CMAKE_RANLIB llvm-ranlib-19)

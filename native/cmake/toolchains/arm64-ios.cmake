@@ -1,5 +1,5 @@
-# Builds for iOS on arm64. On a Mac: with Xcode. On Linux: clang-19 compiles, ld64.lld links against the stub of libSystem in
-# macos/, whose names are the same.
+# Builds for iOS on arm64. A Mac uses Xcode. On Linux clang-19 compiles, and ld64.lld links against the stub of libSystem in
+# macos/, which has the same names.
 
 if(CMAKE_HOST_APPLE)
   set(CMAKE_SYSTEM_NAME iOS)

@@ -1,4 +1,4 @@
-# What builds for Apple's systems share, on Linux. SG_APPLE_MACHINE is arm64 or x86_64, SG_APPLE_SYSTEM such as macos13.0.
+# Settings for Apple's systems on Linux. SG_APPLE_MACHINE is arm64 or x86_64, SG_APPLE_SYSTEM is a version such as macos13.0.
 
 set(CMAKE_SYSTEM_NAME Darwin)
 set(CMAKE_SYSTEM_PROCESSOR ${SG_APPLE_MACHINE})
@@ -8,7 +8,7 @@ if(NOT CMAKE_C_COMPILER)
 endif()
 set(CMAKE_C_COMPILER_TARGET ${SG_APPLE_MACHINE}-apple-${SG_APPLE_SYSTEM})
 set(CMAKE_CXX_COMPILER_TARGET ${SG_APPLE_MACHINE}-apple-${SG_APPLE_SYSTEM})
-# Nothing but our own stub can be linked: CMake's trial programs end as archives.
+# Only our own stub can be linked, so CMake's trial programs are archives.
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 find_program(CMAKE_AR llvm-ar-19)
 find_program(CMAKE_RANLIB llvm-ranlib-19)
