@@ -1,4 +1,4 @@
-"""The GitHub action on somebody else's project, step by step, and results of runs without one."""
+"""The GitHub action, step by step, in another project, and the results of runs that end early."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ apps: {a: {build: cc -Os main.c -o a, image: a}}
 def acting(
     project: AnyProject, inputs: Mapping[str, str], env: Mapping[str, str]
 ) -> tuple[Runner, int]:
-    """Run the action's steps in a project, with a home and a temporary folder of their own."""
+    """Run the action's steps in a project, with a separate home and temporary folder."""
     home = project.root.parent
     bin_ = home / "temp" / "sizeguard" / "bin"
     bin_.mkdir(parents=True, exist_ok=True)
     for name, command in (("python", ""), ("sizeguard", "-m sizeguard.cli.main")):
-        # What the step of installation leaves: the wheel has a test of its own.
+        # The installation step would write these; another test installs the wheel.
         (bin_ / name).write_text(f'#!/bin/sh\nexec {sys.executable} {command} "$@"\n')
         (bin_ / name).chmod(0o755)
     given = {name: str(entry["default"]) for name, entry in ACTION["inputs"].items()} | inputs
@@ -116,7 +116,7 @@ def test_binaries_of_the_workflow_are_gated_without_a_file(tmp_path: Path) -> No
     assert (code, "a condition is true since" in log) == (1, True), log
     log, code = judged(200_000)
     assert code == 1, log
-    # Without a snapshot of the base nothing is said of growth.
+    # Without a snapshot of the base, growth cannot be judged.
     for kept in (tmp_path / ".cache" / "sizeguard" / "store" / "images").iterdir():
         kept.unlink()
     log, code = judged(9000)
@@ -133,7 +133,7 @@ def test_binaries_of_the_workflow_are_gated_without_a_file(tmp_path: Path) -> No
 def test_an_old_python_is_refused_before_anything_is_installed(
     tmp_path: Path, python: str, message: str
 ) -> None:
-    """Neither is there in a tool cache; whoever runs it may not install."""
+    """The tool cache has no Python either, and the user may not install one."""
     tools = tmp_path / "bin"
     tools.mkdir()
     scripts = {"id": "echo 1001", "python3": f"[ $1 = --version ] && echo Python {python}"}
@@ -199,9 +199,9 @@ def test_a_killed_run_leaves_no_result_of_yesterday(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, cwd=project.root, env=env, stderr=subprocess.PIPE) as process:
         assert process.stderr
-        process.stderr.read(1)  # it builds
+        process.stderr.read(1)  # the build has started
         process.kill()
     kept = json.loads(outside.read_text())
     assert kept["verdict"] == "inconclusive"
     assert kept["problems"][0]["message"].endswith("it was cancelled, killed or timed out")
-    assert not inside.exists()  # it would have been measured
+    assert not inside.exists()  # the gate would measure it as an input

@@ -1,4 +1,4 @@
-"""Bytes with several names: one row by either name, exact sums, no growth by a further name."""
+"""Bytes with several names: one row for either name, exact sums, no growth from a new alias."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_every_format_names_the_aliases(place: Path) -> None:
 
 
 def shown_on_page(page: str) -> str:
-    """Decompress the data of a page, which hold all names."""
+    """Decompress a page's data, which contains all names."""
     found = re.findall(r"[A-Za-z0-9+/=]{200,}", page)
     return gzip.decompress(base64.b64decode(max(found, key=len))).decode("utf-8", "replace")
 

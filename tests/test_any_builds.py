@@ -1,4 +1,4 @@
-"""Builds of any project: what commands make, what goes wrong with them, what is left behind."""
+"""Builds of any project: results of build commands, their failures, and measurements in place."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ GROWN = f"int g(int x) {{\n  volatile int y = x;\n  {'y = y * 3 + 1; ' * 100}\n 
 
 
 def config_of(*lines: str, image: str = "image: app") -> str:
-    """One app, `a`, with these lines."""
+    """Return a configuration of one app, `a`, with these lines."""
     return "apps:\n  a:\n" + "".join(f"    {line}\n" for line in (image, *lines))
 
 
 def project_of(folder: Path, *lines: str, image: str = "image: app") -> AnyProject:
-    """A project in C built by make, with one commit."""
+    """Make a project in C with one commit, built by make."""
     return made_project(folder, config_of(*lines, image=image), SOURCES)
 
 
 def result_of(ended: Ended) -> Any:
-    """The JSON result of a gate."""
+    """Return the JSON result of a gate."""
     return json.loads(ended.out)
 
 
@@ -113,7 +113,7 @@ def test_each_image_of_a_build_is_gated_and_built_once(tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_equal_commands_of_several_apps_are_run_once(tmp_path: Path) -> None:
-    """Commands count their runs; an app with another variable or image has its own build."""
+    """The command counts its runs; only an app with another variable is built separately."""
     runs = tmp_path.parent / "runs"
     app = f"build: 'echo >> {runs}; make'"
     project = made_project(
@@ -134,7 +134,7 @@ def test_equal_commands_of_several_apps_are_run_once(tmp_path: Path) -> None:
     assert len(runs.read_text().splitlines()) == 2  # head and base
     runs.write_text("")
     assert len(result_of(project.run("gate", "--format", "json"))["apps"]) == 3
-    assert len(runs.read_text().splitlines()) == 2  # those of the app that was left out
+    assert len(runs.read_text().splitlines()) == 2  # head and base of app c, new here
 
     text = (project.root / "sizeguard.yaml").read_text()
     project.write({"sizeguard.yaml": text.replace("image: libf.so", "image: gone.so")})
@@ -212,7 +212,7 @@ def test_the_checkouts_own_build_is_measured_in_place(tmp_path: Path) -> None:
     check = next(each for each in result_of(done)["checks"] if each["metric"] == "load")
     assert (check["verdict"], check["kind"]) == ("fail", "growth")
     assert "built at another path" in check["since"]
-    # What was measured in place is not a measurement of a commit
+    # A measurement in place is not stored as a commit's
     project.git("checkout", "--", ".")
     assert project.run("gate").code == 0
 
@@ -362,7 +362,7 @@ def test_a_run_with_nothing_changed_is_skipped_also_where_nothing_was_built(tmp_
     assert result_of(project.run("gate", "--format", "json"))["skipped"] == ""
     assert result_of(project.run("gate", "--format", "json"))["skipped"]
 
-    # As in CI: a change of a document, in a checkout that has the store alone
+    # As in CI: only a document changes, and the checkout has the store but no builds
     project.git("checkout", "--quiet", "-b", "change")
     project.write({"NOTES.md": "Read by people.\n"})
     project.commit("Add notes")

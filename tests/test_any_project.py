@@ -1,4 +1,4 @@
-"""The gate on a project that is not ours: its own CMake build, in three lines of sizeguard.yaml."""
+"""The gate on another project with a CMake build and three lines of sizeguard.yaml."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROWN = "  volatile int x = n;\n" + "  x = x * 3 + 1;\n" * 80 + "  return x;\n"
 
 @pytest.fixture(scope="module")
 def reviewed(tmp_path_factory: pytest.TempPathFactory) -> AnyProject:
-    """A project whose baseline is committed, and whose checkout is left as it is by each test."""
+    """Make a project with a committed baseline; no test changes its checkout permanently."""
     project = made_project(tmp_path_factory.mktemp("words"))
     done = project.run("baseline", "update")
     assert done.code == 0, done.err
@@ -102,7 +102,7 @@ def test_a_failing_build_is_one_line(tmp_path: Path) -> None:
     broken = {**SOURCES, "src/words.cpp": "#error no words\n"}
     done = made_project(tmp_path, CONFIG, broken).run("gate")
     assert done.code == 4
-    assert "#error no words" in " ".join(done.out.split())  # lines are wrapped
+    assert "#error no words" in " ".join(done.out.split())  # the gate wraps lines
     assert "Traceback" not in done.out + done.err
 
 

@@ -1,4 +1,4 @@
-"""An app that `sizeguard app add` writes into sizeguard.yaml: all else stays as it was."""
+"""`sizeguard app add`: it adds an app to sizeguard.yaml and changes nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walks of docs/architecture.md lead through files and functions that exist."""
+"""Check that the files and functions in the walks of docs/architecture.md exist."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Archives of GNU ar and llvm-ar list and hold what those tools say.
+"""Archives of GNU ar and llvm-ar: the same members as those tools list, with the same contents.
 
-GNU's and BSD's kinds, and thin ones.
+The formats are GNU, BSD and Darwin, and thin archives.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def tool(*command: str, cwd: Path) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, native_tools: None) -> Path:
-    """Objects with names of all lengths, an even and an odd size."""
+    """Make objects with names of all lengths and with even and odd sizes."""
     for i, name in enumerate(NAMES):
         source = tmp_path / "x.c"
         source.write_text(f"int function_{i}(int x) {{ return x * {i}; }}\n")
         tool("gcc", "-c", str(source), "-o", name, cwd=tmp_path)
         with (tmp_path / name).open("ab") as file:
-            file.write(b"\0" * i)  # nothing that a linker minds
+            file.write(b"\0" * i)  # linkers ignore trailing zeros
     return tmp_path
 
 

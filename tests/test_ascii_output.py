@@ -1,4 +1,4 @@
-"""`--ascii` is an option of every command that people read, and leaves nothing else."""
+"""`--ascii`: every command with output for people has it, and then prints only ASCII."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Operators, dtypes and components of names.
 
-Labels judged by hand, the scanner against a reader of one name at a time.
+Labels were judged by hand, and the scanner is compared with a reader of single names.
 """
 
 from __future__ import annotations
@@ -94,16 +94,16 @@ def test_at_least_95_of_100_labels_are_right(file: Path) -> None:
         ("_ZN2at12_GLOBAL__N_115toStorageOffsetElN3c1010ScalarTypeE", "", "", "ATen"),
         ("_ZN5torch3jit5GraphC2Ev", "", "", "JIT"),
         ("_ZN5torch5otherEv", "", "", "torch"),
-        # What looks like an operator and is none: members of other namespaces and classes.
+        # Members of other namespaces and classes look like operators, but are not.
         ("_ZN5other3addERKNS_6TensorE", "", "", ""),
         ("_ZN5other10add_kernelEv", "", "", ""),
         ("_ZNSt6vectorIlSaIlEE6insertEv", "", "", "C++ library"),
         ("add_kernel", "", "", ""),
-        # Sizes and indices are not dtype; neither is the I of an identifier.
+        # Sizes and indices are not dtypes; neither is an I in an identifier.
         ("_ZN2at6native3catEN3c108ArrayRefIlEEl", "aten::cat", "", "ATen kernels"),
         ("_ZN2at6native7IsEmptyEv", "", "", "ATen kernels"),
-        # 9 and 12 are a lambda's number and a substitution's, not the lengths of identifiers that
-        # would hide the type behind them.
+        # 9 and 12 are the numbers of a lambda and a substitution. As lengths of identifiers, they
+        # would hide the type after them.
         (
             "_ZN2at6native10cpu_kernelIZZNS0_10eq_kernelERNS_1TEENKUlvE_clEvENKUlvE9_clEvEUliE_EEvv",
             "",
@@ -133,15 +133,15 @@ def test_at_least_95_of_100_labels_are_right(file: Path) -> None:
             "ComplexFloat+Half",
             "ATen kernels",
         ),
-        # Bounds of parallel_reduce before what it reduces.
+        # The bounds of parallel_reduce precede the type that it reduces.
         (
             "_ZN2at6native10max_kernelIZNS0_3maxERNS_6TensorEEUlllfE_EEvv",
             "aten::max",
             "Float",
             "ATen kernels",
         ),
-        # Registered for operators of other names; aten's overloads before quantized operators; two
-        # structured ones and a plain one.
+        # Functions registered for operators with other names; aten's overloads before quantized
+        # operators; two structured operators and a plain one.
         ("_ZN2at6native12ctc_loss_cpuERKNS_6TensorE", "aten::_ctc_loss", "", "ATen kernels"),
         (
             "_ZN2at6native4DistIfE27run_backward_parallel_pdistEv",
@@ -198,7 +198,7 @@ def test_names_of_aten(name: str, operator: str, dtype: str, component: str) -> 
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
-        # uint32_t and uint64_t are widths there, no tensor has such a dtype.
+        # uint32_t and uint64_t are widths here; no tensor has such a dtype.
         ("_ZN2sg7kernels12_GLOBAL__N_18copy_runIjEEvlPclS3_PKv", ""),
         ("_ZN2sg12_GLOBAL__N_110copy_wordsImEEvlPKclPcl", ""),
         ("_ZN2sg12_GLOBAL__N_18load_rowIjlEEvlPKclPv", "Long"),
@@ -214,7 +214,7 @@ def test_dtypes_of_the_runtime(name: str, dtype: str) -> None:
 
 
 def test_labels_do_not_depend_on_neighbours() -> None:
-    """Names alone, together, in another order, and as ends of other names (tail merging)."""
+    """Names are labeled separately, together, reordered, and as ends of others (tail merging)."""
     judged = [
         row["name"]
         for file in sorted(DATA.glob("libtorch_cpu*.yaml"))
@@ -241,7 +241,7 @@ identifier = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,120}", fullmatch=True)
 @pytest.mark.native  # takes seconds
 @given(st.lists(st.lists(identifier, min_size=1, max_size=5), min_size=1, max_size=12))
 def test_identifiers_follow_each_other(paths: list[list[str]]) -> None:
-    """Mangled paths, read from identifier to identifier, give the identifiers back."""
+    """Reading a mangled path one identifier at a time returns its identifiers."""
     names = Texts.of(
         ["_ZN" + "".join(f"{len(word)}{word}" for word in path) + "Ev" for path in paths]
     )
@@ -295,7 +295,7 @@ def test_no_name_is_too_odd(names: list[bytes]) -> None:
 
 @pytest.mark.parametrize("preset", ["sizeguard", "executorch", "aten"])
 def test_identifiers_of_other_alphabets(preset: str) -> None:
-    """gcc mangles them as they are; a damaged name has any bytes."""
+    """gcc does not escape them when mangling; a damaged name can have any bytes."""
     spaces = {
         "sizeguard": b"2sg7kernels",
         "executorch": b"5torch8executor6native",
@@ -312,9 +312,9 @@ def test_identifiers_of_other_alphabets(preset: str) -> None:
 
 @pytest.mark.native
 def test_demanglers_see_the_same_dtypes() -> None:
-    """Template arguments as c++filt spells them.
+    """The dtypes equal the template arguments that c++filt prints.
 
-    Judged names whose last template is a function of one or two types.
+    It compares the judged names of cpu_flash_attention, a template of two types.
     """
     types = {
         "float": "Float",
@@ -344,10 +344,10 @@ def test_demanglers_see_the_same_dtypes() -> None:
 
 @pytest.mark.native
 def test_index_types_of_eigen_are_no_dtypes() -> None:
-    """Each sixth name of Eigen in executorch 1.5.1's libexecutorch_kernels_optimized.so.
+    """Label every sixth Eigen name in libexecutorch_kernels_optimized.so of executorch 1.5.1.
 
-    Dtypes are the element types that c++filt spells. Beside a complex type, its real one is that of
-    a norm or a factor, which only some lists name.
+    Dtypes are the element types that c++filt prints. Next to a complex type, the label may have its
+    real type, which is that of a norm or a factor.
     """
     names = (DATA / "eigen_names.txt").read_text().splitlines()
     demangled = subprocess.run(
@@ -362,12 +362,12 @@ def test_index_types_of_eigen_are_no_dtypes() -> None:
         reals = {name for word, name in TYPES.items() if re.search(rf"\b{word}\b", plain)}
         assert found == (complexes or reals) or (complexes and found == complexes | reals), text
         assert answer["component"] == "Eigen"
-    # Elsewhere an Int is a dtype.
+    # Outside Eigen, an Int is a dtype.
     assert labels(["_ZN5torch8executor6native3addIilEEvv"], "executorch")[0]["dtype"] == "Int+Long"
 
 
 def test_every_registered_function_is_its_operators() -> None:
-    """The preset's operator of each function in aten/kernels.txt is that of torchgen's table."""
+    """The preset gives each function in aten/kernels.txt the operator in torchgen's table."""
     lines = [
         line.split()
         for line in Path(runtimes.__file__)

@@ -1,4 +1,4 @@
-"""Snapshots of the base: whether they are of its commit, inputs and tools."""
+"""Snapshots of the base: they must have its commit, inputs and tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROWN = f"int g(int x) {{\n  volatile int y = x;\n  {'y = y * 3 + 1; ' * 20}\n  
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> AnyProject:
-    """A project on a branch, whose base has left a snapshot, as main's CI does."""
+    """Make a project on a branch, with a snapshot of its base, as the CI of main saves it."""
     project = made_project(tmp_path_factory.mktemp("saved"), CONFIG, SOURCES)
     project.git("branch", "-M", "main")
     assert project.run("gate").code == 0
@@ -35,7 +35,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> AnyProject:
 
 
 def _change(project: AnyProject) -> None:
-    """Begin a change on main."""
+    """Start a branch from main with one commit."""
     project.git("checkout", "--quiet", "-B", "change", "main")
     project.write({"main.c": SOURCES["main.c"] + "// changed\n"})
     project.commit("Change")
@@ -57,7 +57,7 @@ def _load(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _written(project: AnyProject, **values: object) -> str:
-    """Write the base's snapshot with another origin."""
+    """Write a copy of the base's snapshot with another origin; return its path."""
     snapshot = read_snapshot(project.root.parent / "base.snapshot")
     origin = snapshot.origin
     assert origin is not None
@@ -73,7 +73,7 @@ def test_growth_is_counted_from_the_bases_own_snapshot(saved: AnyProject) -> Non
     saved.git("checkout", "--", ".")
     assert (code, _load(found)["verdict"]) == (1, "fail")
     assert _load(found)["since"] == "snapshot base.snapshot"
-    # Both sides know the link, so that nothing but the growth is a cause.
+    # Both sides have data of the link, so only the growth is a cause.
     assert [c["symbol"] for c in found["apps"][0]["causes"]] == ["g", ""]
 
 
@@ -82,7 +82,7 @@ def test_growth_is_counted_from_the_bases_own_snapshot(saved: AnyProject) -> Non
 def test_a_base_that_differs_in_nothing_that_is_read_has_its_snapshot(
     saved: AnyProject, *, is_known: bool
 ) -> None:
-    """Another commit's snapshot counts if builds were seen to read the same of both."""
+    """Another commit's snapshot is used if all files that builds read are equal in both."""
     before = saved.git("rev-parse", "main")
     saved.git("checkout", "--quiet", "main")
     saved.write({"NOTES.md": "More notes.\n"})
@@ -151,7 +151,7 @@ def test_another_compiler_and_a_snapshot_without_origin_are_inconclusive(
 
 @pytest.mark.native
 def test_a_build_of_other_files_saves_no_commit(saved: AnyProject, tmp_path: Path) -> None:
-    """The build is of what was checked out; a snapshot of a snapshot keeps its origin."""
+    """A snapshot has a commit only if that commit was built unmodified; a copy keeps its origin."""
     file = str(tmp_path / "s.snapshot")
     _save(saved, file)
     origin = read_snapshot(Path(file)).origin

@@ -1,6 +1,6 @@
 """sizeguard bisect and bisect-step on real repositories of small programs.
 
-Built, killed, resumed, with git bisect run, on Dask.
+The runs are complete, killed and resumed, driven by `git bisect run`, or distributed by Dask.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def bisected(folder: Path, good: str, bad: str, *arguments: str) -> dict[str, An
 
 
 def check(result: dict[str, Any]) -> None:
-    """Check what holds of every result."""
+    """Check the properties of every result."""
     jsonschema.validate(result, SCHEMA)
     assert (
         sum(each["delta"] for each in result["culprits"]) + result["smaller"]["delta"]
@@ -84,9 +84,9 @@ def check(result: dict[str, Any]) -> None:
 def spike(
     tmp_path_factory: pytest.TempPathFactory, native_tools: None
 ) -> tuple[SmallRepository, dict[str, str]]:
-    """Sixteen commits: moves, an undone one, failed builds, documents, plateaus.
+    """Make sixteen commits: changes of size, failed builds, documents and plateaus.
 
-    Four move the size, one of which is undone; two do not build; three are of documents.
+    Four change the size, and one of them undoes another; two do not build; three change documents.
     """
     repository = SmallRepository(tmp_path_factory.mktemp("spike") / "r")
     names = {"good": repository.sized(40)}
@@ -317,9 +317,9 @@ def test_what_a_person_sees(spike: tuple[SmallRepository, dict[str, str]]) -> No
 
 @pytest.mark.native
 def test_a_new_run_goes_on_after_any_kill(tmp_path: Path) -> None:
-    """SIGKILL at 20 moments.
+    """A run is killed by SIGKILL 20 times, and resumed.
 
-    What was measured is not built again, and the end is that of a run that nobody killed.
+    It builds no measured commit again, and its result is that of an uninterrupted run.
     """
     repository = SmallRepository(tmp_path / "r")
     size = 64
@@ -333,7 +333,7 @@ def test_a_new_run_goes_on_after_any_kill(tmp_path: Path) -> None:
                 "plateau", {"main.c": (repository.path / "main.c").read_text() + "/* . */\n"}
             )
     log = tmp_path / "log"
-    # As slow as that, or a quick machine is done before a fifth kill.
+    # With faster builds, a fast machine would finish before the fifth kill.
     command = f"git rev-parse HEAD >> {log}; sleep 0.6; cc -Os main.c -o app && strip app"
     before = state_of_checkout(repository.path)
     arguments = [
@@ -361,7 +361,7 @@ def test_a_new_run_goes_on_after_any_kill(tmp_path: Path) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        # Most of the first second is start; spread over it and some builds.
+        # The start takes most of the first second; kill during it and during some builds.
         time.sleep(moments.uniform(0.2, 2.5))
         killed += process.poll() is None
         process.send_signal(signal.SIGKILL)
@@ -501,11 +501,11 @@ def test_exit_codes_of_a_step(steps: Path, spike: tuple[SmallRepository, dict[st
         ("--limit", "x"),
         ("--no-such-option",),
         ("--limit", "1", "--than", "HEAD"),
-        ("--limit", "1"),  # no way to build it
+        ("--limit", "1"),  # it has no build command
         ("--limit", "1", "--build-command", "true", "--image", "/bin/ls"),
         ("--limit", "1", "--build-command", "echo > app", "--image", "app"),
         ("--limit", "1", *BUILD, "--metric", "lod"),
-        ("--limit", "1", *BUILD, "--metric", "symbol/tabel"),  # nothing is called that
+        ("--limit", "1", *BUILD, "--metric", "symbol/tabel"),  # no symbol has that name
         ("--limit", "1", *BUILD, "--commit", "no-such"),
         ("--limit", "1", "--build-command", "kill -9 $$", "--image", "app"),
         (
@@ -516,7 +516,7 @@ def test_exit_codes_of_a_step(steps: Path, spike: tuple[SmallRepository, dict[st
             "--image",
             "app",
         ),
-        ("--than", "HEAD~6", *BUILD),  # which does not build
+        ("--than", "HEAD~6", *BUILD),  # a commit that does not build
     ],
 )
 def test_what_is_no_verdict_is_128(steps: Path, arguments: tuple[str, ...]) -> None:
@@ -525,9 +525,9 @@ def test_what_is_no_verdict_is_128(steps: Path, arguments: tuple[str, ...]) -> N
 
 
 def test_a_failure_of_ours_is_128(steps: Path, tmp_path: Path) -> None:
-    """A traceback, a kill from outside, a folder that cannot be written, changed files.
+    """A crash, a store that cannot be written, changed files, a folder without a repository.
 
-    None of them blames the commit.
+    The exit code does not blame the commit for any of them.
     """
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\nif sys.flags.safe_path and '-c' in sys.orig_argv: raise SystemExit(1)\n"
@@ -564,9 +564,9 @@ def test_a_failure_of_ours_is_128(steps: Path, tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_a_project_with_cmake(tmp_path: Path) -> None:
-    """A repository that has nothing of ours.
+    """A repository without our files can be bisected.
 
-    C++, CMake, a library and a program, a sub-folder that one is in.
+    CMake builds a library and a program in C++; the command runs in a subfolder.
     """
     repository = SmallRepository(tmp_path / "r")
     lists = (
@@ -666,9 +666,9 @@ def test_merges_are_one_commit_or_a_branch(tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_a_revert_between_equal_ends_is_found(tmp_path: Path) -> None:
-    """Nothing differs between the ends.
+    """The ends of the range are equal.
 
-    git sees that a patch was undone, by its content or by the message, whatever is between.
+    Patches or commit messages show that a commit undoes another, despite commits between them.
     """
     repository = SmallRepository(tmp_path / "r")
     good = repository.sized(40)
@@ -717,7 +717,7 @@ def test_an_end_that_does_not_build_is_an_error(
 
 
 class _Page(html.parser.HTMLParser):
-    """Collects the elements and the text of a page."""
+    """Collect the names of elements and attributes on a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -803,9 +803,9 @@ def scheduler() -> Iterator[str]:
 def test_builds_on_a_dask_cluster(
     spike: tuple[SmallRepository, dict[str, str]], scheduler: str, tmp_path: Path
 ) -> None:
-    """The workers are processes of their own.
+    """The workers are separate processes.
 
-    What they measure is what this machine measures, and is kept here.
+    Their measurements equal those of this machine, and are stored here.
     """
     repository, names = spike
     alone = bisected(repository.path, names["good"], "main", "--ignore", "*.md")

@@ -47,7 +47,7 @@ def test_what_moved_an_app_is_found_with_operator_and_dtype(tmp_path: Path) -> N
     for culprit in result["culprits"]:
         operator, dtype, sign = history.moves[names[culprit["commit"]]]
         assert culprit["delta"] * sign > 0, culprit
-        # What it is all about stands first: the rows are ordered by size.
+        # Rows are ordered by size, so the changed operator is first.
         assert (culprit["rows"][0]["operator"], culprit["rows"][0]["dtype"]) == (
             operator,
             dtype,

@@ -1,4 +1,4 @@
-"""The laws of a bisect's search, on generated histories with a builder that only counts."""
+"""Laws of the bisect search, on generated histories with a builder that only counts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ BUCKETS = 3
 class Series:
     """A history as the search sees it.
 
-    sizes:  of each bucket at each commit
-    keys:   of each commit's inputs
+    sizes:  sizes of the buckets at each commit
+    keys:   key of each commit's inputs
     broken: commits that do not build
-    undone: pairs that git sees as a change and its revert
+    undone: pairs that git recognizes as a change and its revert
     """
 
     sizes: tuple[tuple[int, ...], ...]
@@ -40,7 +40,7 @@ class Series:
         )
 
     def expected(self) -> list[tuple[int, int]]:
-        """Neighbours among the commits that build, and differ: an exhaustive search's answer."""
+        """Return successive commits that build and differ, as an exhaustive search finds them."""
         built = [i for i in range(len(self.keys)) if i not in self.broken]
         return [(a, b) for a, b in itertools.pairwise(built) if self.sizes[a] != self.sizes[b]]
 
@@ -49,11 +49,11 @@ class Series:
 def histories(
     draw: st.DrawFn, *, reverts: bool = False, broken: bool = False, positive: bool = False
 ) -> Series:
-    """Steps up and down in several buckets at few commits, plateaus, and documents.
+    """Draw a history: steps of several buckets at few commits, plateaus, and documents.
 
-    Commits of a plateau only touch code, those of documents only documents.
+    A plateau's commits change code but no size; commits of documents change only documents.
 
-    positive: no bucket ever returns to a size that it had, so that nothing can hide.
+    positive: buckets only grow, so no bucket returns to an earlier size.
     """
     count = draw(st.sampled_from((COMMITS, COMMITS, 60, 17, 5, 1)))
     places = draw(st.sets(st.integers(1, count), min_size=1, max_size=min(8, count)))
@@ -67,14 +67,14 @@ def histories(
         if i in places:
             bucket = draw(st.integers(0, BUCKETS - 1))
             grown += 1
-            # Each step is larger than all before together: no sum of some is that of others.
+            # Each step is larger than the sum of all before it, so no two sums are equal.
             now[bucket] += 3**grown * (1 if positive else draw(st.sampled_from((1, -1))))
         sizes.append(tuple(now))
         keys.append(keys[-1] if i in docs else str(i))
     if reverts and count >= 5:
         for _ in range(draw(st.integers(1, 2))):
-            # One commit grows a bucket and a later one takes exactly that back, whatever happens
-            # between.
+            # A commit grows a bucket and a later one undoes exactly that, independent of the
+            # commits between them.
             first = draw(st.integers(1, count - 1))
             last = draw(st.integers(first + 1, count))
             if {first, last} & (docs | places) or any({first, last} & set(pair) for pair in undone):
@@ -94,7 +94,7 @@ def histories(
             start = draw(st.integers(1, count))
             failing |= set(range(start, min(start + draw(st.integers(1, 12)), count)))
         failing = {i for i in failing if 0 < i < count}
-        # Equal inputs build equally.
+        # Of commits with equal inputs, all build or none does.
         failing = {i for i in range(1, count) if keys[i] in {keys[j] for j in failing}} - {
             i for i in range(count + 1) if keys[i] == keys[-1]
         }
@@ -113,7 +113,7 @@ def run(series: Series, *, exhaustive: bool = False) -> tuple[Search, list[int]]
 
 
 def found_in(done: Search) -> list[tuple[int, int]]:
-    """Between which commits something moved: the last one of a state, the first one of the next."""
+    """Return where sizes changed: the last commit of a state and the first of the next."""
     return [
         (done.states[step.start].last, done.states[step.end].first)
         for step in done.steps()
@@ -132,9 +132,9 @@ def as_states(pairs: list[tuple[int, int]], done: Search) -> list[tuple[int, int
 
 
 def allowed(culprits: int, commits: int) -> int:
-    """Most builds that are allowed: k (log2 n + 2) for k culprits.
+    """Return the most builds allowed: k (log2 n + 2) for k culprits.
 
-    One culprit among three commits takes two halvings and two ends: log2 3 is rounded up.
+    log2 n is rounded up: one culprit among three commits takes two halvings and two ends.
     """
     return max(culprits, 1) * (math.ceil(math.log2(max(commits, 1))) + 2)
 
@@ -146,15 +146,15 @@ def test_every_culprit_is_found_within_the_bound(series: Series) -> None:
     expected = as_states(series.expected(), done)
     assert found_in(done) == expected
     assert len(asked) <= allowed(len(expected), len(series.keys) - 1)
-    assert len({series.keys[i] for i in asked}) == len(asked)  # nothing twice
+    assert len({series.keys[i] for i in asked}) == len(asked)  # no input is built twice
 
 
 @at_least(100)
 @given(histories())
 def test_growth_behind_shrinkage_is_found_within_the_bound(series: Series) -> None:
-    """Steps of both signs, none of which cancels the others.
+    """Steps have both signs, and none cancels the others.
 
-    Each range that has one differs at its ends.
+    The ends of every range with a step differ.
     """
     done, asked = run(series)
     expected = as_states(series.expected(), done)
@@ -211,9 +211,9 @@ def test_exhaustive_misses_nothing(series: Series) -> None:
 @at_least(80)
 @given(histories(reverts=True, broken=True), st.integers(0, 40))
 def test_a_run_that_stops_goes_on_with_what_it_knows(series: Series, stop: int) -> None:
-    """Killed after any number of builds.
+    """A run stops after any number of builds.
 
-    The second run ends as one that was not, and builds nothing again.
+    The second run has the result of an uninterrupted run, and builds nothing again.
     """
     whole, asked = run(series)
     known = {series.keys[i]: series.outcome(i) for i in asked[:stop]}
@@ -265,7 +265,7 @@ def test_what_cancels_out_is_a_blind_spot_and_is_named() -> None:
 
 
 def test_files_that_come_back_are_looked_into() -> None:
-    """0 a b 0 …: the files are those of before, so something was undone."""
+    """The files of a commit equal those of an earlier one, so a change was undone."""
     keys = ["a", "b", "c", "a", "d"]
     values = {"a": 0, "b": 9, "c": 9, "d": 0}
     done = search(keys, lambda i: Built(values[keys[i]], values[keys[i]]))

@@ -1,4 +1,4 @@
-"""Builds: what is recompiled when, what is refused, what two folders give."""
+"""Builds: recompiled sources, refused configurations, and equal bytes from two folders."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COMPILED = re.compile(r"Building CXX object \S*?/(\w+)\.cpp\.o")
 
 
 def compiled(folder: Path) -> set[str]:
-    """The sources that the last build compiled, by their names."""
+    """Return the names of the sources that the last build compiled."""
     return set(COMPILED.findall((folder / "build.log").read_text()))
 
 
@@ -54,7 +54,7 @@ def configure(source: Path, folder: Path, *options: str) -> subprocess.Completed
 
 
 def refused(done: subprocess.CompletedProcess[str]) -> str:
-    """The message of a configuration that must have failed, on one line."""
+    """Return the message of a failed configuration on one line."""
     assert done.returncode != 0
     return " ".join(done.stderr.split())
 
@@ -82,7 +82,7 @@ def test_build_json_has_the_published_keys(core_build: Build) -> None:
 
 
 def test_the_core_stays_small(core_build: Build) -> None:
-    """The promise for a program that only loads: gcc, -Os, x86-64."""
+    """The promised size is that of a program that only loads: gcc, -Os, x86-64."""
     assert core_build.sizes.load <= 22_500
     assert (
         next(
@@ -97,7 +97,7 @@ def test_the_core_stays_small(core_build: Build) -> None:
 def test_nothing_changed_takes_no_time_and_compiles_nothing(
     root: Path, toolchain: Toolchain, full_build: Build
 ) -> None:
-    # Other tests share the folder: what they changed since its first build is built now.
+    # Other tests share the folder, so build their changes first.
     settled = build(root, Variant("full"), toolchain, full_build.image.parent)
     record = full_build.image.parent / "build.json"
     before = record.stat().st_mtime_ns
@@ -116,7 +116,7 @@ def test_nothing_changed_takes_no_time_and_compiles_nothing(
 def changing(
     root: Path, selection: Callable[..., Path], toolchain: Toolchain
 ) -> Callable[[Selection], Build]:
-    """Builds a selection in one folder; the first is what mlp needs."""
+    """Build selections in one folder, the first one with the operators of mlp."""
     folder = root / "build" / "tests" / "changing"
     file = folder.parent / "changing.yaml"
 
@@ -329,7 +329,7 @@ EXAMPLE = {
 @pytest.mark.parametrize("option", EXAMPLE)
 def test_the_example_registers_what_is_selected(root: Path, option: str) -> None:
     folder = root / "build" / "tests" / "example"
-    for file in ("CMakeCache.txt", "selected_ops"):  # what is compiled stays
+    for file in ("CMakeCache.txt", "selected_ops"):  # keep the compiled objects
         path = folder / file
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     done = configure(root / "native" / "examples" / "selective_build", folder, option)
