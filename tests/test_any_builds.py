@@ -134,7 +134,7 @@ def test_equal_commands_of_several_apps_are_run_once(tmp_path: Path) -> None:
     assert len(runs.read_text().splitlines()) == 2  # head and base
     runs.write_text("")
     assert len(result_of(project.run("gate", "--format", "json"))["apps"]) == 3
-    assert len(runs.read_text().splitlines()) == 2  # head and base of app c, new here
+    assert len(runs.read_text().splitlines()) == 2  # head and base of app c
 
     text = (project.root / "sizeguard.yaml").read_text()
     project.write({"sizeguard.yaml": text.replace("image: libf.so", "image: gone.so")})

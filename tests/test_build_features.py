@@ -1,4 +1,4 @@
-"""Build features: each has bytes, a trace selects it, and predictions price it."""
+"""Build features: their bytes, their selection by a trace, and their predicted sizes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FEATURES = {"bundled_inputs", "profiling", "program_verification", "verbose_erro
 
 @pytest.fixture(scope="module")
 def damaged(program: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program whose first offset leads out of the file."""
+    """Make a program whose first offset is past the end of the file."""
     content = bytearray(program("mlp").read_bytes())
     content[0:4] = b"\xf0\xff\xff\x7f"
     path = tmp_path_factory.mktemp("damaged") / "mlp.sgp"
@@ -42,7 +42,7 @@ def damaged(program: Callable[..., Path], tmp_path_factory: pytest.TempPathFacto
 def bare(
     selection: Callable[..., Path], toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory
 ) -> Build:
-    """The model's build without any feature."""
+    """Build for the model without any build feature."""
     chosen = read_selection(selection("mlp")).selection
     path = tmp_path_factory.mktemp("bare") / "mlp.yaml"
     write_selection(path, replace(chosen, build_features=frozenset()))

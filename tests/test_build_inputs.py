@@ -1,4 +1,4 @@
-"""Records of what a build read: what counts as a change, and what tools say they read."""
+"""Records of build inputs: which changes they detect, and which files tools report as read."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from tests.support.drawn_history import run_git
 
 
 def record(folder: Path, environment: dict[str, str] | None = None) -> BuildInputs:
-    """A build that read a.inc, ran tool, found one source and looked for first/a.h in vain."""
+    """Record a build that read a.inc, ran tool, found one source and did not find first/a.h."""
     for name in ("a.inc", "tool", "src/a.cpp"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(name)
@@ -69,7 +69,7 @@ def record(folder: Path, environment: dict[str, str] | None = None) -> BuildInpu
 
 
 def rewritten(path: Path) -> None:
-    """Other content of the same length, and the time as it was."""
+    """Replace a file's content by other bytes of the same length, and keep its time."""
     before = path.stat()
     path.write_text("x" * before.st_size)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -248,7 +248,7 @@ def test_a_cached_hash_stands_for_a_file_until_its_inode_changes(tmp_path: Path)
 
 
 def test_a_file_that_was_written_just_now_is_not_kept(tmp_path: Path) -> None:
-    """A second write in the same tick would leave its state as it is."""
+    """A second write in the same tick of the clock would not change its time and size."""
     file = tmp_path / "a.h"
     file.write_text("one")
     cache = HashCache(tmp_path / "cache.json", content_hash)
@@ -338,7 +338,7 @@ def test_ids_of_contents_are_gits(tmp_path: Path) -> None:
     assert files.has("folder")
     assert differing(tmp_path, files, [*paths, "/usr/include/stdio.h"]) == set()
     (tmp_path / "link").unlink()
-    (tmp_path / "link").symlink_to("folder/b")  # as large as the link's target was
+    (tmp_path / "link").symlink_to("folder/b")  # another target
     assert differing(tmp_path, files, paths) == {"link"}
     (tmp_path / "new").write_text("")
     assert differing(tmp_path, files, [f"{tmp_path}/new"]) == {"new"}

@@ -1,4 +1,4 @@
-"""A build follows what its tools read: each way to change it unseen is tried on a real build."""
+"""Builds notice each change of a file that their tools read, even hidden ones, on real builds."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from sizeguard.toolchains.toolchain import Toolchain
 pytestmark = pytest.mark.native
 
 CONTEXT = "native/runtime/context.cpp"
-OLD = 1_000_000_000  # seconds since 1970: in 2001
+OLD = 1_000_000_000  # a time in 2001, in seconds since 1970
 
 
 def grown(size: int) -> str:
-    """Code that no linker removes."""
+    """Return code that no linker removes."""
     return (
         "#pragma once\n"
         f"static const char grown[{size}] = {{1}};\n"
@@ -43,7 +43,7 @@ class Tree:
         return build(self.root, Variant("core"), self.toolchain, self.root / "build" / "core")
 
     def write(self, path: str, text: str) -> None:
-        """Write a file that looks as if nobody had touched it for years."""
+        """Write a file with a modification time of years ago."""
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -68,7 +68,7 @@ def built_tree(
 
 @pytest.fixture
 def tree(built_tree: Tree, tmp_path: Path) -> Iterator[Tree]:
-    """The tree, put back afterwards."""
+    """Yield the tree, and restore it afterwards."""
     saved = tmp_path / "saved"
     shutil.copytree(built_tree.root / "native", saved)
     yield replace(built_tree)
@@ -212,7 +212,7 @@ def test_a_new_file_of_a_pattern_is_built_whatever_its_time(tree: Tree) -> None:
 
 
 def test_a_change_of_one_source_compiles_that_source(tree: Tree) -> None:
-    """The generator reads it, too, and writes what it wrote before."""
+    """The generator also reads the source, but its output does not change."""
     before = tree.build()
     tree.include('"native/runtime/table.inc"')
     tree.write("native/runtime/table.inc", grown(3000))
@@ -236,7 +236,7 @@ def test_a_generated_file_that_is_gone_is_made_again(tree: Tree) -> None:
 
 
 def test_what_a_failed_build_left_is_not_trusted(tree: Tree) -> None:
-    """A header grows, one of its objects is made, the build fails; the header is put back."""
+    """A header grows, an object is compiled with it, the build fails, the header is restored."""
     tree.write("native/runtime/table.inc", "")
     tree.include('"native/runtime/table.inc"')
     before = tree.build()

@@ -1,4 +1,4 @@
-"""What a build of any project reads is told by the file system, and decides what is built again."""
+"""Files that any project's build reads, as the file system reports them: they decide rebuilds."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ GROWN = "int b(int x) {\n  volatile int v = x;\n" + "  v = v * 3 + 1;\n" * 60 + 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> AnyProject:
-    """A repository whose file system tells what is read."""
+    """Make a repository on a file system that reports which files are read."""
     project = made_project(tmp_path / "tree", "", FILES)
-    # As in a worktree, where git is a file
+    # As in a worktree, where .git is a file
     (project.root / ".git").rename(tmp_path / "git")
     (project.root / ".git").write_text(f"gitdir: {tmp_path / 'git'}\n")
     if not watch(project.root):
@@ -72,7 +72,7 @@ def test_what_builds_read_is_united_and_unknown_stays_unknown(tmp_path: Path) ->
     [
         ({"sub/notes.txt": "Other notes.\n"}, True),
         ({"a.c": "int c;\n"}, False),
-        ({"sub/b.c": "int c;\n"}, True),  # nobody read it
+        ({"sub/b.c": "int c;\n"}, True),  # not read
         ({"sub/new.c": "int c;\n"}, False),
         ({"other/new.c": "int c;\n"}, False),  # in scope
         ({"sub/new.md": "New.\n"}, True),  # out of scope, and no such file was read

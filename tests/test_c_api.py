@@ -1,7 +1,7 @@
-"""The C interface, installed and moved, from programs in C: outputs, lifetimes, wrong arguments.
+"""The C interface, used by C programs: outputs, lifetimes, wrong arguments.
 
-The runtime and the programs are built with AddressSanitizer and UBSan, so each error of memory
-ends a program.
+The programs use an installed and moved package. They and the runtime are built with
+AddressSanitizer and UBSan, so every memory error ends a program.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def run(
 
 @pytest.fixture(scope="module")
 def selective_build(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> Path:
-    """A selective build with sanitizers."""
+    """Make a selective build with sanitizers."""
     folder = tmp_path_factory.mktemp("native")
     models = ";".join(str(path / "model.pt2") for path in MODELS.values())
     options = [
@@ -69,7 +69,7 @@ def selective_build(tmp_path_factory: pytest.TempPathFactory, native_tools: None
 
 @pytest.fixture(scope="module")
 def moved(selective_build: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The installed package, in another folder than it was installed to."""
+    """Install the package, and move it to another folder."""
     folder = tmp_path_factory.mktemp("package")
     run("cmake", "--install", selective_build, "--prefix", folder / "installed")
     return Path(shutil.move(folder / "installed", folder / "moved"))
@@ -77,7 +77,7 @@ def moved(selective_build: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture(scope="module")
 def programs(moved: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the programs in C that find the package."""
+    """Build the C programs with the package; return their folder."""
     folder = tmp_path_factory.mktemp("c_programs")
     options = [f"-DCMAKE_PREFIX_PATH={moved}", f"-DSANITIZE={SANITIZE}"]
     run("cmake", "-S", C_PROGRAMS, "-B", folder, "-G", "Ninja", *options)
@@ -135,7 +135,7 @@ def test_outputs_equal_those_of_run_program(
 def test_wrong_arguments_are_errors(
     programs: Path, program: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """Every call with wrong arguments, or in a wrong order, ends in a code and one line."""
+    """Every call with wrong arguments, or in the wrong order, returns a code and prints a line."""
     (tmp_path / "empty").touch()
     passthrough = program_of(MODELS["passthrough"] / "model.pt2", tmp_path)
     done = run(

@@ -1,4 +1,4 @@
-"""Lines that a change edits, and where each format for machines puts a cause."""
+"""Lines that a change edits, and the place of a cause in each machine-readable format."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ int fourth(int x) {
 }
 """
 
-# ISSUE: of GitLab's documentation of the code quality report.
+# The schema follows GitLab's documentation of code quality reports.
 ISSUE = {
     "type": "object",
     "required": ["description", "check_name", "fingerprint", "severity", "location"],
@@ -210,7 +210,7 @@ def test_the_same_cause_stands_once_for_all_builds() -> None:
     assert "| +1,140 (2,104\u00a0→\u00a03,244) |" in text
     assert "| +120 … +123 |" in text
     assert text.count("in all 4 builds that changed") == 2
-    # One problem of two targets is one item
+    # A problem of two targets is one item
     result = everything()
     problem = replace(result.problems[0], target="aarch64-linux")
     both = replace(result, problems=(*result.problems, problem))

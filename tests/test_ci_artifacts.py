@@ -1,6 +1,6 @@
-"""Artifacts that a pull request's code made to deceive the writer, which has rights.
+"""Artifacts that a pull request forges to deceive the privileged writer of comments.
 
-Each is refused or shown as contradiction, in less than five seconds; none is shown as green.
+Each is refused or shown as a contradiction in less than five seconds; none is shown as passed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def test_a_hostile_artifact(name: str, hub: LocalHub, capsys: pytest.CaptureFixt
 
 @pytest.mark.parametrize("sample", ["failing"])
 def test_the_honest_one_is_shown(sample: str, hub: LocalHub) -> None:
-    """The negative control: what is edited above is good before it is edited."""
+    """Negative control: the artifact that the test above edits is good before the edit."""
     hub.archive, hub.run = packed(document(failing)), {"conclusion": "failure"}
     assert main(hub.environment()) == 0
     assert hub.statuses[0]["state"] == "failure"
@@ -125,7 +125,7 @@ def test_names_that_are_no_names_get_no_command(name: str, hub: LocalHub) -> Non
 
 
 def check_body(body: str) -> None:
-    """All markup is ours: links go to files of the repository or to the run."""
+    """Check that all markup is ours, and that links go to files of the repository or to the run."""
     first, rest = body.split("\n", 1)
     assert re.fullmatch("<!-- sizeguard gate run 42.1 -->", first)
     rest, _, foot = rest.rpartition("\n\n")
@@ -185,12 +185,12 @@ SEEDS = seeds()
 @at_least(80)
 @given(st.integers(0, 1 << 60))
 def test_mutated_artifacts(seed: int) -> None:
-    """The soak script does a million of these."""
+    """The soak script tests a million of these."""
     judged(mutated(SEEDS, random.Random(seed)))
 
 
 def test_checks_that_are_there_twice_are_shown() -> None:
-    """Equal findings without a baseline are one reason, not none."""
+    """Equal checks without a baseline are one reason, not none."""
     content = document(undecided)
     content["checks"] = [check for check in content["checks"] for _ in range(3)]
     assert judged(content, "failure") in ("contradiction", "shown")

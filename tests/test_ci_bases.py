@@ -1,7 +1,7 @@
-"""Events of CI services: which commit growth counts from, and how the gate ends.
+"""Events of CI services: the base commit of the growth, and the exit code of the gate.
 
-Each row is a clone of one repository, the variables and the event that a service gives, and the
-real gate on them, without a network.
+Each row runs the real gate, without a network, in a clone of one repository, with the variables
+and the event of a service.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Origin:
     ids: dict[str, str] = field(default_factory=dict)
 
     def commit(self, name: str, image: str, message: str = "") -> None:
-        """Commit an image to the branch that is checked out."""
+        """Commit an image to the current branch."""
         self.project.write({"which": f"images/{image}"})
         self.project.git("add", "--all")
         text = f"{name}\n\n{message}"
@@ -54,7 +54,7 @@ class Origin:
         self.project.git("checkout", "--quiet", "-b", name, self.ids[start])
 
     def merge(self, name: str, branch: str, into: str, image: str) -> None:
-        """Merge a commit as services do; the merge has the image."""
+        """Merge a commit as services do; the merge commit has the image."""
         self.project.git("checkout", "--quiet", "--detach", self.ids[into])
         where = ("--no-ff", "--no-commit", "--strategy=ours", self.ids[branch])
         self.project.git("merge", "--quiet", *where)
@@ -63,7 +63,7 @@ class Origin:
 
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory: pytest.TempPathFactory) -> Origin:
-    """main: first, second, third, each 200 bytes more; then what was merged."""
+    """Make first, second and third on main, each 200 bytes larger, then branches and merges."""
     root = tmp_path_factory.mktemp("origin")
     (root / "images").mkdir()
     for name, size in SIZES.items():
@@ -108,10 +108,10 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Origin:
 class Row:
     """One event.
 
-    head:  the commit that is checked out; main: where main is
-    env:   variables; event: GitHub's JSON; both with commits' names in angle brackets
-    base:  the subject of the commit that growth counts from, or a part of what is said
-    depth: of the clone
+    head:  the commit that is checked out; main: the commit of the branch main
+    env:   variables; event: GitHub's JSON; both have names of commits in angle brackets
+    base:  the subject of the commit that growth counts from, or a part of the output
+    depth: depth of the clone; 0 for all commits
     """
 
     name: str
@@ -225,7 +225,7 @@ ROWS = [
         "queue that grows", "test grown", QUEUE,
         {"merge_group": {"base_sha": "<third>", "base_ref": MAIN}}, 1, "third",
     ),
-    # Pushes: growth counts from the commit before, and what was waived holds.
+    # Pushes: growth counts from the previous commit, and waivers apply.
     Row("push of a waived merge", "merged", MERGED, pushed("<third>"), 0, "third", main="merged"),
     Row(
         "push of a needless waiver", "merged needless", github("push", MAIN, "<merged needless>"),
@@ -288,7 +288,7 @@ ROWS = [
         "push to a feature branch on GitLab", "grown",
         gitlab("push", CI_COMMIT_BRANCH="grown", CI_COMMIT_BEFORE_SHA="<grown>"), {}, 1, "second",
     ),
-    # Nobody's machine
+    # Outside CI
     Row("a branch by hand", "grown", {}, {}, 1, "second"),
     Row("main by hand", "merged", {}, {}, 0, "merged", main="merged"),
     Row("main by hand, edited", "merged", {}, {}, 1, "merged", main="merged", dirty=True),
@@ -296,7 +296,7 @@ ROWS = [
 
 
 def cloned(origin: Origin, row: Row, place: Path) -> AnyProject:
-    """Clone as checkout actions do: one detached commit and the branches, or that alone."""
+    """Clone as checkout actions do: a detached commit, with the branches unless it is shallow."""
     project = AnyProject(place)
     place.mkdir()
     url = f"file://{origin.project.root}"

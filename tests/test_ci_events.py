@@ -1,6 +1,6 @@
 """Events of a repository: the gate's exit code, the comment and the status for each.
 
-The writer runs against an API on this machine. Results are those that a gate makes of the event.
+The writer uses an API on this machine. The results are those of a gate on the event.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ MERGED = "Measured at `77b01de`, merged with the base as `3f9a0c1`."
 
 @dataclass(frozen=True)
 class Event:
-    """What happens, and what people see.
+    """An event, and its visible effects.
 
-    result:  that the gate makes; None if it makes none
-    code:    of the gate; None if it does not end
-    comment: parts of the comment; None for none, empty for one that stays as it is
-    status:  state and a part of the title; None for none
+    result:  result of the gate; None if it has none
+    code:    exit code of the gate; None if it does not end
+    comment: parts of the comment; None for no comment, empty for an unchanged one
+    status:  state and a part of the title; None for no status
     """
 
     result: Callable[[], GateResult] | None
@@ -67,7 +67,7 @@ def at(result: Callable[[], GateResult], head: str) -> Callable[[], GateResult]:
 
 
 def problem(code: int, text: str, base: str = "") -> Callable[[], GateResult]:
-    """Nothing was measured, and a problem says why."""
+    """Return a result without measurements, with a problem that gives the reason."""
     verdict = INCONCLUSIVE if code == 3 else FAIL
     found = Base("", "origin/main", text=base) if base else Base(BASE, "origin/main")
     return lambda: GateResult(verdict, (), problems=(Problem("", "", text, "", code),), base=found)
@@ -78,7 +78,7 @@ def without_base(text: str) -> Callable[[], GateResult]:
 
 
 def first_run() -> GateResult:
-    """No baseline and no base: growth is not judged, absolute limits are."""
+    """Return a result without a baseline and a base: only absolute limits are judged."""
     (app,) = undecided().apps
     checks = tuple(
         replace(each, verdict=NOT_RUN, advice="") if each.limit is None else each
@@ -88,7 +88,7 @@ def first_run() -> GateResult:
 
 
 def two_apps() -> GateResult:
-    """Both apps pass; one of them grew."""
+    """Return a result of two apps that pass, one of which grew."""
     (one,) = passing().apps
     other = replace(one, app="audio", old_sizes=one.sizes, causes=())
     checks = tuple(
@@ -99,7 +99,7 @@ def two_apps() -> GateResult:
 
 
 def same_sizes() -> GateResult:
-    """Nothing differs from the base."""
+    """Return a result of two apps that do not differ from the base."""
     (app,) = two_apps().apps[1:]
     checks = tuple(
         replace(each, base=each.actual) if each.base is not None else each for each in app.checks
@@ -403,7 +403,7 @@ def test_it_does_not_wait_for_ever(
 
 
 def test_a_comment_that_was_made_all_the_same_is_not_made_twice(hub: LocalHub) -> None:
-    """GitHub makes the comment, and its answer is lost."""
+    """GitHub creates the comment, but its response is lost."""
     prepare(hub, EVENTS["growth beyond the limit"])
     write = hub._write
 
@@ -447,7 +447,7 @@ def test_findings_go_to_code_scanning_if_asked(
     hub.refusals["POST code-scanning"] = [(403, {})]
     assert main(hub.environment(SARIF="true")) == 0
     assert "security-events: write" in capsys.readouterr().err
-    # Nothing of a result that cannot be read or believed
+    # A result that cannot be read is not uploaded
     hub.archive = zipped({"gate.json": "{"})
     assert main(hub.environment(SARIF="true")) == 0
     assert len(hub.scanned) == 1

@@ -1,9 +1,8 @@
 """Steps of the GitHub action, its workflows and the GitLab template, run in bash.
 
-Each runs in a folder of its own.
+Each test runs in a separate folder.
 
-The gate itself is replaced by its last part, the formats of a made-up result; GitHub's API by a
-server on this machine.
+The gate only formats a made-up result, and a server on this machine replaces GitHub's API.
 """
 
 from __future__ import annotations
@@ -48,7 +47,8 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 class Runner:
     """Run steps as the runner does.
 
-    Expressions in `env`, `with` and `if` only, a bash for each step, files for outputs and summary.
+    It expands expressions only in `env`, `with` and `if`. Each step has its own bash; outputs and
+    the summary are files.
     """
 
     folder: Path
@@ -59,7 +59,7 @@ class Runner:
 
     def value(self, text: object) -> str:
         def known(found: re.Match[str]) -> str:
-            # What a step did not say is empty.
+            # An output that a step did not set is empty.
             return (
                 self.expressions.get(found[1], "")
                 if found[1].startswith("steps.")
@@ -114,9 +114,9 @@ class Runner:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A working copy with what the steps call.
+    """Make a checkout with the programs that the steps call.
 
-    `sizeguard gate` shows the result in result.json and keeps its arguments.
+    `sizeguard gate` prints the result in result.json and records its arguments.
     """
     work = tmp_path / "work"
     for name in ("action.yml", ".github", "ci", "sizeguard"):
@@ -130,7 +130,7 @@ def checkout(tmp_path: Path) -> Path:
     for folder in (
         ".venv",
         "../temp/sizeguard",
-    ):  # the action's is in the runner's temporary folder
+    ):  # the action installs into the runner's temporary folder
         (work / folder / "bin").mkdir(parents=True)
     (work / "bin").mkdir()
     gate = f"{sys.executable} -m sizeguard.cli.main gate --from-json result.json"
@@ -188,14 +188,14 @@ def test_the_measuring_workflow(checkout: Path, sample: str, code: int) -> None:
     assert found == code, runner.log
     assert runner.expressions["steps.gate.outputs.exit-code"] == str(code)
     files = {"gate.json", "gate.sarif", "gate.xml", "pull-request"}
-    assert set(uploaded(checkout)) == {*files, ".gitignore"}  # which is not uploaded
+    assert set(uploaded(checkout)) == {*files, ".gitignore"}  # .gitignore is not uploaded
     assert uploaded(checkout)["pull-request"] == b"7\n"
     assert gate_text(consistent(SAMPLES[sample]()), "github") in runner.log[3]
     assert (checkout.parent / "summary.md").read_text().startswith("<!-- sizeguard gate -->")
-    # A pull request restores the store, and does not save it
+    # A pull request restores the store, but does not save it
     cache = "actions/cache/restore"
     assert runner.used == ["actions/checkout", cache, "actions/upload-artifact"]
-    # The event says what growth is counted from.
+    # The base of the growth comes from the event.
     assert "--base" not in (checkout / "arguments.txt").read_text()
 
 
@@ -254,7 +254,7 @@ def test_workflows_have_no_more_rights_than_they_need() -> None:
     for steps in (steps_of("size.yml"), steps_of("size-comment.yml")):
         assert steps[0]["uses"].startswith("actions/checkout@")
         assert steps[0]["with"]["persist-credentials"] is False
-    # The one with rights runs the default branch and nothing of the pull request's.
+    # The privileged workflow runs the default branch, and no code of the pull request.
     assert (
         steps_of("size-comment.yml")[0]["with"]["ref"]
         == "${{ github.event.repository.default_branch }}"
@@ -294,7 +294,7 @@ def files_of(work: Path) -> list[Path]:
 def test_what_was_measured_becomes_a_comment_and_later_changes_it(
     checkout: Path, hub: LocalHub
 ) -> None:
-    """The step runs with the system's Python and the checkout alone: nothing is installed."""
+    """The step needs only the system's Python and the checkout; it installs nothing."""
     measuring(checkout, "everything")
     hub.archive, hub.run = zipped(uploaded(checkout)), {"conclusion": "failure"}
     log, code = commenting(checkout, hub)
@@ -320,7 +320,7 @@ def test_what_was_measured_becomes_a_comment_and_later_changes_it(
 
 
 def test_the_writer_needs_pythons_own_library_alone() -> None:
-    """-I and -S: no environment, no packages."""
+    """-I and -S hide the environment and all installed packages."""
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
         "import ci.github.size_comment\n"
@@ -367,9 +367,9 @@ def test_the_gitlab_template(checkout: Path) -> None:
         "metrics.txt",
         ".gitignore",
     }
-    # The variables say what growth is counted from.
+    # The base of the growth comes from the variables.
     assert "--base" not in (checkout / "arguments.txt").read_text()
-    # Changes read the store, the default branch writes it, whether it passes or fails.
+    # Changes only read the store; the default branch also writes it, even if the gate fails.
     rules = {rule["variables"]["SIZEGUARD_CACHE"]: rule["if"] for rule in job["rules"]}
     assert rules.keys() == {"pull", "pull-push"}
     assert "merge_request_event" in rules["pull"]
@@ -378,9 +378,9 @@ def test_the_gitlab_template(checkout: Path) -> None:
 
 @pytest.mark.native
 def test_the_pre_commit_hook(tmp_path: Path) -> None:
-    """Run by pre-commit itself, on selections that change.
+    """pre-commit runs the hook on selections that change.
 
-    Only the installation is the one that is there already.
+    Only the installation is not tested: the hook uses the existing one.
     """
     manifest = ROOT / ".pre-commit-hooks.yaml"
     tool = [sys.executable, "-m", "pre_commit"]

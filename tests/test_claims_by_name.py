@@ -1,6 +1,6 @@
-"""Claims of verify by every spelling of drawn symbols, and by edited names.
+"""Claims of `verify` with every spelling of random symbols, and with edited names.
 
-tests/soak/name_spellings.py draws more symbols, of more images.
+tests/soak/name_spellings.py tests more symbols, of more images.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def test_claims_on_drawn_and_edited_names(tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_a_wrong_verdict_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A negative control: a verifier that knows no names has a fault for each claim."""
+    """Negative control: a verifier that resolves no names has many faults."""
     image = recorded_runtime(tmp_path).build.image
     monkeypatch.setattr(ClaimNames, "resolve", lambda names, text: Resolved(text, (), False))
     assert len(claim_faults(image, 5, 13)) >= 10
@@ -44,7 +44,7 @@ def test_names_of_more_than_4_kib() -> None:
 
 
 def test_a_name_that_is_shown_mangled_is_found_by_its_path() -> None:
-    # Each type is a pair of the one before it: 2 to the power of 20 words.
+    # Each type is a pair of the previous one, so the demangled name has 2**20 words.
     doubled = "4pairIiiE" + "".join(f"S0_IS{each}_S{each}_E" for each in "123456789ABCDEFGHIJK")
     for symbol in (f"_ZN2ns4wideI{'N2ns1AE' * 900}EEvv", f"_ZN2ns4deepE{doubled}"):
         assert demangle(symbol) == symbol

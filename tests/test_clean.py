@@ -1,4 +1,4 @@
-"""sizeguard clean: what goes, what stays, and that a running process loses nothing."""
+"""sizeguard clean: it removes old and excess entries, but none that a running process uses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DAY = 86400
 SCHEMA = json.loads(
     (Path(sizeguard.__file__).parent / "report" / "schemas" / "clean.schema.json").read_text()
 )
-# A process that reads one entry of a store, says so, and runs until its input ends.
+# A process that reads an entry of a store, waits until its input ends, and reads it again.
 READER = """
 import sys
 from pathlib import Path
@@ -37,7 +37,7 @@ print(store.get(sys.argv[2]) is not None, flush=True)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    """Four entries, last used 400, 300, 200 and 100 days ago; the first two share a snapshot."""
+    """Make four entries, used 400, 300, 200 and 100 days ago; the first two share a snapshot."""
     made = Store(tmp_path / "store")
     for days, key in ((400, "a"), (300, "b"), (200, "c"), (100, "d")):
         made.put(key, {"n": 1}, {"a": old(), "b": old(), "c": new()}.get(key))
@@ -77,7 +77,7 @@ def test_what_is_old_goes(store: Store, days: int, left: str, files: int) -> Non
 
 
 def test_what_is_too_much_goes_by_its_last_use(store: Store) -> None:
-    store.get("a")  # used now: it stays longest
+    store.get("a")  # used last, so it is removed last
     aged(store, "d", 350)
     most = bytes_of(store) - 1
     done = clean_store(store.folder, StoreLimits(most, 999 * DAY), is_dry=False)
@@ -96,7 +96,7 @@ def test_lost_snapshots_and_damaged_entries_go(store: Store) -> None:
 
 
 def test_a_running_process_loses_nothing(store: Store) -> None:
-    """Its entry stays whatever the limits say; once it has ended the entry goes."""
+    """Its entry is kept despite the limits, and can be removed after the process ends."""
     with subprocess.Popen(
         [sys.executable, "-c", READER, str(store.folder), "a"],
         stdin=subprocess.PIPE,

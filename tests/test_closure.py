@@ -1,7 +1,7 @@
-"""Who calls which operator.
+"""Calls between operators.
 
-On a graph that is known, with every name that is not, and on the sample models against their
-traces.
+A demonstration has known calls and every kind of unknown name. The calls that the sample models
+can make are compared with their traces.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def linked(
     files: str = "*",
     sections: bool = True,
 ) -> SectionGraph:
-    """The graph of the demonstration, compiled and linked in one way."""
+    """Compile and link the demonstration in one way; return its graph."""
     options = [
         f"-O{level}",
         "-std=c++20",
@@ -106,11 +106,11 @@ def test_the_classic_graph(compiler: str, linker: str, level: str, tmp_path: Pat
     assert found.closure(names("g")) == names("g e.out f i h")
     assert found.closure(names("d")) == names("d a b e.out f i h")
     assert found.closure(names("j")) == names("j k i h")
-    # A choice among constant names is all of them; a name that only stands there is none.
+    # A choice among constant names is a call of each; a name that is only mentioned is no call.
     assert found.calls["demo::chosen"] == names("a h")
     assert found.calls["demo::listed"] == names("f g h")
     assert found.calls["demo::mentions"] == frozenset()
-    # What is not constant is listed, beside what is.
+    # Names that are not constant are listed, in addition to the constant ones.
     assert found.calls["demo::both"] >= names("k")
     assert {
         owner: where[0].function.rpartition("::")[2] for owner, where in found.unknown.items()
@@ -132,7 +132,7 @@ def test_the_classic_graph_with_other_calls(flags: tuple[str, ...], tmp_path: Pa
 
 @pytest.mark.native
 def test_the_classic_graph_for_aarch64(tmp_path: Path) -> None:
-    """Its addresses take two relocations, and GOT loads stand before the names."""
+    """Its addresses take two relocations, and GOT loads precede the names."""
     for flags in ((), ("-fno-plt",)):
         objects = []
         for source in sorted(SOURCES.glob("*.cpp")):
@@ -197,9 +197,9 @@ def test_the_classic_graph_for_macos(arch: str, level: str, tmp_path: Path) -> N
 
 
 def test_macos_objects_say_the_same(macos_full: Build, clang_full: Build) -> None:
-    """Operators, their calls, and the tags of their switches.
+    """Operators, their calls and the tags of their switches equal those of a Linux build.
 
-    As the same compiler writes them for Linux.
+    The same compiler makes both.
     """
     there, here = read_full_build(macos_full.image.parent), read_full_build(clang_full.image.parent)
     assert (there.operators, there.classes, there.tags) == (here.operators, here.classes, here.tags)
@@ -212,7 +212,7 @@ def test_macos_objects_say_the_same(macos_full: Build, clang_full: Build) -> Non
 
 @pytest.mark.native
 def test_a_function_that_hands_names_on(tmp_path: Path) -> None:
-    """Unknown, until it is said to be one that takes names."""
+    """Its callers have unknown calls until it is declared as a function that takes names."""
     (tmp_path / "forward.cpp").write_text(
         '#include "demo.h"\nnamespace demo {\n[[gnu::noinline, gnu::noclone]] int forward(const'
         " char* name, int value) { return call(name, value) + 1; }\nint user(int x) { return"
@@ -324,7 +324,7 @@ def test_closure_contains_the_trace_with_custom_classes(
 
 
 def branches_of(model: Path) -> list[set[str]]:
-    """Operators of both branches of a program's one torch.cond, read from the file's JSON."""
+    """Return the operators of each branch of a model's only torch.cond, from the file's JSON."""
     with zipfile.ZipFile(model) as archive:
         name = next(name for name in archive.namelist() if name.endswith("models/model.json"))
         nodes = json.loads(archive.read(name))["graph_module"]["graph"]["nodes"]
@@ -369,8 +369,8 @@ def test_one_case_of_branchy_lists_what_the_other_branch_reaches(
     if form == "model_core":
         assert both == set()
     else:
-        # A linear layer calls these for other shapes or without a bias. It has 2-D inputs and a
-        # bias here: addmm and permute.
+        # A linear layer calls these for other shapes or without a bias. With 2-D inputs and a bias,
+        # as here, it calls addmm and permute.
         assert both == {"aten::add.Tensor", "aten::bmm", "aten::matmul", "aten::mm"}
         for branch in (one, other):
             branch |= {"aten::addmm", "aten::permute"} if "aten::linear" in branch else set()
@@ -398,9 +398,9 @@ def test_without_an_edge_the_trace_is_not_contained(
 
 
 def test_every_typed_call_of_the_sources_is_in_the_graph(full: FullBuild, root: Path) -> None:
-    """Each ops::NAME::call in a kernel's source is a call of some operator.
+    """Every ops::NAME::call in a kernel's source is a call of some operator, and vice versa.
 
-    Independent of relocations.
+    The sources are read independently of relocations.
     """
     import re
 

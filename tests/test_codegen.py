@@ -1,4 +1,4 @@
-"""Generated registrations and headers: what they say, what is refused, what is rewritten."""
+"""Generated registrations and headers: their contents, refused inputs, and rewritten files."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def inputs(
 
 
 def keep(*names: str, **dtypes: str) -> Selection:
-    """A selection of operators, and of dtypes by tag: keep("aten::cat", add="Float Int")."""
+    """Select operators, and dtypes by tag: keep("aten::cat", add="Float Int")."""
     entry = SelectedOperator(include_all_overloads=False)
     return Selection(
         operators=dict.fromkeys(names, entry),

@@ -15,7 +15,7 @@ from sizeguard.columns.texts import Texts
 # Small numbers repeat; large ones leave no room for an index in 64 bits.
 NUMBERS = st.lists(st.one_of(st.integers(-9, 9), st.integers(-(1 << 61), 1 << 61)), max_size=40)
 SIZES = st.lists(st.one_of(st.integers(0, 9), st.integers(0, 1 << 62)), max_size=40)
-# Equal high bits, equal low bits, and any.
+# Hashes with equal high bits, with equal low bits, and arbitrary ones.
 HASHES = st.lists(
     st.one_of(
         st.integers(0, 9), st.integers(0, 9).map(lambda n: n << 58), st.integers(0, (1 << 64) - 1)
@@ -25,7 +25,7 @@ HASHES = st.lists(
 ROWS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from([0, 1, 2**30])), max_size=40
 )
-# Strings of no word, one word and several, and longer than those that are hashed at once.
+# Strings of no word, one word and several words, and strings too long to be hashed at once.
 STRINGS = st.lists(
     st.one_of(
         st.text("ab\0", max_size=20),

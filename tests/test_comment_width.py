@@ -1,4 +1,4 @@
-"""The comment on narrow screens: what decides is on the screen, without scrolling sideways."""
+"""The comment on narrow screens: tables of sizes fit without horizontal scrolling."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tests.support.gate_samples import SAMPLES, failing
 
 pytestmark = pytest.mark.native
 
-# GitHub's widths and paddings; `main` is the body of a comment. Digits of DejaVu Sans at 12.3 px
-# are as wide as those of GitHub's fonts at 14 px. Scroll bars of phones take no room.
+# The page has GitHub's widths and paddings; `main` is the body of a comment. DejaVu Sans has digits
+# of the same width at 12.3 px as GitHub's fonts at 14 px. Scroll bars of phones take no room.
 PAGE = """<!doctype html><meta charset="utf-8"><style>
 ::-webkit-scrollbar { display: none; }
 body { margin: 0; font: 12.3px/1.5 DejaVu Sans, Verdana, sans-serif; }
@@ -41,7 +41,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def large() -> GateResult:
-    """Sizes of seven digits, and a target with a long name."""
+    """Return a result with sizes of seven digits, and a target with a long name."""
     (app,) = failing().apps
     new, old = Sizes(1_204_816, 131_200, 1_298_432, 860), Sizes(1_184_208, 131_200, 1_282_048, 860)
     checks = tuple(

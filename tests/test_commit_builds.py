@@ -1,6 +1,6 @@
-"""Commits to measurements.
+"""Measurements of commits.
 
-Metrics of an analysis, the store, hashes of what a build reads, worktrees, and builds in them.
+Metrics of an analysis, the store, hashes of build inputs, worktrees, and builds in them.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def test_metrics_agree_with_size_and_nm(program: Path) -> None:
     ]
     code = sum(int(words[1], 16) for words in symbols if len(words) == 4 and "twice" in words[3])
     by_name = metric_value(analysis, Metric("symbol", "*twice<*"))
-    assert by_name >= code > 0  # with the unwind entries
+    assert by_name >= code > 0  # it includes unwind entries
     assert by_name == metric_value(analysis, Metric("symbol", "_Z5twiceI?ET_S0_"))
 
 
@@ -194,7 +194,7 @@ def test_the_store_gives_back_what_was_put(
     assert only is not None
     assert only.analysis is None
     store.put(content_key({"tree": "3"}), {}, analysis)
-    assert len(list((store.folder / "snapshots").iterdir())) == 1  # equal content is kept once
+    assert len(list((store.folder / "snapshots").iterdir())) == 1  # equal content is stored once
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "elsewhere"))
     assert project_store(tmp_path).folder == tmp_path / "elsewhere"
     monkeypatch.delenv(FOLDER_VARIABLE)
@@ -315,7 +315,7 @@ def test_the_runtimes_hash_knows_code_from_data(tmp_path: Path) -> None:
         "native/new/x.cpp",
         "native/runtime/table.inc",
         "native/runtime/vector",
-        "vector",  # in the include path, before the compiler's own
+        "vector",  # precedes the compiler's own header in the include path
         "stdint.h",
     )
     leaves = (
@@ -520,7 +520,7 @@ def test_a_tree_that_somebody_damaged_is_repaired(tmp_path: Path) -> None:
 def test_the_package_s_version_is_part_of_the_key_and_nothing_else_beside_the_sources(
     tmp_path: Path,
 ) -> None:
-    """CMake reads it for the installed package: a base in our own repository is measured."""
+    """CMake reads it for the installed package; bases in our own repository can be measured."""
     read = ["sizeguard/__init__.py", "native/runtime/value.h", "s.yaml"]
     inputs = BuildInputs({f"{tmp_path}/{name}": "1" for name in read}, {}, environment={})
     assert _elsewhere(inputs, tmp_path, "s.yaml") == ""

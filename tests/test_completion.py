@@ -28,11 +28,11 @@ from sizeguard.toolchains.targets import TARGETS
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS
 from tests.support.drawn import at_least
 
-BREAKS = " \t\n\"'><=;|&(:"  # what Bash takes words apart at unless told
+BREAKS = " \t\n\"'><=;|&(:"  # Bash's default characters that separate words
 
 
 def ask(question: str, line: str, cwd: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Ask the command as the script of a shell does."""
+    """Run the command as the completion script of a shell does."""
     words = line.split(" ")
     variables = {
         VARIABLE: question,
@@ -52,7 +52,7 @@ def ask(question: str, line: str, cwd: Path, *options: str) -> subprocess.Comple
 
 
 def offered(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The candidates in the current folder, as Bash is told."""
+    """Return the candidates for Bash in the current folder."""
     monkeypatch.setenv("COMP_LINE", line)
     monkeypatch.setenv("COMP_BREAKS", BREAKS)
     text = SHELLS["bash"](cli, {}, "sizeguard", VARIABLE).complete()
@@ -145,7 +145,7 @@ def test_other_shells_get_whole_candidates(shell: str, root: Path) -> None:
 
 
 def in_bash(script: str, line: str, cwd: Path) -> list[str]:
-    """COMPREPLY of a Bash that has the script and was asked to complete a line."""
+    """Complete a line in a Bash with the script; return COMPREPLY."""
     program = Path(sys.executable).parent / "sizeguard"
     done = subprocess.run(
         [
@@ -251,7 +251,7 @@ def test_a_folder_that_is_gone_is_no_error(tmp_path: Path) -> None:
      "sizeguard waive ", "sizeguard gate --format ", "sizeguard why b aten::re"],
 )  # fmt: skip
 def test_candidates_need_no_numpy(line: str, root: Path) -> None:
-    """It takes 0.2 s to import, longer than all else."""
+    """Importing numpy takes 0.2 s, longer than the rest of the completion."""
     done = ask("bash_complete", line, root, "-X", "importtime")
     assert done.returncode == 0
     assert done.stdout
@@ -289,7 +289,7 @@ def test_no_line_fails(words: Sequence[str], shell: str) -> None:
         patch.setenv("COMP_WORDS", line)
         patch.setenv("COMP_CWORD", (words or [""])[-1] if shell == "fish" else str(len(words)))
         asked: ShellComplete = SHELLS[shell](cli, {}, "sizeguard", VARIABLE)
-        if shell != "fish" or "'" not in line:  # a lone quote is not a word of fish
+        if shell != "fish" or "'" not in line:  # an unclosed quote is not a word in fish
             asked.complete()
         assert answer(cli, f"{shell}_complete") in (0, 1)
 

@@ -1,4 +1,4 @@
-"""Archives, packages, folders and universal binaries: a row for each image, and sums that hold."""
+"""Archives, packages, folders and universal binaries: a row for each image, and exact sums."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.native
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An object, a library and one with another function, an arm64 and a universal image."""
+    """Make two objects, their libraries, two objects for macOS, and their universal binary."""
     place = tmp_path_factory.mktemp("members")
     (place / "a.c").write_text("int a(int x) { return x * 3; }\nint kept[40] = {1};\n")
     (place / "b.c").write_text(
@@ -47,7 +47,7 @@ def packed(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFL
 
 
 def images(path: Path) -> dict[str, tuple[int, int]]:
-    """File and load of each image; all rows sum to the container."""
+    """Return file and load of each image; check that all rows sum to the container."""
     analysis = analysis_of(path)
     for name in ("file", "load", "ram"):
         assert int(getattr(analysis, name).sum()) == getattr(analysis.image, name)

@@ -1,6 +1,6 @@
 """Builds for other machines and systems.
 
-Aarch64 Linux, whose models run in an emulator, and macOS, linked here and not run.
+Builds for AArch64 Linux run models in an emulator; builds for macOS are linked, but not run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.support.image_laws import check_laws, check_report, check_runs, check
 from tests.support.whole_products import choose
 
 MACOS = ("arm64-macos", "x86_64-macos")
-# Each linker, each kind of link, and LTO of both compilers, a build of the core each
+# Builds of the core that cover each linker, each kind of link, and LTO with both compilers
 OTHER_WAYS = choose(
     [
         ("gcc", "gold", "executable", ""),
@@ -71,7 +71,7 @@ def built(
 def test_aarch64_runs_models(
     compiler: str, root: Path, models_dir: Path, program: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """Two models, of floats and of integers; the shipped file gives what the image gives."""
+    """Run a model of floats and one of integers; image and shipped file have equal outputs."""
     full = built(root, Variant("full"), "aarch64-linux", compiler)
     assert (full.target, full.toolchain.split("-")[0]) == ("aarch64-linux", compiler)
     for image in (full.image, full.shipped):
@@ -99,7 +99,7 @@ def test_aarch64_gives_the_bits_of_x86(
 ) -> None:
     """Operators without transcendental functions give the same bits everywhere.
 
-    Libm's may differ in the last one.
+    Functions of libm may differ in the last bit.
     """
     there = built(root, Variant("full"), "aarch64-linux", "gcc")
     for model in ("int_ops", "quant_cnn"):
@@ -137,7 +137,7 @@ def test_aarch64_in_other_ways(
             "--check",
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        # Three that the model names, and nine that these can call.
+        # Three operators that the model names, and nine that these three can call.
         assert (done.returncode, done.stderr.count(" is not in this build")) == (1, 12)
 
 

@@ -1,4 +1,4 @@
-"""CSV with hostile names: nothing that a spreadsheet runs, one line each; JSON has them exactly."""
+"""CSV with hostile names: no formulas, and one line for each name; JSON has the exact names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Defects of the runtime that the verifier is not told of: those whose builds are quick.
+"""Defects of the runtime that the verifier must find without hints: only the fast builds.
 
-tests/soak/defects.py has all.
+tests/soak/defects.py tests all defects.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Diffs: empty for equals, mirrored, reconciled; no rename or move is added and removed."""
+"""Diffs: equal images, mirrored diffs, exact sums; renames and moves are not added or removed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEVELS = st.lists(
 
 @st.composite
 def named(draw: st.DrawFn) -> list[Part]:
-    """Parts of which some have several names."""
+    """Draw parts, some with several names."""
     made = draw(parts(12))
     several = st.lists(
         st.sampled_from(["f", "g", "h", "f.cold", "i", "j"]), min_size=2, max_size=3, unique=True

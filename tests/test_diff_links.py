@@ -54,7 +54,7 @@ def run(*command: str | Path) -> str:
 def link(
     folder: Path, sources: dict[str, str], *flags: str, order: list[str] | None = None
 ) -> Path:
-    """An executable of the sources, with a map. flags: of the link."""
+    """Link an executable from the sources, with a map. flags: options of the link"""
     folder.mkdir()
     for name, text in sources.items():
         (folder / f"{name}.cpp").write_text(COMMON + text)
@@ -100,7 +100,7 @@ def test_a_link_against_itself_and_its_snapshot(tmp_path: Path) -> None:
 
 
 def test_renamed_clones_do_not_come_and_go(tmp_path: Path) -> None:
-    """The same code with other clone suffixes in its object, as another compiler writes them."""
+    """The new object has the same code with other clone suffixes, as from another compiler."""
     old = link(tmp_path / "old", {"main": CLONES})
     clones = [
         name
@@ -150,7 +150,7 @@ def test_a_comdat_that_another_object_brings_in_has_moved(tmp_path: Path) -> Non
     }
     old = link(tmp_path / "old", sources)
     new = link(tmp_path / "new", sources, order=["helper", "main"])
-    # Objects are named alike, as a build's own folder does
+    # Give the objects equal paths, like builds in one folder
     for path in (tmp_path / "old", tmp_path / "new"):
         text = (path / "app.map").read_text().replace(str(path), "build")
         (path / "app.map").write_text(text)

@@ -1,6 +1,6 @@
-"""Ranges cut so that none overlaps another.
+"""Cut ranges so that none overlaps another.
 
-The weakest claim on each place stays, as painting place by place says.
+Each place keeps its strongest claim, as in a loop over all places.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Findings of `sizeguard doctor`: the bytes that the change wins lie in the promised interval."""
+"""Findings of `sizeguard doctor`: the bytes that a change saves are in the promised interval."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_bitmaps_of_packed_relocations() -> None:
     assert words() == 0
     assert words(64) == 1
     assert words(64, 72) == words(64, 72, 64 + 63 * 8) == 2
-    assert words(64, 64 + 64 * 8) == 2  # the next address, for the bitmap would be empty
+    assert words(64, 64 + 64 * 8) == 2  # a second address, since the bitmap would be empty
     assert words(64, 72, 64 + 64 * 8) == 3
     assert words(64, 68) == 2
 
@@ -159,7 +159,7 @@ def test_unwind_tables(tmp_path: Path, flags: tuple[str, ...]) -> None:
 @native
 @pytest.mark.parametrize("strip", [(), ("-s",)])
 def test_start_up_files_with_unwind_tables(tmp_path: Path, strip: tuple[str, ...]) -> None:
-    """Those for aarch64 have some, which stay."""
+    """Start-up files for AArch64 have unwind tables, which remain."""
     (tmp_path / "main.c").write_text(
         "".join(f"int f{n}(int x) {{ return x * {n}; }}\n" for n in range(200))
         + "int main(int n, char **v) { return f3(n); }\n"
@@ -173,7 +173,7 @@ def test_start_up_files_with_unwind_tables(tmp_path: Path, strip: tuple[str, ...
 @native
 @pytest.mark.parametrize("flags", [(), LLD])
 def test_tables_of_exceptions(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    """The compiler cannot know that the destructor does not throw: functions clean up."""
+    """The compiler must assume that the destructor throws, so functions have cleanup code."""
     flags = ("-shared", "-fPIC", *flags)
     before = build(tmp_path, "before", *flags)
     after = build(tmp_path, "after", *flags, *WITHOUT)
@@ -230,7 +230,7 @@ def test_identical_functions_that_call_each_other(tmp_path: Path) -> None:
 
 @native
 def test_functions_that_call_others_are_not_identical(tmp_path: Path) -> None:
-    """Two calls with the same offset, of two functions that lie as far apart as the callers."""
+    """Both calls have the same offset, since the callees are as far apart as the callers."""
     text = "".join(
         f"__attribute__((noinline)) int leaf{n}(int x) {{ return x * {n + 3}; }}\n"
         f"__attribute__((noinline)) int call{n}(int x) {{ return leaf{n}(x) + 1; }}\n"
@@ -288,7 +288,7 @@ def test_page_padding(tmp_path: Path, flags: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("flags", [(), LLD])
 @pytest.mark.parametrize("count", [5, 60, 300])
 def test_heads_of_hash_tables(tmp_path: Path, flags: tuple[str, ...], count: int) -> None:
-    """The rules of the linkers, at numbers with other buckets and filters."""
+    """Test counts for which linkers choose different numbers of buckets and filters."""
     heads = []
     for number in (count, count // 2):
         text = "".join(f"int f{n}(int x) {{ return x; }}\n" for n in range(number))

@@ -1,4 +1,4 @@
-"""The pages: each block of commands is run or checked, or says where; links lead somewhere."""
+"""Pages of the documentation: blocks are run or checked, here or elsewhere, and links resolve."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.documents import KINDS, Block, blocks_of, follow, indented_co
 from tests.support.places import ROOT
 
 ALL = [block for page in pages() for block in blocks_of(page)]
-# test_tutorial.py follows the tutorial, and looks at what it makes.
+# test_tutorial.py follows the tutorial and checks its results.
 FOLLOWED = sorted({b.page for b in ALL if b.kind == "run" and b.page.name != "tutorial.md"})
 
 
@@ -77,7 +77,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", pages(), ids=named)
 def test_links_lead_to_pages_and_headings(page: Path) -> None:
     for target, anchor in links(page):
-        generated = "reference" in target.parts  # pages of the site alone; test_site.py reads those
+        generated = "reference" in target.parts  # pages only of the site, for test_site.py
         assert generated or target.exists(), target
         if anchor and not generated:
             assert anchor in anchors(target), f"{target}#{anchor}"

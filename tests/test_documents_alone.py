@@ -1,4 +1,4 @@
-"""A pull request that changes documents alone: known before anything is installed, and believed."""
+"""Pull requests that change only documents: recognized before the installation, and trusted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.test_action import ACTION
 from tests.test_ci_steps import Runner
 
 PATTERNS = "*.md docs/**"
-# what a change writes → whether it is known as documents
+# files that a change writes → whether it is recognized as a change of documents
 CHANGES: dict[str, tuple[dict[str, str], bool]] = {
     "a page": ({"README.md": "x"}, True),
     "pages below": ({"docs/a/b.md": "x", "docs/c.txt": "x", "src/a.md": "x"}, True),
@@ -35,7 +35,7 @@ CHANGES: dict[str, tuple[dict[str, str], bool]] = {
 
 
 def acting(project: AnyProject, home: Path, **more: str) -> Runner:
-    """Run the action's steps with a bare Python: what installs fails."""
+    """Run the steps that precede the installation, with a Python without packages."""
     given = {name: str(entry["default"]) for name, entry in ACTION["inputs"].items()}
     given |= {"documents": PATTERNS, "store": "false"}
     runner = Runner(home, {f"inputs.{name}": value for name, value in given.items()})
