@@ -1,4 +1,4 @@
-"""`sizeguard app add`: it adds an app to sizeguard.yaml and changes nothing else."""
+"""`sizeguard app add` adds an app to sizeguard.yaml and changes nothing else."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Archives of GNU ar and llvm-ar: the same members as those tools list, with the same contents.
 
-The formats are GNU, BSD and Darwin, and thin archives.
+They are GNU, BSD, Darwin and thin archives.
 """
 
 from __future__ import annotations

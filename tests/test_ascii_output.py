@@ -1,4 +1,4 @@
-"""`--ascii`: every command with output for people has it, and then prints only ASCII."""
+"""`--ascii`: commands with output for people have the option, and print only ASCII with it."""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ def test_no_name_is_too_odd(names: list[bytes]) -> None:
 
 @pytest.mark.parametrize("preset", ["sizeguard", "executorch", "aten"])
 def test_identifiers_of_other_alphabets(preset: str) -> None:
-    """gcc does not escape them when mangling; a damaged name can have any bytes."""
+    """gcc mangles such identifiers without escapes; a damaged name can have any bytes."""
     spaces = {
         "sizeguard": b"2sg7kernels",
         "executorch": b"5torch8executor6native",
@@ -314,7 +314,7 @@ def test_identifiers_of_other_alphabets(preset: str) -> None:
 def test_demanglers_see_the_same_dtypes() -> None:
     """The dtypes equal the template arguments that c++filt prints.
 
-    It compares the judged names of cpu_flash_attention, a template of two types.
+    The names are judged ones of cpu_flash_attention, a template with two types.
     """
     types = {
         "float": "Float",

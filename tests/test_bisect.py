@@ -319,7 +319,7 @@ def test_what_a_person_sees(spike: tuple[SmallRepository, dict[str, str]]) -> No
 def test_a_new_run_goes_on_after_any_kill(tmp_path: Path) -> None:
     """A run is killed by SIGKILL 20 times, and resumed.
 
-    It builds no measured commit again, and its result is that of an uninterrupted run.
+    It does not rebuild measured commits, and its result is that of an uninterrupted run.
     """
     repository = SmallRepository(tmp_path / "r")
     size = 64
@@ -805,7 +805,7 @@ def test_builds_on_a_dask_cluster(
 ) -> None:
     """The workers are separate processes.
 
-    Their measurements equal those of this machine, and are stored here.
+    Their measurements equal those of this machine, and are stored on it.
     """
     repository, names = spike
     alone = bisected(repository.path, names["good"], "main", "--ignore", "*.md")

@@ -94,7 +94,7 @@ def histories(
             start = draw(st.integers(1, count))
             failing |= set(range(start, min(start + draw(st.integers(1, 12)), count)))
         failing = {i for i in failing if 0 < i < count}
-        # Of commits with equal inputs, all build or none does.
+        # Commits with equal inputs either all build or all fail.
         failing = {i for i in range(1, count) if keys[i] in {keys[j] for j in failing}} - {
             i for i in range(count + 1) if keys[i] == keys[-1]
         }

@@ -82,7 +82,7 @@ def test_build_json_has_the_published_keys(core_build: Build) -> None:
 
 
 def test_the_core_stays_small(core_build: Build) -> None:
-    """The promised size is that of a program that only loads: gcc, -Os, x86-64."""
+    """The size is promised for a program that only loads, built with gcc -Os for x86-64."""
     assert core_build.sizes.load <= 22_500
     assert (
         next(

@@ -1,4 +1,4 @@
-"""Records of build inputs: which changes they detect, and which files tools report as read."""
+"""Records of build inputs: changes that they detect, and files that tools report as read."""
 
 from __future__ import annotations
 

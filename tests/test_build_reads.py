@@ -1,4 +1,4 @@
-"""Builds notice each change of a file that their tools read, even hidden ones, on real builds."""
+"""Rebuilds after changes of any file that a tool reads, even hidden changes, on real builds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Tree:
         return build(self.root, Variant("core"), self.toolchain, self.root / "build" / "core")
 
     def write(self, path: str, text: str) -> None:
-        """Write a file with a modification time of years ago."""
+        """Write a file with an old modification time."""
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)

@@ -1,4 +1,4 @@
-"""Files that any project's build reads, as the file system reports them: they decide rebuilds."""
+"""Files that a build reads, as the file system reports them, and rebuilds after their changes."""
 
 from __future__ import annotations
 

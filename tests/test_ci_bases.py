@@ -1,4 +1,4 @@
-"""Events of CI services: the base commit of the growth, and the exit code of the gate.
+"""Events of CI services: the base commit for growth, and the exit code of the gate.
 
 Each row runs the real gate, without a network, in a clone of one repository, with the variables
 and the event of a service.
@@ -63,7 +63,7 @@ class Origin:
 
 @pytest.fixture(scope="module")
 def origin(tmp_path_factory: pytest.TempPathFactory) -> Origin:
-    """Make first, second and third on main, each 200 bytes larger, then branches and merges."""
+    """Make three commits on main, each 200 bytes larger than the last, then branches and merges."""
     root = tmp_path_factory.mktemp("origin")
     (root / "images").mkdir()
     for name, size in SIZES.items():

@@ -78,7 +78,7 @@ def without_base(text: str) -> Callable[[], GateResult]:
 
 
 def first_run() -> GateResult:
-    """Return a result without a baseline and a base: only absolute limits are judged."""
+    """Return a result with neither baseline nor base: only absolute limits are judged."""
     (app,) = undecided().apps
     checks = tuple(
         replace(each, verdict=NOT_RUN, advice="") if each.limit is None else each
@@ -455,7 +455,7 @@ def test_findings_go_to_code_scanning_if_asked(
 
 
 def test_comments_of_others_stay(hub: LocalHub) -> None:
-    """A copied marker, another project's comment, a null body and a deleted author."""
+    """Such as a copied marker, another project's comment, a null body and a deleted author."""
     prepare(hub, EVENTS["pull request of a fork"])
     bot = {"type": "Bot", "login": "github-actions[bot]"}
     theirs: list[tuple[Any, Any]] = [

@@ -1,4 +1,4 @@
-"""sizeguard clean: it removes old and excess entries, but none that a running process uses."""
+"""sizeguard clean removes old and excess entries, but none that a running process uses."""
 
 from __future__ import annotations
 

@@ -106,11 +106,11 @@ def test_the_classic_graph(compiler: str, linker: str, level: str, tmp_path: Pat
     assert found.closure(names("g")) == names("g e.out f i h")
     assert found.closure(names("d")) == names("d a b e.out f i h")
     assert found.closure(names("j")) == names("j k i h")
-    # A choice among constant names is a call of each; a name that is only mentioned is no call.
+    # A choice among constant names is a call of each; a name without a call is not.
     assert found.calls["demo::chosen"] == names("a h")
     assert found.calls["demo::listed"] == names("f g h")
     assert found.calls["demo::mentions"] == frozenset()
-    # Names that are not constant are listed, in addition to the constant ones.
+    # Calls with other names are unknown; `both` has known and unknown calls.
     assert found.calls["demo::both"] >= names("k")
     assert {
         owner: where[0].function.rpartition("::")[2] for owner, where in found.unknown.items()
@@ -199,7 +199,7 @@ def test_the_classic_graph_for_macos(arch: str, level: str, tmp_path: Path) -> N
 def test_macos_objects_say_the_same(macos_full: Build, clang_full: Build) -> None:
     """Operators, their calls and the tags of their switches equal those of a Linux build.
 
-    The same compiler makes both.
+    The same compiler built both.
     """
     there, here = read_full_build(macos_full.image.parent), read_full_build(clang_full.image.parent)
     assert (there.operators, there.classes, there.tags) == (here.operators, here.classes, here.tags)

@@ -28,7 +28,7 @@ from sizeguard.toolchains.targets import TARGETS
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS
 from tests.support.drawn import at_least
 
-BREAKS = " \t\n\"'><=;|&(:"  # Bash's default characters that separate words
+BREAKS = " \t\n\"'><=;|&(:"  # Bash's default word separators
 
 
 def ask(question: str, line: str, cwd: Path, *options: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""Defects of the runtime that the verifier must find without hints: only the fast builds.
+"""Runtime defects that the verifier must find without hints, with only the fast builds.
 
 tests/soak/defects.py tests all defects.
 """

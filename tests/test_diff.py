@@ -1,4 +1,4 @@
-"""Diffs: equal images, mirrored diffs, exact sums; renames and moves are not added or removed."""
+"""Diffs: equal images, mirrored diffs, exact sums, and renamed or moved symbols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of the documentation: blocks are run or checked, here or elsewhere, and links resolve."""
+"""Documentation pages: blocks are run or checked, here or elsewhere, and links resolve."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", pages(), ids=named)
 def test_links_lead_to_pages_and_headings(page: Path) -> None:
     for target, anchor in links(page):
-        generated = "reference" in target.parts  # pages only of the site, for test_site.py
+        generated = "reference" in target.parts  # only on the site; see test_site.py
         assert generated or target.exists(), target
         if anchor and not generated:
             assert anchor in anchors(target), f"{target}#{anchor}"
