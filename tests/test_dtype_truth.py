@@ -1,6 +1,6 @@
-"""Bytes that are named with a dtype leave when it is deselected, others stay.
+"""Test that deselecting a dtype removes the bytes labeled with it, and no others.
 
-All dtypes and two branches of tests/soak/dtype_truth.py.
+Covers all dtypes and two branches; tests/soak/dtype_truth.py covers all branches.
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ def test_a_branch_that_goes_takes_its_bytes(
         built = build_with(root, toolchain, "s", folder, rest)
         return built.sizes.load, built
 
-    # The first branch that goes brings the handler of deselected dtypes, so both have it.
+    # Deselecting a first branch adds the handler of deselected dtypes, so both builds have it.
     with_branch, built = load(FIRST)
     selection = read_selection(built.selection).selection
     predicted = Predictor(root, built).predicted(branch)
     measured = with_branch - load(FIRST, branch)[0]
     assert predicted > 48
     assert abs(predicted - measured) <= max(0.1 * measured, 48)
-    # From the full build alone: what the branch saves in the image that lacks the first one.
+    # Predicted from the full build only: the branch's saving in the image without the first one.
     folder = full_build.image.parent
     predictor = predictor_of(folder)
     kept = kept_by(selection, predictor, dtypes=True)

@@ -1,4 +1,4 @@
-"""Inline frames are llvm-symbolizer's at random addresses; functions have nm's names."""
+"""Compare inline frames with llvm-symbolizer at random addresses, and functions with nm."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def code_of(image: Path) -> tuple[int, int]:
 
 
 def symbolized(file: Path, addresses: Sequence[int], *flags: str) -> list[list[tuple[str, str]]]:
-    """(function, place) of each frame over each address by llvm-symbolizer, innermost first."""
+    """Return llvm-symbolizer's frames at each address: (function, place), innermost first."""
     command = ["llvm-symbolizer-19", "--inlines", "--no-demangle", *flags, "-e", str(file)]
     text = "".join(f"{address:#x}\n" for address in addresses)
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
@@ -68,7 +68,7 @@ def covering(image: Path) -> list[tuple[int, int, str]]:
 def disagreements(
     frames: InlineFrames, image: Path, seed: int, count: int
 ) -> list[tuple[int, list[str], tuple[str, ...]]]:
-    """Addresses whose inlined functions are not llvm-symbolizer's, or whose function not nm's."""
+    """Return addresses whose inlined functions (llvm-symbolizer) or function (nm) are different."""
     start, size = code_of(image)
     random_ = random.Random(seed)
     addresses = [random_.randrange(start, start + size) for _ in range(count)]
@@ -78,9 +78,9 @@ def disagreements(
         ours = frames.at(address)
         theirs = [name for name, _ in found]
         if len(found) == 1 and found[0][1].startswith("??"):
-            continue  # no debug information there: the symbol table alone
-        # Of functions at one address any name will do; gcc has one entry for a function and its
-        # cold part.
+            continue  # no debug information: llvm-symbolizer has only the symbol table
+        # Any name of several functions at one address is accepted. gcc has one entry for a
+        # function and its cold part.
         names = {name for low, high, name in symbols if low <= address < high}
         if list(ours[:-1]) != theirs[:-1] or (names and ours[-1] not in names):
             wrong.append((address, theirs, ours))
@@ -143,7 +143,7 @@ def test_dead_functions_are_left_out(image: Path) -> None:
 
 
 def test_a_dead_function_that_would_reach_into_the_code_hides_nothing(folder: Path) -> None:
-    """Dead functions are at 0: a long one overlaps the real code, which begins at 0x1040."""
+    """Dead functions are at 0. A long one overlaps the real code, which begins at 0x1040."""
     body = "\n".join(f"  x = x * {i} + (x >> {i % 7});" for i in range(2000))
     (folder / "long.cpp").write_text(
         "inline __attribute__((always_inline)) int inner(int x) { return x * 7 + 1;"
@@ -200,7 +200,7 @@ int main(int count, char** arguments) {
 
 @pytest.mark.parametrize("command", ["g++ -O2", "g++ -O2 -flto", "clang++-19 -O2"])
 def test_frames_of_exceptions_lambdas_and_cold_parts_are_llvms(folder: Path, command: str) -> None:
-    """Up to 20 nested functions, ranges in several pieces, and local classes' functions."""
+    """Compare 20 levels of functions, split ranges, and functions of local classes."""
     (folder / "standard.cpp").write_text(STANDARD_LIBRARY)
     run(
         *command.split(),
@@ -374,7 +374,7 @@ def test_mutated_debug_information_is_read_or_refused(folder: Path, image: Path)
 
 
 def test_information_that_is_made_to_exhaust_is_refused(folder: Path, image: Path) -> None:
-    """Small files whose units, names or ranges overlap, and functions nested without end."""
+    """Read small files with overlapping units, names or ranges, or too deeply nested functions."""
     start = code_of(image)[0]
     low = start.to_bytes(8, "little")
     top = abbreviation(1, 0x11, children=True)

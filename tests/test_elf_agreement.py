@@ -1,6 +1,6 @@
-"""The ELF reader and ledger agree with readelf, nm, size and objdump.
+"""Compare the ELF reader and ledger with readelf, nm, size and objdump.
 
-Files of this machine and a build of the runtime.
+The files are programs of this machine and a build of the runtime.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ extern "C" const char* name(); const char* (*where)() = name;
 
 @pytest.fixture(scope="session")
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library with Android's packed relocations and RELR."""
+    """Link a library with Android's packed relocations and RELR."""
     folder = tmp_path_factory.mktemp("packed")
     (folder / "a.cpp").write_text(PACKED)
     flags = (
@@ -99,7 +99,7 @@ def test_relocations_are_those_of_readelf(path: Path) -> None:
     for section in image.sections:
         if section.type in RELOCATION_TYPES:
             table = image.relocation_table(section)
-            # RELR states no type: it is the machine's R_RELATIVE.
+            # RELR has no types: every entry is the machine's R_RELATIVE.
             types = table.type if section.name != ".relr.dyn" else np.full(len(table), 8)
             ours.update(zip(table.offset.tolist(), types.tolist(), strict=True))
             assert (table.start >= section.offset).all() and (
@@ -110,10 +110,10 @@ def test_relocations_are_those_of_readelf(path: Path) -> None:
 
 
 def frames_of(path: Path) -> list[tuple[str, int, int, int]]:
-    """Kind, offset, size and function of each record of .eh_frame."""
+    """Return kind, offset, size and function of each record of .eh_frame."""
     found = []
     is_eh = False
-    # It fails when the file of a .gnu_debuglink is not there.
+    # readelf fails if the file that a .gnu_debuglink names is absent.
     dump = subprocess.run(
         ["readelf", "--debug-dump=frames", path], capture_output=True, text=True, check=False
     ).stdout
@@ -162,7 +162,7 @@ def owner_bytes(ledger: Ledger, rows: np.ndarray) -> dict[str, int]:
 
 
 def test_code_of_symbols_has_the_sizes_of_nm(path: Path) -> None:
-    """Where no other symbol begins within."""
+    """Compare only symbols that overlap no other symbol."""
     image = read_elf(path)
     ledger = elf_ledger(image)
     table = (image.static_symbols or image.dynamic_symbols)[0]
@@ -185,7 +185,7 @@ def test_code_of_symbols_has_the_sizes_of_nm(path: Path) -> None:
 
 
 def spans(ledger: Ledger, image: Elf, section: str) -> list[tuple[int, int, str]]:
-    """Offset in the section, size and symbol."""
+    """Return the section's spans: offset in the section, size and symbol."""
     at = image.section(section)
     assert at is not None
     index = ledger.sections.index(section)
@@ -264,7 +264,7 @@ def test_an_image_without_section_headers_has_its_segments(full_build: Build) ->
     image = parse_elf(Path("no_sections"), bytes(data))
     ledger = elf_ledger(image)
     loaded = sum(s.memory_size for s in image.segments if s.type == 1)
-    # Sections made of the segments: all but headers, which stay what they are.
+    # Sections are made from the segments, except for the headers.
     assert 0 < loaded - sum(s.size for s in image.sections if s.flags & 2) < 1024
     assert image.build_id == read_elf(full_build.shipped).build_id
     assert ledger.file_bytes.sum() == len(data)

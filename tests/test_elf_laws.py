@@ -1,6 +1,6 @@
 """Laws of an ELF ledger on generated images, against oracles that look at each byte.
 
-Every class and byte order.
+The images have every class and byte order.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ BASE = 0x1000
 
 @st.composite
 def images(draw: st.DrawFn) -> tuple[Form, bytes]:
-    """Sections and segments anywhere, overlapping or not, symbols and relocations of any value."""
+    """Draw sections and segments anywhere, even overlapping, and any symbols and relocations."""
     form = draw(st.sampled_from(FORMS))
     small = st.integers(0, 96)
     sections = []
@@ -141,7 +141,7 @@ def images(draw: st.DrawFn) -> tuple[Form, bytes]:
 
 
 def ledger_of(data: bytes) -> tuple[Elf, Ledger] | None:
-    """None for an image that is refused, in one line."""
+    """Return None if the image is refused; check that the error is one line."""
     try:
         image = parse_elf(Path("made"), data)
         return image, elf_ledger(image)
@@ -215,7 +215,7 @@ def test_the_memory_of_segments_is_covered_once(made: tuple[Form, bytes]) -> Non
         for s in image.segments
         if s.type == 1 and s.memory_size
     )
-    expected: dict[int, int] = {}  # address → the offset in the file of what is there, -1 for none
+    expected: dict[int, int] = {}  # address → file offset of its byte, -1 for none
     reached = -1
     for address, offset, size, memory in loads:
         for i in range(memory):
@@ -249,7 +249,7 @@ def test_the_memory_of_segments_is_covered_once(made: tuple[Form, bytes]) -> Non
 def test_a_byte_of_code_is_of_the_smallest_symbol_there(
     rows: list[tuple[int, int, str]], form: Form
 ) -> None:
-    """Among several of one size it is one of them, or all if they are aliases."""
+    """Of several symbols of one size, one owns the byte, or all if they are aliases."""
     symbols = [MadeSymbol(name, BASE + at, size) for at, size, name in rows]
     table, strings = form.symbols(symbols)
     sections = [
@@ -341,7 +341,7 @@ def test_the_order_of_map_rows_and_symbols_does_not_matter(order: list[int]) -> 
 @pytest.mark.native
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_more_sections_than_sixteen_bits_count(form: Form) -> None:
-    """Their number is in the first section header, symbols name them in .symtab_shndx."""
+    """The first section header has their number; .symtab_shndx has the sections of symbols."""
     many = 66_000
     symbols, strings = form.symbols([MadeSymbol("last", BASE + 4, 4, section=0xFFFF)])
     sections = [
@@ -368,7 +368,7 @@ def test_more_sections_than_sixteen_bits_count(form: Form) -> None:
 
 @pytest.mark.native
 def test_mutated_files_end_in_exact_sums_or_in_one_line(tmp_path: Path) -> None:
-    """As tests/soak/mutate.py does, with fewer of them."""
+    """Mutate as tests/soak/mutate.py does, but fewer times."""
     read = TARGETS["elf"]
     seeds = [path.read_bytes() for path in read[0](tmp_path)]
     refused = 0

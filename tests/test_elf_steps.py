@@ -1,4 +1,4 @@
-"""Steps of the ELF reader that work on columns, against plain loops: string ends, RELR."""
+"""Test steps of the ELF reader on columns against plain loops: string ends, RELR."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_strings_end_at_the_next_nul(table: bytes, data: st.DataObject) -> None:
     ]
 
 
-# Even words are addresses, odd ones bitmaps.
+# Even words are addresses, odd words are bitmaps.
 WORDS = st.lists(
     st.one_of(
         st.integers(0, 1000).map(lambda n: 8 * n), st.integers(0, 0xFFFF).map(lambda n: n | 1)

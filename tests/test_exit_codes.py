@@ -1,4 +1,4 @@
-"""Every command's --help lists its exit codes, and commands end with them."""
+"""Test that every command's --help lists its exit codes, and that commands exit with them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GENERAL = {0, 1, 2, 3, 4}
 
 
 def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Walk all commands, groups included."""
+    """List all commands, including groups."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -86,7 +86,7 @@ def ended(*words: str, cwd: Path) -> int:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a recorded build, its image, and a damaged file."""
+    """Make a folder with a recorded build, its image, and a damaged file."""
     folder = tmp_path_factory.mktemp("codes")
     runtime = recorded_runtime(folder)
     shutil.copy(runtime.build.image, folder / "image")

@@ -1,4 +1,4 @@
-"""`diff --fail-if`: a gate on two files, without a policy."""
+"""Test `diff --fail-if`, a gate on two files without a policy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROWN = 2048
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """An image, and the same with a section of 2 KiB more."""
+    """Make an image, and a copy with an additional section of 2 KiB."""
     old = recorded_runtime(tmp_path_factory.mktemp("old")).build.image
     new = tmp_path_factory.mktemp("new") / "new"
     edited = EditedElf.of(old.read_bytes())

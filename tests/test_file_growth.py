@@ -1,4 +1,4 @@
-"""The limit of the file's growth that holds by default: pages are free, hidden bytes are not."""
+"""Test the default limit on file growth, which allows pages but not hidden bytes."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def verdict(new: Sizes, old: Sizes | None = OLD, *limits: Limit, waived: int = 0
     [
         (40_000, 1_000, 44_000, "pass"),
         (40_001, 999, 44_000, "pass"),
-        (40_001, 999 + PAGE, 44_000 + PAGE, "pass"),  # one byte never costs a page
+        (40_001, 999 + PAGE, 44_000 + PAGE, "pass"),  # a byte that needs a new page does not fail
         (39_999, 1_001, 44_000, "pass"),
         (40_100, 5_000, 44_000 + 4_100 + 512, "pass"),
         (40_100, 5_000, 44_000 + 4_100 + 513, "fail"),
         (40_000, 1_000, 44_512, "pass"),
-        (40_000, 1_000, 44_513, "fail"),  # behind the last segment, or in a debug link
+        (40_000, 1_000, 44_513, "fail"),  # after the last segment, or in a debug link
         (36_000, 1_000, 44_000, "pass"),
-        (36_000, 1_000, 44_513, "fail"),  # what was loaded is no room for what is not
+        (36_000, 1_000, 44_513, "fail"),  # fewer loaded bytes allow no others
         (40_000, 1_000 + PAGES, 44_000 + PAGES, "pass"),
         (40_000, 1_000 + 9 * PAGE, 44_000 + 9 * PAGE, "fail"),  # gaps of many pages
         (39_000, 2_000 + 9 * PAGE, 44_000 + PAGES + 512, "pass"),
         (39_000, 2_000 + 9 * PAGE, 44_000 + PAGES + 513, "fail"),
-        (90_000, 1_000, 94_000, "pass"),  # the limit of load fails
+        (90_000, 1_000, 94_000, "pass"),  # the limit on load fails instead
     ],
 )
 def test_growth(load: int, slack: int, file: int, expected: str) -> None:
@@ -94,13 +94,13 @@ def test_waived_bytes_are_allowed() -> None:
 
 def test_nothing_to_compare_with() -> None:
     assert verdict(OLD, None, LOAD) == ["inconclusive"]
-    assert verdict(OLD, None, waived=7) == ["not_run"]  # the policy asks for no growth
+    assert verdict(OLD, None, waived=7) == ["not_run"]  # the policy does not limit growth
     absolute = Limit("file", "absolute", GrowthLimit("60 KiB", 0, 60 << 10))
-    assert verdict(OLD, None, absolute) == []  # which decides
+    assert verdict(OLD, None, absolute) == []  # the absolute limit decides
 
 
 def test_pages_of_an_image() -> None:
-    """The program headers of Python's own executable, read without our reader."""
+    """Compare with the program headers of Python's executable, read without our reader."""
     image = Path(sys.executable).resolve()
     data = image.read_bytes()
     assert data[:6] == b"\x7fELF\x02\x01"

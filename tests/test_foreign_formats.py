@@ -1,4 +1,4 @@
-"""PE, COFF and WebAssembly: exact sums, and the sizes that another reader finds."""
+"""Test PE, COFF and WebAssembly: sums are exact, and sizes agree with another reader."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> WebSamples:
 
 
 def sums_of(path: Path) -> dict[str, int]:
-    """The sums of all rows, which must be those of the file."""
+    """Return the sums of all rows; check that they equal the file's."""
     analysis = analysis_of(path)
     image = analysis.image
     sums = {name: int(getattr(analysis, name).sum()) for name in ("file", "load", "ram")}

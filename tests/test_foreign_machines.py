@@ -1,6 +1,6 @@
-"""ELF of other machines, widths and byte orders.
+"""Test ELF of other machines, widths and byte orders.
 
-The ledger is exact, and symbols are where other readers see them.
+The ledger is exact, and symbols have the addresses that nm lists.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def test_symbols_are_those_of_nm(foreign: dict[tuple[str, str], Path], machine: 
         for words in map(str.split, listed.splitlines())
         if len(words) == 4
     }
-    # In the lowest bit of a function's value: nm leaves it out
+    # The lowest bit of a function's value marks Thumb code; nm clears it.
     odd = 1 if machine == "thumb" else 0
     given = {
         (symbol.name, symbol.address & ~odd, symbol.size) for symbol in read_elf(image).symbols

@@ -1,4 +1,4 @@
-"""Decisions of whole runs of the gate over a recorded image, which nothing builds."""
+"""Test full gate runs on a recorded image, without a build."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 
 def project_of(folder: Path, build: Build, apps: str, limits: str = LIMITS) -> AnyProject:
-    """An image is found, not built; main is the base, and a change is checked out."""
+    """Make a project whose image already exists; main is the base, and a change is checked out."""
     project = made_project(
         folder / "project", f"{limits}apps: {apps}\n", {".gitignore": ".sizeguard/\nout/\n"}
     )
@@ -100,7 +100,7 @@ def test_a_trailer_that_cannot_be_read_fails_the_change_that_has_it(
     (problem,) = result["problems"]
     assert commit[:10] in problem["advice"] and "rebase" in problem["advice"]
     assert checks(result, "absolute") == [("a", "pass")]
-    # Once it is on the base, the next change does not have it
+    # The next change passes, since the trailer is on its base.
     project.git("branch", "--force", "main", "HEAD")
     project.write({"x.txt": "2"})
     project.commit("Go on")

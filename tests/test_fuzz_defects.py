@@ -1,4 +1,4 @@
-"""Defects that the fuzzer must find still fit the sources; tests/soak/fuzz.py looks for them."""
+"""Test that the defects that tests/soak/fuzz.py must find can still be put into the sources."""
 
 from __future__ import annotations
 

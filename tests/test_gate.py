@@ -1,4 +1,4 @@
-"""The gate's baselines, checks, causes and verdicts."""
+"""Test the gate's baselines, checks, causes and verdicts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_measurement_is_what_the_build_is(core_build: Build) -> None:
     for level in ("operator", "component"):
         assert 0 < sum(found.tables[level].values()) <= core_build.sizes.load
     assert sum(found.tables["operator"].values()) == core_build.sizes.load
-    # In memory alone, and counted
+    # Sections that are only in memory are counted.
     assert found.value("section/.bss") == found.tables["section"][".bss"] > 0
     assert found.value("operator/aten::add.Tensor") == 0
     assert (
@@ -70,7 +70,7 @@ def test_a_measurement_is_what_the_build_is(core_build: Build) -> None:
         < (found.value("symbol/*") or 0)
         <= core_build.sizes.load
     )
-    assert found.value("symbol/other") is None  # not asked for
+    assert found.value("symbol/other") is None  # no limit names it
 
 
 def test_a_baseline_reads_as_it_was_written(
@@ -100,7 +100,7 @@ def test_any_name_survives_in_a_baseline(sizes: Mapping[str, int]) -> None:
     text = baseline_text(baseline)
     assert parse_baseline(text.encode(), "x") == baseline
     names = [line for line in text.split("dtypes:")[0].splitlines() if line.startswith("  ")]
-    assert len(names) == len(sizes)  # a line for each, so that a change is a line in a review
+    assert len(names) == len(sizes)  # one line each, so that a diff shows each change
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_the_narrowest_limit_holds() -> None:
 
 
 def test_a_family_of_regions_is_each_of_them_or_undecided() -> None:
-    """Of a region of unknown size no share can be taken, so bytes decide here."""
+    """A limit in bytes, since a percentage needs the region's size, which is unknown here."""
     now = sizes_of(1_000)
     known = dataclasses.replace(now, tables={**now.tables, "region": {"FLASH": 900, "RAM": 90}})
     rule = limit("region/*", "absolute", "100 B")
@@ -314,7 +314,7 @@ def test_without_a_base_growth_is_inconclusive_and_says_why_and_sizes_hold_still
         "unknown name: nothing is called .text; write `unknown: ok` in its limit if it may be"
         " absent",
     )
-    # Images of macOS have names of kernels alone: that an operator is not among them says nothing.
+    # Images of macOS only have names of kernels, so a missing operator proves nothing.
     (check,) = checks_of(
         sizes_of(10, {"kernel convolution": 9}),
         None,
@@ -389,7 +389,7 @@ def test_a_model_that_lacks_operators_fails_and_names_them(
 
 @pytest.mark.native
 def test_the_gate_holds_for_vision(root: Path) -> None:
-    """The main job: full and selective builds, the real MobileNetV2 on both, the reviewed sizes."""
+    """Run full and selective builds with the real MobileNetV2 on both, and the reviewed sizes."""
     result = run_gate(Request(root, read_config(root), ("vision",), (host_target(),)))
     content = json.loads(gate_text(result, "json"))
     models = {model["model"]: model["verdict"] for model in content["models"]}
@@ -399,7 +399,7 @@ def test_the_gate_holds_for_vision(root: Path) -> None:
     assert content["verdict"] == result.verdict == "pass"
     assert result.exit_code == 0
     saved = {row["operator"]: row["saved"] for row in content["saved"]}
-    assert saved["aten::convolution"] > 0  # its other dtypes
+    assert saved["aten::convolution"] > 0  # dtypes that the app does not use
 
 
 def test_an_unknown_app_or_target_is_refused(root: Path) -> None:

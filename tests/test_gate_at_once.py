@@ -1,4 +1,4 @@
-"""gate --jobs and --scheduler: builds at once, and the result of a run that builds one by one."""
+"""Test that gate --jobs and --scheduler build in parallel with the result of a serial run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from tests.support.any_project import AnyProject, made_project
 
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"
-# Two apps, one of two images, for two targets; each build notes its worker, and waits for the test.
+# Two apps for two targets, one with two images. Each build writes its worker's id, then waits.
 CONFIG = """targets: {{x86_64-linux: , small: }}
 limits: {{load: {{growth: 256B}}, ram: {{growth: 1KiB}}}}
 apps:
@@ -40,7 +40,7 @@ GROWN = "static const char table[{n}] = {{1}};\nint extra(int n) {{ return table
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> AnyProject:
-    """A branch that grows what is on main; main's baselines are reviewed."""
+    """Make a branch whose code is larger than main's; main has reviewed baselines."""
     folder = tmp_path_factory.mktemp("at_once")
     note = f"echo $PPID >> {folder}/builders; sleep 0.2;"
     made = made_project(folder / "p", CONFIG.format(note=note), SOURCES)
@@ -55,7 +55,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> Any
 
 
 def gated(project: AnyProject, *arguments: str) -> tuple[dict[str, Any], str]:
-    """The gate's result from nothing, and what it said."""
+    """Run the gate with an empty store; return its result and its messages."""
     shutil.rmtree(project.root / ".sizeguard", ignore_errors=True)
     done = project.run("gate", "--base", "main", "--format", "json", *arguments)
     assert done.code == 1, done.err
@@ -80,7 +80,8 @@ def test_several_jobs_have_the_result_of_one(project: AnyProject, serial: dict[s
     assert result == serial
     assert "building in parallel   4 heads, 5 other commits" in said
     assert "building pair" not in said
-    # Two builds for two targets, and their bases; that of one is equal for both: none twice
+    # Each app is built for two targets, and so are the bases. The targets of `alone` have
+    # equal bases, which are built once.
     assert len(builders.read_text().split()) == 7
 
 
@@ -114,7 +115,7 @@ def scheduler() -> Iterator[str]:
 def test_a_killed_worker_changes_nothing(
     project: AnyProject, serial: dict[str, Any], scheduler: str
 ) -> None:
-    """The worker of the first build dies in it; another one builds that again."""
+    """Kill the worker of the first build; another worker repeats that build."""
     builders = project.root.parent / "builders"
     builders.write_text("")
     shutil.rmtree(project.root / ".sizeguard")
@@ -137,7 +138,7 @@ def test_a_killed_worker_changes_nothing(
     assert json.loads(out) == serial
     assert "left to this machine" not in err
     built = [int(each) for each in builders.read_text().split()]
-    assert len(built) > 7  # the build that died was begun again
+    assert len(built) > 7  # the killed build was started again
     assert not {gate.pid} & {*built}
     assert project.git("status", "--porcelain") == ""
 
@@ -165,7 +166,7 @@ def test_a_command_that_is_ended_leaves_no_process(tmp_path: Path, command: str)
         run.terminate()
         run.communicate(timeout=60)
     assert run.returncode == 130
-    deadline = time.monotonic() + 10  # a killed process is gone when its new parent has waited
+    deadline = time.monotonic() + 10  # its new parent must reap a killed process
     for process in started.read_text().split():
         while Path(f"/proc/{process}/exe").exists() and time.monotonic() < deadline:
             time.sleep(0.05)

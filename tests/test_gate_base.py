@@ -1,4 +1,4 @@
-"""The base of growth: which commit, which of its files count, and messages if there is none."""
+"""Test the base of growth: its commit, the files that count, and the messages without a base."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ operators: {{}}
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A branch `work` of two commits that begins at the second of main's three."""
+    """Make a branch `work` with two commits, which starts at the second of main's three."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     run_git(tmp_path, "init", "-q", "-b", "main")
@@ -88,7 +88,7 @@ def test_the_merge_base_with_the_usual_branch(repository: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_bases_of_drawn_histories(seed: int, tmp_path: Path) -> None:
-    """A common ancestor that no other common ancestor comes from; of several, git's choice."""
+    """The base is a common ancestor that is no ancestor of another; of several, git chooses."""
     commits = draw_history(tmp_path, seed)
     draw = random.Random(seed)
     for _ in range(4):
@@ -116,7 +116,7 @@ def test_bases_of_drawn_histories(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_main_line_of_drawn_histories(seed: int, tmp_path: Path) -> None:
-    """First parents of HEAD, the oldest first, down to what the other has."""
+    """The main line is HEAD's first parents, oldest first, without ancestors of the other."""
     commits = draw_history(tmp_path, seed)
     draw = random.Random(seed)
     for _ in range(3):
@@ -162,7 +162,7 @@ def test_what_differs_from_a_drawn_commit(seed: int, tmp_path: Path) -> None:
 
 
 def configure(repository: Path, branch: str, base: str) -> None:
-    """Commit a sizeguard.yaml with `base:` to a branch, and come back."""
+    """Commit a sizeguard.yaml with `base:` to a branch, then check out the previous branch."""
     here = run_git(repository, "branch", "--show-current")
     run_git(repository, "checkout", "-q", branch)
     (repository / "sizeguard.yaml").write_text(f"base: {base}\napps: {{}}\n")
@@ -178,15 +178,15 @@ def test_whoever_names_a_branch_is_heard(repository: Path, monkeypatch: pytest.M
     assert (base := history.base()) and base.subject == "two"
     configure(repository, "main", "stable")
     assert (base := history.base()) and (base.ref, base.subject) == ("stable", "one")
-    # CI knows better than the default branch's file.
+    # CI's variable overrides the default branch's file.
     monkeypatch.setenv("GITHUB_BASE_REF", "topic")
     assert (base := history.base()) and (base.ref, base.subject) == ("origin/topic", "three")
-    # The command line comes before all.
+    # The command line overrides everything.
     assert (base := history.base("main")) and base.subject == "two"
 
 
 def test_a_change_does_not_choose_its_own_base(repository: Path) -> None:
-    """Committed or not, `base:` of what is checked out counts after it is merged."""
+    """`base:` in the checkout takes effect only after it is merged, even if it is committed."""
     configure(repository, "work", "work")
     assert (base := History(repository).base()) and (base.ref, base.subject) == ("main", "two")
     (repository / "sizeguard.yaml").write_text("base: work~1\napps: {}\n")
@@ -256,7 +256,7 @@ def test_a_branch_that_is_named_and_not_there_is_inconclusive(
 
 def test_without_git_or_a_usual_branch_there_is_none(tmp_path: Path, repository: Path) -> None:
     outside = repository / "native"
-    assert History(outside).base() is None  # no root of a repository
+    assert History(outside).base() is None  # not the root of a repository
     with pytest.raises(InconclusiveError, match="not the root of a git repository"):
         History(outside).base("main")
     run_git(repository, "branch", "-D", "main")
@@ -280,7 +280,7 @@ def test_what_differs_counts_whether_it_is_committed_or_not(repository: Path) ->
     (repository / "native" / "new.h").write_text("")
     (repository / "README.md").write_text("")
     run_git(repository, "add", "README.md")
-    (repository / "native" / "code.cpp").write_text("two")  # as it was
+    (repository / "native" / "code.cpp").write_text("two")  # same content as in the base
     assert differing(repository, files, paths) == {"native/new.h", "README.md"}
     assert history.text_at(base, "native/code.cpp") == b"two"
     assert history.text_at(base, "native/new.h") is None
@@ -398,7 +398,7 @@ def test_trailers_are_those_since_the_base(repository: Path) -> None:
 def test_the_log_of_baselines(repository: Path) -> None:
     path = repository / "baselines" / "vision.t.c.yaml"
     path.parent.mkdir()
-    # What lies there, too, and is no baseline.
+    # These are in the folder, too, but are not baselines.
     (path.parent / "selections").mkdir()
     (path.parent / "selections" / "vision.yaml").write_text("models: {}\n")
     (path.parent / "waivers.yaml").write_text("[]\n")
@@ -435,6 +435,6 @@ def test_baselines_as_json(root: Path) -> None:
     content = json.loads(baselines_text(all_baselines(root), "json"))
     jsonschema.validate(content, schema("baseline/baseline_show"))
     apps = {(each["app"], each["target"]) for each in content["baselines"]}
-    assert len(apps) == 12  # vision and language, each selective and over shared kernels
+    assert len(apps) == 12  # vision and language, each selective and with shared kernels
     for each in content["baselines"]:
         assert sum(each["operators"].values()) == each["load"]

@@ -1,4 +1,4 @@
-"""sizeguard.yaml: its meaning, errors with their place, and the published schema."""
+"""Test how sizeguard.yaml is read, the positions of errors, and the published schema."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_sizes_and_creep() -> None:
 
 
 def written(folder: Path, root: Path, text: str) -> Path:
-    """A source tree with this configuration; the names that it may use are the runtime's."""
+    """Make a source tree with this configuration, which may use the runtime's names."""
     (folder / "sizeguard.yaml").write_text(text)
     if not (folder / "native").exists():
         (folder / "native").symlink_to(root / "native")
@@ -215,7 +215,7 @@ def test_without_targets_it_is_this_machine(tmp_path: Path, root: Path) -> None:
     assert config.apps[0].targets == (host_target(),)
 
 
-# What is wrong, what is said, whether the schema can see it, too.
+# Wrong text, message, and whether the schema rejects it, too.
 WRONG = [
     ("", r"sizeguard\.yaml: is empty", True),
     ("apps: [a]", r"sizeguard\.yaml:1:7: apps is a table", True),
@@ -304,7 +304,7 @@ WRONG = [
         ("kernel/convolutio", "kernel/convolution"),
         ("component/kernel", "component/kernels"),
         ("operator/aten::add", ""),  # all of its overloads
-        ("symbol/nobody", ""),  # known from the build on
+        ("symbol/nobody", ""),  # only a build has the symbols
     ],
 )
 def test_an_unknown_name_is_kept_for_the_check(
@@ -387,7 +387,7 @@ def test_families_are_of_whole_names() -> None:
     assert not matches("operator/aten::*", "operator/quantized::add")
     assert not matches("operator/*", "kernel/add")
     assert not matches("operator/aten::add", "operator/aten::add.Tensor")
-    assert not matches("symbol/*", "symbol/x")  # one sum, not a family
+    assert not matches("symbol/*", "symbol/x")  # a sum of symbols, not a family
     assert matches("symbol/f[abi:cxx11]*", "symbol/f[abi:cxx11]*")
 
 

@@ -1,4 +1,4 @@
-"""Decisions of the gate from given verdicts: what is unknown or broken never passes."""
+"""Test the gate's decisions on given verdicts: unknown or broken input never passes."""
 
 from __future__ import annotations
 

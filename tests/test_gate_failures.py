@@ -1,6 +1,6 @@
-"""The gate fails closed.
+"""Test that the gate fails closed.
 
-Killed, without room, without rights, it never says that all holds and never leaves half a file.
+If killed, or without disk space or permissions, it never passes and never leaves a partial file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.support.gate_history import ROOT, SIZEGUARD
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A source tree outside git; its builds are this project's."""
+    """Make a source tree outside git that uses this project's native sources."""
     folder = tmp_path_factory.mktemp("tree")
     for name in ("sizeguard.yaml", "baselines"):
         source = ROOT / name
@@ -43,7 +43,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# Root without the right to pass by permissions.
+# Root without the capabilities to bypass permissions.
 UNPRIVILEGED = (
     "setpriv",
     "--bounding-set=-dac_override,-dac_read_search",
@@ -54,7 +54,7 @@ UNPRIVILEGED = (
 def start(
     tree: Path, *arguments: str, limit: int | None = None, before: tuple[str, ...] = ()
 ) -> subprocess.Popen[bytes]:
-    """A command of the command line. limit: bytes that a file may have. before: what starts it."""
+    """Start a command. limit: maximum size of a file in bytes. before: words before the command."""
 
     def restrict() -> None:
         if limit is not None:
@@ -140,7 +140,7 @@ def waivers_in(tree: Path) -> int:
 
 @pytest.mark.native
 def test_killed_at_any_time_it_leaves_whole_files(tree: Path) -> None:
-    """Kills from the start of the process to after its end: one that ended has written all."""
+    """Kill at times from the start to after the end; a process that ended has written all files."""
     dice = random.Random(5)
     start_time = time.monotonic()
     assert ended(start(tree, *WAIVE))[0] == 0
@@ -150,14 +150,14 @@ def test_killed_at_any_time_it_leaves_whole_files(tree: Path) -> None:
         before = waivers_in(tree)
         process = start(tree, *WAIVE)
         time.sleep(delay)
-        # Nobody has waited for it: its number is still its own, even if it has ended.
+        # It has not been waited for, so its id is not reused, even if it has ended.
         os.killpg(process.pid, signal.SIGKILL)
         codes.append(ended(process)[0])
         assert codes[-1] in (-signal.SIGKILL, 0)
         assert_all_files_are_whole(tree)
         assert waivers_in(tree) - before in ((1,) if codes[-1] == 0 else (0, 1))
     assert -signal.SIGKILL in codes
-    # And whoever comes next is not kept waiting by the dead.
+    # The next command does not wait for the killed processes.
     assert ended(start(tree, *WAIVE))[0] == 0
     (tree / "baselines" / "waivers.yaml").unlink()
 

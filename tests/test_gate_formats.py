@@ -1,6 +1,6 @@
-"""The formats of a gate's result.
+"""Test the formats of a gate's result.
 
-Golden files, public schemas, what is cut and what is said of it, and the way back from JSON.
+Covers golden files, public schemas, shortened output and its notes, and reading JSON back.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ COUNTS = {
 @pytest.mark.parametrize("format_", JUDGED_FORMATS)
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_golden(sample: str, format_: str) -> None:
-    """SIZEGUARD_GOLDEN=write makes the files anew: look at what changed before you commit it."""
+    """SIZEGUARD_GOLDEN=write writes the files again; review the diff before you commit them."""
     golden = DATA / "gate" / f"{sample}.{ENDINGS[format_]}"
     text = gate_text(SAMPLES[sample](), format_) + "\n"
-    if format_ == "json":  # the claims of a verification are 250 rows of one form
+    if format_ == "json":  # a verification has 250 claims of one form
         content = json.loads(text)
         for app in content["apps"]:
             if app["verification"]:
@@ -188,7 +188,7 @@ def test_a_row_of_csv_has_the_numbers_of_its_check() -> None:
 
 
 def many(apps: int, targets: int, checks: int) -> GateResult:
-    """Everything fails, with long names."""
+    """Make a result where everything fails, with long names."""
     one = failing().apps[0]
     long = "::".join(["namespace_that_is_long"] * 6)
     built = []
@@ -230,7 +230,7 @@ def test_a_comment_fits_and_says_what_it_leaves_out(apps: int, targets: int, che
     assert bool(note) == (apps * targets * checks > 6)
     assert text.count("<details>") == text.count("</details>")
     assert text.count("```") % 2 == 0
-    # What decides is cut last: every build is in the matrix as long as the matrix alone fits.
+    # The matrix is cut last: it has every build if it fits by itself.
     if apps <= 40:
         assert all(f"| `app{i}` |" in text for i in range(apps))
     if note:
@@ -284,7 +284,7 @@ def test_the_step_summary_is_appended_and_bounded(
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
 def test_terminal_lines_keep_to_the_width(width: int) -> None:
-    """But commands, which are there to be copied, and the tables of numbers."""
+    """Commands, which are copied, and tables of numbers are exceptions."""
     for sample in (everything, failing, passing):
         text = gate_text(sample(), "terminal", Style(width=width))
         long = [
@@ -323,7 +323,7 @@ def test_order_verdict_numbers_cause_what_to_do() -> None:
 
 
 def test_every_failure_is_in_every_format() -> None:
-    """Each format names what fails; GitHub shows ten, so the tenth says that there is more."""
+    """Each format names each failure. GitHub shows ten, so the tenth says that there are more."""
     result = everything()
     needles = {
         "load": "204 more", "creep": "516", "model": "aten::hardtanh", "closure": "now calls",
@@ -341,7 +341,7 @@ def test_every_failure_is_in_every_format() -> None:
 
 
 def test_what_is_of_no_build_is_shown() -> None:
-    """A failure of an app that was not built is shown, and so is that of a waiver alone."""
+    """A failure of an app that was not built is shown, and so is a failure of only a waiver."""
     for sample, needle in (("empty", "names no app"),):
         for format_ in JUDGED_FORMATS:
             assert needle in gate_text(SAMPLES[sample](), format_)
@@ -361,7 +361,7 @@ def test_nothing_but_passes_reads_as_pass() -> None:
 
 
 def test_the_markdown_is_githubs() -> None:
-    """A renderer of GitHub's own makes tables, a code block and folded parts of it."""
+    """GitHub's own renderer turns it into tables, a code block and folded parts."""
     from cmarkgfm.cmark import Options
 
     html = cmarkgfm.github_flavored_markdown_to_html(
@@ -449,9 +449,9 @@ def test_a_build_that_is_there_twice_is_refused() -> None:
 
 
 def test_types_in_use() -> None:
-    """The samples' AppResult is the gate's own type.
+    """The samples use the gate's own AppResult.
 
-    A field that it gains must have a default or be in the samples.
+    A new field must have a default or be in the samples.
     """
     assert all(isinstance(app, AppResult) for sample in SAMPLES.values() for app in sample().apps)
     assert {app.verdict for app in everything().apps} == {PASS, FAIL, INCONCLUSIVE}
@@ -473,7 +473,7 @@ def test_a_new_app_has_one_reason_however_many_limits_it_has() -> None:
 
 @dataclass(frozen=True)
 class Nested:
-    """Each kind of plain data, and itself."""
+    """A class with each kind of plain data, and with its own type."""
 
     name: str
     number: int = 0
@@ -492,7 +492,7 @@ NESTED = {
 
 
 def test_values_of_a_document_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is read quickly ends where what is read with care ends, and not a value later."""
+    """The quick and the careful reader refuse a document at the same number of values."""
     monkeypatch.setattr(plain_data, "MOST", NESTED_VALUES)
     read = decode(Nested, NESTED, "x")
     parts = (Nested("c"), Nested("d"))
@@ -511,6 +511,6 @@ def test_values_of_a_document_are_counted(monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )  # fmt: skip
 def test_plain_data_of_another_type_is_refused_by_its_path(path: str, value: object) -> None:
-    """The quick reader refuses it, and the careful one says where it is."""
+    """The quick reader refuses the value, and the careful reader reports its path."""
     with pytest.raises(InputError, match=rf"^x: {path}"):
         decode(Nested, {**NESTED, path: value}, "x")

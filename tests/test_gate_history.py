@@ -1,8 +1,8 @@
-"""A history of a real repository.
+"""Test the gate on the history of a real repository.
 
-Every commit is built, and the gate has to say the right thing of each.
+Every commit is built, and the gate must judge each correctly.
 
-The tests are one story, in order: main holds what passed so far.
+The tests depend on their order: main has the changes that passed so far.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ CONTEXT = "native/runtime/context.cpp"
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]:
-    """Its first commit has reviewed baselines and is v1.0."""
+    """Make a repository with reviewed baselines, tagged v1.0."""
     found = Repository(tmp_path_factory.mktemp("history") / "repository")
-    found.grow(HARDTANH, 800)  # to be shrunk later
+    found.grow(HARDTANH, 800)  # a later test shrinks it
     found.commit("A runtime")
     for command in (
         ["baseline", "update"],
@@ -64,7 +64,7 @@ def test_what_was_reviewed_passes(repository: Repository) -> None:
         checks["load/growth"]["actual"]
     }
     assert {model["verdict"] for model in gated.result["models"]} <= {"not_run"}
-    assert gated.app("vision")["base"] == "baseline"  # nothing is between main and here
+    assert gated.app("vision")["base"] == "baseline"  # HEAD is main
     assert gated.app("vision")["growth_since_base"] == {"load": 0, "ram": 0, "file": 0}
     assert gated.result["policy_changes"] == []
 
@@ -98,7 +98,7 @@ def test_a_change_of_a_document_is_skipped(repository: Repository) -> None:
     assert gated.result["skipped"]
     assert "building" not in gated.errors
     assert gated.seconds < 3
-    # Sound: the same with a source that is changed, too, is not skipped, and fails.
+    # A document and a grown source are not skipped, and fail.
     repository.grow(GATHER_RUN, 1024)
     assert repository.gate().code == 1
     repository.shrink(GATHER_RUN)
@@ -123,8 +123,8 @@ def test_a_kilobyte_in_one_operator_fails_and_names_it(repository: Repository) -
     assert (
         sum(cause["new"] - cause["old"] for cause in app["causes"]) == load["actual"] - load["base"]
     )
-    # The base was measured when it was gated. Who has no such store builds it, in a worktree, and
-    # finds the same.
+    # The base was measured when it was gated. Another store lacks it, so the gate builds it in a
+    # worktree, with the same result.
     elsewhere = repository.gate(
         "--app", "vision", SIZEGUARD_STORE=str(repository.root.parent / "store")
     )
@@ -132,11 +132,11 @@ def test_a_kilobyte_in_one_operator_fails_and_names_it(repository: Repository) -
     assert elsewhere.app("vision")["causes"] == app["causes"]
     commands = {command["label"]: command["text"] for command in app["commands"]}
     assert [*commands] == ["reproduce", "see why", "compare", "accept it", "make it normal"]
-    # The first command says what this gate said, in a clone that has nothing else.
+    # The first command repeats the verdict.
     again = repository.run(*commands["reproduce"].split()[1:], "--format", "json")
     assert again.returncode == 1, again.stderr
     assert json.loads(again.stdout)["verdict"] == "fail"
-    # What it says can be done works: the comparison shows the growth, the waiver lets it pass.
+    # The suggested commands work: the comparison shows the growth, the waiver lets it pass.
     done = repository.run(*commands["compare"].split()[1:])
     assert done.returncode == 0, done.stderr
     assert "aten::convolution" in done.stdout
@@ -154,7 +154,7 @@ def test_a_kilobyte_in_one_operator_fails_and_names_it(repository: Repository) -
     waived = repository.gate()
     assert waived.code == 0, waived.result
     assert {use["state"] for use in waived.result["waivers"]} == {"used"}
-    # Growing beyond it exceeds it; without the growth it is spent.
+    # More growth exceeds the waiver; without the growth it is spent.
     repository.grow(FOR_EACH_RUN, 100)
     exceeded = repository.gate()
     assert exceeded.code == 1
@@ -215,7 +215,7 @@ def test_a_new_baseline_makes_growth_normal_and_a_page_more_of_the_file_is_no_gr
     before = repository.gate()
     assert before.code == 0, before.result
     assert before.app("vision")["base"] == "baseline"
-    # Its terms are named, and what it grew since the merge base is shown nevertheless.
+    # The changed terms are named, and the growth since the merge base is still shown.
     (path,) = (repository.root / "baselines").glob("vision*.yaml")
     terms = {change["what"]: change for change in before.result["policy_changes"]}
     assert set(terms) == {"limit loosened", "baseline replaced"}

@@ -1,4 +1,4 @@
-"""Markdown, HTML, escapes and workflow commands in a result do nothing in any format."""
+"""Test that every format escapes Markdown, HTML, terminal escapes and workflow commands."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ texts = st.one_of(
 
 @st.composite
 def results(draw: st.DrawFn) -> GateResult:
-    """It with hostile texts."""
+    """Draw a result with hostile strings."""
     pool = draw(st.lists(texts, min_size=5, max_size=12))
     state = {"i": draw(st.integers(0, 1000))}
 
@@ -70,7 +70,7 @@ def results(draw: st.DrawFn) -> GateResult:
         state["i"] += 7
         return pool[state["i"] % len(pool)]
 
-    # What decides where things are shown is replaced in half of the results only.
+    # Kind and state, which decide where a value is shown, are replaced in half of the results.
     kept = draw(st.sampled_from([KEPT, KEPT - {"kind", "state"}]))
     poisoned_result: GateResult = poisoned(small(), next_text, kept)
     return poisoned_result
@@ -83,7 +83,7 @@ def test_markdown_is_inert(result: GateResult) -> None:
     text = gate_text(result, "markdown")
     assert len(text.encode()) <= 65_536
     check_markdown(text)
-    # A table keeps its columns: cells end where ours end.
+    # All rows of a table have the same number of cells.
     html_text = cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE)
     for table in re.findall(r"<table>.*?</table>", html_text, re.DOTALL):
         counts = {
@@ -96,9 +96,9 @@ def test_markdown_is_inert(result: GateResult) -> None:
 @at_least(100)
 @given(texts)
 def test_a_name_as_code_shows_itself(text: str) -> None:
-    """In a cell and alone; control characters are escaped.
+    """Render a name in a cell and outside of one; control characters are escaped.
 
-    A space stands after a backslash before a bar.
+    A backslash before a bar is followed by a space.
     """
     for source in (code(text), f"| a | b |\n|---|---|\n| {code(text)} | x |"):
         page = cmarkgfm.github_flavored_markdown_to_html(source)
@@ -144,7 +144,7 @@ def test_the_terminal_is_not_steered(result: GateResult, colour: bool, width: in
     text = gate_text(result, "terminal", Style(width=width, colour=colour))
     without = re.sub(r"\x1b\[(0|1|2|31|32|33)m", "", text) if colour else text
     assert all(c.isprintable() or c == "\n" for c in without)
-    # Runners read the log of a job, too.
+    # Runners also read the log of a job.
     for line in without.split("\n"):
         assert not line.lstrip().startswith("::")
         assert "##[" not in line and "##vso" not in line
@@ -186,8 +186,7 @@ def test_xml_gives_the_texts_back(result: GateResult) -> None:
     def visible(text: str) -> str:
         return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
-    # Attributes are read with line ends as they were written: ElementTree writes them as
-    # references.
+    # Line ends in attributes are read unchanged, since ElementTree writes them as references.
     names = {suite.get("name") for suite in root.iter("testsuite")}
     assert {visible(f"{app.app} {app.target}") for app in result.apps} <= names
 
@@ -215,7 +214,7 @@ def test_json_sarif_and_csv_hold_the_texts(result: GateResult) -> None:
 
 @pytest.mark.native
 def test_each_hostile_text_in_each_format() -> None:
-    """The list alone, everywhere at once: what hypothesis may not have drawn."""
+    """Put each hostile string everywhere at once, in case hypothesis did not draw it."""
     for text in HOSTILE:
         result = poisoned(small(), lambda text=text: text)
         for format_ in JUDGED_FORMATS:
@@ -228,7 +227,7 @@ def test_each_hostile_text_in_each_format() -> None:
 @at_least(60)
 @given(st.lists(texts, min_size=3, max_size=3))
 def test_other_tables_are_inert_too(cells: list[str]) -> None:
-    """Those of verify, lint and select."""
+    """Test the tables of verify, lint and select."""
     found = rendered(format_table(("a", "b", "c"), [cells, ["x", "", "–"]], "markdown"))
     assert {tag for tag, _ in found.tags} <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
     assert sum(tag == "td" for tag, _ in found.tags) == 6
@@ -236,7 +235,7 @@ def test_other_tables_are_inert_too(cells: list[str]) -> None:
 
 
 def is_inert(text: str) -> bool:
-    """Lines of it say nothing to a terminal or to a runner that reads the log of a job."""
+    """Return whether a terminal, or a runner that reads a job's log, takes no line as a command."""
     lines = text.removesuffix("\n").split("\n")
     return all(
         line.isprintable() and not line.lstrip().startswith("::") and "##[" not in line
@@ -245,7 +244,7 @@ def is_inert(text: str) -> bool:
 
 
 def selection_with(names: list[str]) -> str:
-    """A selection file in which every name and file is one of the names."""
+    """Make a selection file in which all names are from this list."""
     quoted = [json.dumps(name) for name in names]
     operators = "".join(f"  {name}: {{is_root_operator: true}}\n" for name in quoted)
     return (
@@ -286,7 +285,7 @@ def test_names_of_selections_command_nothing(
     (tmp_path / "operators.yaml").write_text(
         "- {func: 'my::op(Tensor self) -> Tensor', kernel: op, kind: core}\n"
     )
-    # A file's name is a name, too.
+    # Names of files can be hostile, too.
     files = ["a.yaml", "::error::b.yaml", "c\n::error::d.yaml"]
     for number, file in enumerate(files):
         (tmp_path / file).write_text(selection_with(NAMES[number:]))
@@ -297,7 +296,7 @@ def test_names_of_selections_command_nothing(
     else:
         assert isinstance(done.exception, GateError)
         assert "unknown operator" in done.stdout
-    # The merged selection is YAML, which gives the names back.
+    # The merged selection is YAML, which contains the names.
     assert is_inert(done.stdout.replace("##", "")), done.stdout
     assert command[1] == "merge" or "##[" not in done.stdout
     assert is_inert(done.stderr), done.stderr
@@ -361,7 +360,7 @@ def test_baselines_command_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_other_terminals_lines_command_nothing(name: str) -> None:
-    """What report, diff, why, predict and bisect finish their lines with."""
+    """Test the function that finishes the lines of report, diff, why, predict and bisect."""
     for is_ascii in (False, True):
         style = Style(colour=True, ascii=is_ascii)
         line = style.finish(style.bold(printable(name)))
@@ -369,7 +368,7 @@ def test_other_terminals_lines_command_nothing(name: str) -> None:
 
 
 def test_ascii_has_a_sign_for_each_of_ours() -> None:
-    """No escape stands where we printed a sign; escapes of names stay."""
+    """Our own signs are never escaped with --ascii; escapes in names stay."""
     style = Style(ascii=True)
     for result in (everything(), passing(), undecided(), skipped()):
         text = gate_text(result, "terminal", style)

@@ -1,6 +1,6 @@
-"""The comment in headless Chromium, as wide as GitHub shows it.
+"""Test the comment in headless Chromium, as wide as on GitHub.
 
-Nothing overflows, details are folded, hostile texts do nothing.
+Nothing overflows, details are folded, and hostile strings have no effect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.support.hostile_results import HOSTILE, poisoned, small
 
 pytestmark = pytest.mark.native
 
-# As GitHub's style sheet has it, where it decides about room.
+# The rules of GitHub's style sheet that affect sizes.
 STYLE = """body{font:14px/1.5 sans-serif;width:860px;margin:16px}
 table{display:block;width:max-content;max-width:100%;overflow:auto;border-collapse:collapse}
 th,td{border:1px solid;padding:6px 13px}

@@ -1,6 +1,6 @@
-"""A gate that passed is skipped only if nothing that its verdict depends on has changed.
+"""Test that a gate that passed is skipped only if nothing that affects its verdict has changed.
 
-Documents are not among that.
+Documents do not affect it.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def test_documents_and_their_commits_do_not_count(tree: Path) -> None:
     assert key_of(tree) == before
     git(tree, "add", "-A")
     git(tree, "commit", "-q", "-m", "two")
-    assert key_of(tree) == before  # the base has moved, and reads the same
+    assert key_of(tree) == before  # the base is another commit with the same inputs
 
 
 @pytest.mark.native

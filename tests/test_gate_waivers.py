@@ -1,4 +1,4 @@
-"""Waivers: what they allow and when they fail; one that cannot be read allows nothing."""
+"""Test waivers: allowed growth, and failures. An unreadable waiver allows nothing."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WORD = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_siz
 TEXT = st.lists(WORD, min_size=1, max_size=4).map(" ".join)
 
 
-# Load may grow by 1 % of 10,000 bytes: up to 10,100 nothing is needed of a waiver.
+# Load may grow by 1 % of 10,000 bytes, so up to 10,100 bytes need no waiver.
 LIMITS = (Limit("load", "growth", GrowthLimit("1%", 1000, 0), place="sizeguard.yaml:1:1"),)
 
 
@@ -63,7 +63,7 @@ def loaded(load: int) -> Measurement:
 def checks_of(
     loads: Mapping[str, int], waivers: Sequence[Waiver], base: int | None = 10_000
 ) -> list[Check]:
-    """The load of each app on linux, checked as the gate does it."""
+    """Check the load of each app on linux as the gate does."""
     valid = in_force(waivers, TODAY)
     reference = SizeReference(
         "merge base 1234567", None if base is None else loaded(base), "no base"
@@ -83,7 +83,7 @@ def outcome(
     whole: bool = True,
     reviewed: Sequence[Check] = (),
 ) -> list[str]:
-    """The verdict of each check, then what became of each waiver."""
+    """Return the verdict of each check, then the use of each waiver."""
     checks = checks_of(loads, waivers, base)
     uses = waiver_uses(waivers, checks, reviewed, TODAY, whole=whole)
     return [each.verdict for each in checks] + [
@@ -95,7 +95,7 @@ def outcome(
     ("load", "expected"),
     [
         (9_000, ["pass", "spent 0 fail"]),
-        (10_100, ["pass", "spent 0 fail"]),  # the rule's 1 % is enough
+        (10_100, ["pass", "spent 0 fail"]),  # the limit's 1 % is enough
         (10_101, ["pass", "used 1 pass"]),
         (10_160, ["pass", "used 60 pass"]),
         (10_200, ["pass", "used 100 pass"]),
@@ -128,15 +128,15 @@ def test_waivers_of_50_and_30_bytes_add_up_and_each_must_be_needed(
 @pytest.mark.parametrize(
     ("given_", "expected"),
     [
-        # It expires after its last day, and allows nothing then.
+        # A waiver expires after its last day; then it allows nothing.
         (waiver(expires="2026-11-20"), ["fail", "expired 0 fail"]),
         (waiver(expires="2026-11-21"), ["pass", "used 60 pass"]),
-        # One that is of something else allows nothing and is not needed.
+        # A waiver of another metric, app or target allows nothing and is not needed.
         (waiver("ram"), ["fail", "spent 0 fail"]),
         (waiver("operator/aten::add.Tensor"), ["fail", "spent 0 fail"]),
         (waiver(app="language"), ["fail", "spent 0 fail"]),
         (waiver(target="mac"), ["fail", "spent 0 fail"]),
-        # Empty is all.
+        # An empty app or target matches all.
         (waiver(app=""), ["pass", "used 60 pass"]),
         (waiver(target="linux"), ["pass", "used 60 pass"]),
         (waiver(app="", target="linux"), ["pass", "used 60 pass"]),
@@ -175,14 +175,14 @@ def test_a_waiver_of_all_apps_holds_for_each_and_is_needed_by_one() -> None:
 
 
 def test_a_waiver_that_was_merged_holds_until_a_baseline_has_its_growth() -> None:
-    """The merge base has the 60 bytes; the baseline has them in its second case alone."""
+    """The merge base has the 60 bytes; the baseline has them only in the second case."""
     of_file, of_trailer = [waiver()], [waiver(source="commit 1234567")]
     merged = {"vision": 10_160}
     before, after = checks_of(merged, of_file, 10_000), checks_of(merged, of_file, 10_160)
     assert outcome(of_file, merged, base=10_160, reviewed=before) == ["pass", "used 60 pass"]
     assert outcome(of_file, merged, base=10_160, reviewed=after) == ["pass", "spent 0 fail"]
     assert outcome(of_trailer, merged, base=10_160, reviewed=before) == ["pass", "spent 0 fail"]
-    # The growth went before it came into a baseline.
+    # The growth was removed before a baseline had it.
     gone = {"vision": 10_000}
     assert outcome(of_file, gone, reviewed=checks_of(gone, of_file)) == ["pass", "spent 0 fail"]
 
@@ -240,7 +240,7 @@ def test_a_waiver_reads_as_it_was_written(
     size: int,
     metric: str,
 ) -> None:
-    """By us and by another reader of YAML, and as a trailer by a shell's rules."""
+    """Read it back with our reader and another YAML reader, and as a trailer by a shell's rules."""
     folder = tmp_path_factory.mktemp("waivers")
     given_ = {
         "metric": metric,

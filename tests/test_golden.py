@@ -1,4 +1,4 @@
-"""Each format to the letter; JSON keeps to its published schema."""
+"""Compare each format with golden files, and JSON with its published schema."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def schema(name: str) -> Any:
 
 @pytest.mark.parametrize("name", GOLDENS)
 def test_outputs_are_the_reviewed_ones(name: str) -> None:
-    """Wanted changes: python -m tests.support.golden_sample, then review the diff."""
+    """To update: python -m tests.support.golden_sample, then review the diff."""
     assert GOLDENS[name] == (FOLDER / name).read_bytes().decode()
 
 
@@ -41,7 +41,7 @@ def test_json_keeps_to_its_schema(name: str) -> None:
     content = json.loads(GOLDENS[name])
     published = schema(name.partition(".")[0].partition("-")[0])
     jsonschema.validate(content, published)
-    # A schema that could not fail would say nothing.
+    # The schema must also reject damaged content.
     for damage in ({"rows": [{}]}, {"by": ["opertor"]}, {"totals": {}}, {"schema_version": 2}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(content | damage, published)

@@ -1,4 +1,4 @@
-"""Rows of a report: each byte once, equal texts one row, filters keep the sums."""
+"""Test rows of a report: bytes count once, equal strings share a row, filters keep the sums."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_every_format_states_the_same_sum(made: list[Part], by: list[str], limit
     assert legend.startswith("\nload: ")
     lines = text.splitlines()
     assert lines[-1].split()[0] == f"{analysis.image.load:,}"
-    outer = [line for line in lines[3:-1] if "%" in line]  # inner rows have no share
+    outer = [line for line in lines[3:-1] if "%" in line]  # inner rows have no percentage
     assert sum(int(line.split()[0].replace(",", "")) for line in outer) == analysis.image.load
     assert max(map(len, lines)) <= 120
     cells = [

@@ -1,6 +1,6 @@
-"""Hashes by column: ranks and places as one by one.
+"""Compare ranks and positions of hashes, computed by column, with plain Python.
 
-Labels that are looked up are those of the rules.
+Looked-up labels equal the labels of the rules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sizeguard.columns.texts import Texts
 from sizeguard.names.labels import NameLabels, label_names
 from sizeguard.runtimes.recognise import choose_preset
 
-# Hashes of which many begin alike, and many end alike.
+# Many of the hashes share their first bits, and many their last bits.
 HASHES = st.lists(
     st.one_of(
         st.integers(0, 40), st.integers(0, 40).map(lambda n: n << 58), st.integers(0, (1 << 64) - 1)

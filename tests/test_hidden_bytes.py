@@ -1,6 +1,6 @@
-"""Ways to add bytes to what ships without growth of `load`: each fails or is inconclusive.
+"""Test that adding shipped bytes without growth of `load` fails or is inconclusive.
 
-Every way is also tried as a two-step history: the bytes come first, and a harmless change follows.
+Each way is also tried in a history of two commits: one adds bytes, the next is harmless.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ NEEDED, RUNPATH = 1, 29
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a build, without the map: its image is edited, and no map would fit."""
+    """Return the folder of a build, without the map, which would not fit the edited images."""
     return recorded_runtime(tmp_path_factory.mktemp("original")).build.image.parent
 
 
 def measured(folder: Path) -> Measurement:
-    """Measure the shipped file and what ships beside it, as a build's record does."""
+    """Measure the shipped file and the libraries beside it, as a build's record does."""
     build = read_build(folder)
     made = analysis_of(build.shipped)
     more = shipped_libraries(build)
@@ -82,7 +82,7 @@ def section(name: str, kind: int = PROGBITS, flags: int = 0, size: int = HIDDEN)
 
 
 def larger(name: str, size: int = HIDDEN) -> Edit:
-    """Move a section that is not loaded behind the others, with more bytes."""
+    """Move a section that is not loaded after the others, with more bytes."""
 
     def edit(elf: EditedElf) -> None:
         (old,) = (each for each in elf.sections if each.name == name)
@@ -99,13 +99,13 @@ def zeros(elf: EditedElf) -> None:
 
 
 def hidden_zeros(elf: EditedElf) -> None:
-    """Only the program header says how much memory there is."""
+    """Enlarge the memory size only in the program header."""
     last = max(i for i, each in enumerate(elf.segments()) if each[0] == 1)
     elf.segment(last, memory_size=elf.segments()[last][6] + HIDDEN)
 
 
 def loaded_behind(elf: EditedElf) -> None:
-    """A segment of bytes that no section covers takes the place of a note."""
+    """Replace a note's segment with a segment whose bytes no section covers."""
     elf.data += bytes(-len(elf.data) % 4096)
     start = len(elf.data)
     elf.data += b"x" * HIDDEN
@@ -117,7 +117,7 @@ def loaded_behind(elf: EditedElf) -> None:
 
 
 def unnamed(elf: EditedElf) -> None:
-    """A section of zeros at the end of the memory has its header removed."""
+    """Add zeros at the end of the memory, and remove their section header."""
     zeros(elf)
     elf.sections = [each for each in elf.sections if each.name != ".bss"]
 
@@ -172,7 +172,7 @@ def edited(original: Path, folder: Path, edit: Edit, *, strip_headers: bool = Fa
 
 
 def nothing(elf: EditedElf) -> None:
-    """Write the file anew."""
+    """Write the file again, unchanged."""
 
 
 def test_a_file_that_is_written_anew_passes(original: Path, tmp_path: Path) -> None:
@@ -186,16 +186,16 @@ def test_hidden_bytes_are_found(way: str, original: Path, tmp_path: Path) -> Non
     trick = edited(original, tmp_path / "trick", WAYS[way])
     verdict, checks = judged(trick, before)
     assert verdict in (FAIL, INCONCLUSIVE), checks
-    # A harmless change follows: the merge base is still what was before both.
+    # After a harmless change the merge base is still the commit before both.
     after = edited(trick, tmp_path / "harmless", nothing)
     assert judged(after, before)[0] in (FAIL, INCONCLUSIVE)
-    # By themselves, those bytes are not growth.
+    # Compared with the build that has these bytes, they are not growth.
     assert judged(after, measured(trick))[0] == PASS
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_removed_section_headers_hide_nothing(way: str, original: Path, tmp_path: Path) -> None:
-    """Without section headers, sizes come from segments: with more bytes there they fail, too."""
+    """Without section headers, sizes come from segments; more bytes there fail, too."""
     trick = edited(original, tmp_path, WAYS[way], strip_headers=True)
     verdict, _ = judged(trick, measured(original))
     not_loaded = "section" in way or "comment" in way or "note" in way
@@ -222,7 +222,7 @@ BESIDE = (
 
 @pytest.mark.parametrize("name", BESIDE)
 def test_linked_files_beside_the_image_count(name: str, original: Path, tmp_path: Path) -> None:
-    """A library opened by name, a second program: both are made by the build."""
+    """The build also makes a library that is opened by name, a second program, and others."""
     before = measured(original)
     trick = edited(original, tmp_path, nothing)
     copied(name)(trick)

@@ -1,6 +1,6 @@
-"""Each way in which growth enters unseen differs from the record of one real build.
+"""Test that a build's record of inputs shows every way to hide growth.
 
-tests/soak/hidden_growth.py takes the same ways through the gate.
+tests/soak/hidden_growth.py runs the gate on the same ways.
 """
 
 from __future__ import annotations

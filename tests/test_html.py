@@ -1,6 +1,6 @@
-"""The HTML pages in headless Chromium.
+"""Test the HTML pages in headless Chromium.
 
-They open, zoom, search, go back, sum to the file, believe no name, and bear 500,000 rows.
+They open, zoom, search, go back, sum to the file, escape names, and can have 500,000 rows.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def test_open_zoom_back_search(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("Number(document.body.dataset.sumfile)") == image.file
     assert table(browser) == 31
 
-    # The largest operator is at the top left; its first 16 pixels are its name.
+    # The largest operator is at the top left; its name takes the first 16 pixels.
     left, top = browser.run(
         "(() => { const r = document.getElementById('map').getBoundingClientRect(); return [r.left,"
         " r.top]; })()"
@@ -222,7 +222,7 @@ def test_an_empty_report(browser: Browser, tmp_path: Path) -> None:
 
 
 class Half:
-    """Half a million symbols with long names."""
+    """A made analysis of half a million symbols with long names."""
 
     rules = None
     has_pieces = False
@@ -264,7 +264,7 @@ def test_half_a_million_symbols(
 ) -> None:
     """Measured on two loaded cores.
 
-    Made in 3.1 s, 7 MB, opens in 0.7 s, searched in 0.1 s, goes into a box in 0.04 s.
+    The page has 7 MB; writing it takes 3.1 s, opening 0.7 s, searching 0.1 s, zooming 0.04 s.
     """
     analysis = Half()
     began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Importing: every sample model, every feature of torch.export, and the command."""
+"""Test importing: every sample model, every feature of torch.export, and the command."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def imported(
 
 
 def cases_of(path: Path) -> list[list[Path]]:
-    """The inputs of each case that is beside a model."""
+    """Return the inputs of each case in the model's folder."""
     folder = path.parent
     count = len(list(folder.glob("case*_input0.npy")))
     return [sorted(folder.glob(f"case{i}_input*.npy")) for i in range(count)]
 
 
 def expected_operators(path: Path) -> set[str]:
-    """The operators that PyTorch names for a model, by the names that the runtime has for them."""
+    """Return the operators that PyTorch lists for a model, by the runtime's names."""
     names = {
         "cond": "aten::Bool.Tensor",
         "<built-in function mul>": "aten::mul.int",
@@ -74,7 +74,7 @@ def expected_operators(path: Path) -> set[str]:
 @pytest.mark.parametrize("path", SAMPLES, ids=name_of)
 def test_a_sample_model_names_the_operators_that_pytorch_names(path: Path) -> None:
     program = imported(path, cases_of(path)).program
-    # Some operators return lists, and elements that nothing uses are not taken out.
+    # PyTorch does not list the calls that get elements of returned lists.
     assert set(program.operators) - {"aten::__getitem__.t"} == expected_operators(path)
     assert program_from_bytes(program_bytes(program)) == program
     assert len(program.cases) == json.loads((path.parent / "ops.json").read_text())["cases"]
@@ -91,8 +91,7 @@ def test_reading_operators_agrees_with_importing(path: Path, tmp_path: Path) -> 
     write_program(program, tmp_path / "m.sgp")
     of_model, of_program = read_operators(path), read_operators(tmp_path / "m.sgp")
     assert set(of_model.operators) == set(of_program.operators) == set(program.operators)
-    # A program says less of its dtypes than a model does; what it leaves open is widened, never
-    # left out.
+    # A program has fewer dtypes than a model; an unknown dtype means more dtypes, never fewer.
     for operator, dtypes in of_model.operators.items():
         assert dtypes <= of_program.operators[operator], operator
 
@@ -186,7 +185,7 @@ def test_prepacking_takes_linear_layers_with_constant_weights(form: str) -> None
     assert calls.count("prepacked::linear_clamp_run") == 3
     assert calls.count("aten::relu") == 1, "the relu of a result that something else uses too stays"
     assert "aten::hardtanh" not in calls
-    # The layer whose weight is computed stays; of the transposes only its own.
+    # The layer with a computed weight stays, and so does its transpose, but no other.
     assert calls.count("aten::linear") + calls.count("aten::mm") == 1
     assert calls.count("aten::permute") == (form == "model_core")
     objects = [value for value in program.values if value.tag == Tag.OBJECT]
@@ -226,7 +225,7 @@ def test_all_operators_that_the_runtime_lacks_are_listed() -> None:
         == f"{path}: 2 operators are not in this runtime (supported: sizeguard select ops --list): "
         "aten::fft_rfft (node fft_rfft), aten::special_bessel_j0 (node special_bessel_j0)"
     )
-    # Whoever asks for the operators of the model gets them all the same.
+    # Reading the operators of the model still works.
     assert "aten::fft_rfft" in read_operators(path).operators
 
 

@@ -1,6 +1,6 @@
-"""Files that are not good .pt2 files.
+"""Test importing files that are not valid .pt2 files.
 
-Each ends in one line that says what is wrong, or in a program, and in nothing else.
+Each import ends in an error of one line, or in a program.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def write_archive(
 
 
 def edited(path: Path, tmp_path: Path, entry: str, edit: Callable[[Json], object]) -> Path:
-    """A copy of a model with one JSON entry changed in place."""
+    """Copy a model and change one JSON entry."""
     entries = entries_of(path)
     content = json.loads(entries[entry])
     edit(content)
@@ -250,7 +250,7 @@ def test_archives_that_are_wrong(tmp_path: Path) -> None:
 
 
 def test_entries_that_overlap_are_refused(tmp_path: Path) -> None:
-    """A small archive that lists one big entry many times would unfold into much more."""
+    """A small archive that lists one big entry many times would unpack to a large size."""
     path = write_archive(tmp_path / "m.pt2", {"model/a": b"x" * 10_000})
     with zipfile.ZipFile(path, "a") as archive:
         first = archive.infolist()[0]
@@ -263,13 +263,13 @@ def test_entries_that_overlap_are_refused(tmp_path: Path) -> None:
                 10_000,
             )
             archive.filelist.append(copy)
-        archive.writestr("model/last", b"")  # closing writes the directory again
+        archive.writestr("model/last", b"")  # makes closing write the directory again
     with pytest.raises(InputError, match="have more bytes than the file"):
         imported(path)
 
 
 def nested(depth: int) -> Json:
-    """A graph with a branch in a branch, so many deep."""
+    """Nest branches in a graph to this depth."""
     inner: Json = {"inputs": [], "outputs": [], "nodes": [], "tensor_values": {}}
     for _ in range(depth):
         argument = {"name": "", "arg": {"as_graph": {"name": "g", "graph": inner}}}
@@ -319,7 +319,7 @@ def test_a_wrong_branch_is_one_line(
 
 
 def mutate(document: Any, generator: random.Random) -> None:
-    """Change one place of a JSON document: another value, one from elsewhere, or none."""
+    """Change, replace by another part, or delete one value of a JSON document."""
     places: list[tuple[Any, Any]] = []
     stack = [document]
     while stack:
@@ -396,7 +396,7 @@ def test_mutated_bytes_are_refused_or_imported(tmp_path: Path) -> None:
     for _ in range(1000):
         data = bytearray(whole)
         for _ in range(generator.randint(1, 4)):
-            # Half of the changes hit the directory at the end.
+            # Half of the changes are in the directory, which is at the end.
             place = (
                 generator.randrange(len(data) - 1200, len(data))
                 if generator.random() < 0.5

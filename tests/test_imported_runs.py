@@ -1,6 +1,6 @@
-"""Imported models on the full runtime.
+"""Test imported models on the full runtime.
 
-Every export feature and every sample model, plain and prepacked, gives what PyTorch gave.
+Every export feature and every sample model, plain and prepacked, has PyTorch's results.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PREPACKED = [folder / f"{form}.pt2" for folder in WITH_LINEAR for form in ("mode
 
 
 def assert_runs(build: Build, path: Path, prepack: bool, folder: Path) -> Program:
-    """Import with all cases, run each, compare with what is beside the model."""
+    """Import with all cases, run each, and compare with the expected outputs beside the model."""
     count = len(list(path.parent.glob("case*_input0.npy")))
     cases = [sorted(path.parent.glob(f"case{i}_input*.npy")) for i in range(count)]
     program = import_model(path, default_library(), "m", cases, prepack).program

@@ -1,4 +1,4 @@
-"""`sizeguard init` on builds by CMake and make: what it writes is gated as it stands."""
+"""Test `sizeguard init` on builds by CMake and make: the gate takes its files unchanged."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def project_of(root: Path, files: dict[str, str]) -> AnyProject:
 
 
 def check_gated(project: AnyProject, grown: str) -> None:
-    """Gate what init wrote: it passes, skips a document, and sees +1 KiB in a function."""
+    """Gate the files of init: an unchanged project passes, and a grown function fails."""
     project.commit("Add a size gate")
     done = project.run("baseline", "update")
     assert done.code == 0, done.err

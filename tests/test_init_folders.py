@@ -1,4 +1,4 @@
-"""Build folders as `sizeguard init` reads them: Meson, Cargo, GN, CMake's makefiles, configure."""
+"""Test build folders of Meson, Cargo, GN, CMake's makefiles and configure in `sizeguard init`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def put(path: Path, content: str | Path = PROGRAM) -> Path:
 
 
 def check(proposal: Proposal) -> dict[str, str]:
-    """Read back what is written of a proposal; the images by name."""
+    """Read a proposal's configuration back; return its images by name."""
     config = parse_config(proposal.root, config_text(proposal).encode())
     found = {}
     for app in config.apps:
@@ -72,7 +72,7 @@ def check(proposal: Proposal) -> dict[str, str]:
 
 
 def meson_folder(root: Path) -> Path:
-    """A build folder with a program, a library with a version, a test and a subproject."""
+    """Make a build folder with a program, a library with a version, a test and a subproject."""
     folder = root / "out"
     targets = [
         ("count", "executable", "count", True, None),
@@ -131,7 +131,7 @@ def test_a_folder_that_git_does_not_ignore_is_not_built_in(tmp_path: Path) -> No
 
 
 def cargo_folder(root: Path, profile: str) -> Path:
-    """A folder target/ with a program, a library, and what Cargo keeps beside them."""
+    """Make a folder target/ with a program, a library, and Cargo's other files."""
     target = root / "target"
     put(
         root / "Cargo.toml", '[package]\nname = "count"\n[features]\ndefault = ["std"]\nfast = []\n'

@@ -1,6 +1,6 @@
-"""Dtype branches inlined into one function, named by debug information.
+"""Test naming dtype branches that are inlined into one function, by debug information.
 
-Against rebuilds that leave a branch out.
+Their sizes are compared with rebuilds that leave a branch out.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def linked_macho(folder: Path) -> Path:
 
 
 def symbolized(image: Path) -> dict[str, int]:
-    """Bytes of each dtype: the innermost case over each byte of code, as llvm-symbolizer has it."""
+    """Count the bytes of each dtype by llvm-symbolizer's innermost case at each byte of code."""
     text = next(section for section in read_macho(image).sections if section.name == "__text")
     addresses = "".join(
         f"{address:#x}\n" for address in range(text.address, text.address + text.size)
@@ -133,11 +133,11 @@ def text_size(image: Path) -> int:
 def test_named_bytes_leave_with_the_branch(
     tmp_path: Path, compiler: list[str], optimize: str
 ) -> None:
-    """Within 15 % in total.
+    """The total is within 15 %.
 
-    Single ones within max(15 %, 24 B), for a branch that goes changes others, too: without Float
-    gcc -O2 has short jumps to the common end in six other branches, 24 bytes that are not part of
-    Float's 128.
+    Single branches are within max(15 %, 24 B), since removing one changes others, too. Without
+    Float, gcc -O2 makes the jumps to the common end short in six other branches. This saves 24
+    bytes that are not part of Float's 128.
     """
     rules = tmp_path / "rules.yaml"
     rules.write_text(RULES)
@@ -184,9 +184,9 @@ def test_debug_information_that_is_elsewhere_leaves_the_report_as_it_is(tmp_path
 
 @pytest.mark.parametrize("names", ["", "image", "dSYM"])
 def test_branches_of_a_mach_o_image_are_in_its_dsym(tmp_path: Path, names: str) -> None:
-    """Beside the image, or named by the image before it was stripped.
+    """The dSYM is beside the image, or is an option, as is the image before stripping.
 
-    Each branch has the bytes that llvm-symbolizer gives it.
+    Each branch has the same bytes as in llvm-symbolizer.
     """
     rules = tmp_path / "rules.yaml"
     rules.write_text(RULES)
@@ -208,9 +208,9 @@ def test_branches_of_a_mach_o_image_are_in_its_dsym(tmp_path: Path, names: str) 
 
 
 def test_debug_information_is_read_for_levels_that_ask_for_it(tmp_path: Path) -> None:
-    """By symbol, an image whose debug information is damaged has the rows that it had.
+    """By symbol, damaging an image's debug information does not change its rows.
 
-    A snapshot keeps the pieces, and counts them only by levels that tell them apart.
+    A snapshot keeps the pieces, and counts them only for levels that distinguish them.
     """
     rules = tmp_path / "rules.yaml"
     rules.write_text(RULES)

@@ -1,4 +1,4 @@
-"""What nobody foresaw ends a command with one line, a log and exit code 4."""
+"""Test that an unexpected exception ends a command with one line, a log and exit code 4."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.cli.error_lines import print_error
 from tests.support.places import ROOT
 
-# Runs the command line with a `select merge` that does what the first argument says.
+# Runs the command line with a `select merge` that executes the first argument.
 BROKEN = """
 import sys
 from sizeguard.cli.main import main
@@ -144,7 +144,7 @@ def test_behind_two_dashes_debug_is_an_argument() -> None:
 def test_an_interrupt_is_said_so() -> None:
     done = broken("raise KeyboardInterrupt")
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
-    # Also in the imports before the command.
+    # Interrupt the imports before the command, too.
     program = (
         "import sizeguard.cli.main as m\n"
         "def stop(): raise KeyboardInterrupt\n"
@@ -169,7 +169,7 @@ def test_a_signal_interrupts() -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # What runs in the background ignores the signal, and its children would, too.
+        # Background processes ignore the signal, and their children would, too.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert process.stdout is not None
@@ -181,7 +181,7 @@ def test_a_signal_interrupts() -> None:
 
 @pytest.mark.parametrize("code", [0, 1, 3])
 def test_a_reader_that_goes_changes_no_verdict(code: int) -> None:
-    """`gate | head`: the gate's own exit code, and not a word about the pipe."""
+    """In `gate | head` the gate's exit code does not change, and no message names the pipe."""
     ours, theirs = os.pipe()
     statement = (
         "import click, sys, time\n"
@@ -227,7 +227,7 @@ def test_an_error_of_the_command_line_stays_one_line() -> None:
 
 
 def test_bisect_step_gives_no_verdict_on_an_internal_error(tmp_path: Path) -> None:
-    """Git would take a traceback's exit code 1 for `bad`."""
+    """Git would read a traceback's exit code 1 as `bad`."""
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\n"
         "if any('bisect_step import work' in word for word in sys.orig_argv):\n"

@@ -1,4 +1,4 @@
-"""Names that are kept beside a full build: those of its files as they are, never of others."""
+"""Test that the names kept beside a full build are used only if its files are unchanged."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def build(recorded: Build) -> Build:
 
 @pytest.fixture(scope="module")
 def evidence() -> dict[object, Evidence]:
-    """What the recorded files are read as: once, 0.4 s, since the tests change none before."""
+    """Evidence by files, read once (0.4 s), since no test reads files that it changed."""
     return {}
 
 
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch, evidence: dict[object, Evidence]) -> list[Path]:
-    """The images whose files were read."""
+    """Return the list of images whose files were read."""
     found: list[Path] = []
     real = kept_names.gather
 
@@ -68,14 +68,14 @@ def test_what_is_kept_is_what_is_read(build: Build, readings: list[Path]) -> Non
 
 
 def test_another_byte_of_any_file_is_read_again(build: Build, readings: list[Path]) -> None:
-    """With the size and the times of before, too."""
+    """Change a byte, but keep the size and the times."""
     names_of_build(build, WORDS)
     for path in (build.shipped, build.map, build.gc_log, build.objects[-1]):
         saved = path.with_name(f"{path.name}.saved")
         shutil.copy2(path, saved)
         about = path.stat()
         data = bytearray(path.read_bytes())
-        data[-1] ^= 1  # of a name's text or a line's end
+        data[-1] ^= 1  # part of a name, or the end of a line
         path.write_bytes(data)
         os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
         before = kept_names._kept(build.image.parent / FILE, build, WORDS)

@@ -1,4 +1,4 @@
-"""Symbols without a size end with their unwind record, on several machines."""
+"""Test that symbols without a size end with their unwind record, on several machines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sizeguard.attribution.open_analysis import analysis_of
 
 pytestmark = pytest.mark.native
 
-# Functions of assembly, all without a size but for one. {one} is an instruction.
+# Functions in assembly, of which only one has a size. {one} is an instruction.
 SOURCE = """
 .text
 .globl _start, described, plain, sized, outer, inner
@@ -77,7 +77,7 @@ def test_a_label_ends_with_its_unwind_record(tmp_path: Path, machine: str, heade
         "inner": 2 * width,
         "(.text)": 24 + 40 + 8 + 32,
     }
-    # readelf sees the same code in the records.
+    # readelf finds the same sizes in the records.
     text = subprocess.run(
         ["readelf", "--debug-dump=frames", image], check=True, capture_output=True, text=True
     ).stdout

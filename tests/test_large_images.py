@@ -1,4 +1,4 @@
-"""Images that are mapped, not read: their rows are those of a small one."""
+"""Test that images that are mapped, not read, have the same rows as a small image."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ MIB = 1 << 20
 
 
 def image(path: Path, filler: int, *, names_first: bool) -> Path:
-    """Code, data and a debug section of `filler` bytes between the tables of names or before."""
+    """Write an image with code, data, and a debug section of `filler` bytes.
+
+    names_first: the symbols' tables come before the debug section, not after it"""
     symbols, strings = FORM.symbols([MadeSymbol("f", 0x1000, 16), MadeSymbol("g", 0x1020, 8)])
     code = MadeSection(".text", flags=6, address=0x1000, content=bytes(range(64)), alignment=16)
     data = MadeSection(".rodata.cst", flags=2, address=0x1040, content=b"\1" * 24)
@@ -35,7 +37,7 @@ def image(path: Path, filler: int, *, names_first: bool) -> Path:
     strtab = MadeSection(".strtab", SHT_STRTAB, content=strings)
     extra = MadeSection(".debug_extra", content=bytes(filler))
     sections = [code, data, symtab, strtab]
-    # The names of sections are behind all else; those of symbols before or behind the filler.
+    # The names of sections come last; the names of symbols are before or after the filler.
     sections = [*sections, extra] if names_first else [code, data, extra, symtab, strtab]
     if not names_first:
         sections[3] = MadeSection(".symtab", SHT_SYMTAB, content=symbols, link=5, entry_size=24)
@@ -50,13 +52,13 @@ def rows(path: Path) -> dict[str, int]:
 
 
 def test_rows_of_a_large_image_have_the_names_of_a_small_one(tmp_path: Path) -> None:
-    """The names of sections are not in the last MiB of the file; brackets are in no file."""
+    """Names of sections are not in the last MiB of the file; bracketed names are not in it."""
     for names_first in (False, True):
         small = image(tmp_path / "small", 0, names_first=names_first)
         large = image(tmp_path / "large", 70 * MIB, names_first=names_first)
         expected, found = rows(small), rows(large)
         assert found.pop("(.debug_extra)") == 0
-        # The tail of the file is in no section.
+        # The end of the file is not in a section.
         found.pop("(no section)", None)
         assert "(.text)" in found
         assert {name: found[name] for name in expected if name in found} == found

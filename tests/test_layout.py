@@ -1,4 +1,4 @@
-"""The layout check: it holds for the package, and each of its rules can fail."""
+"""Test the layout check: the package passes, and each rule can fail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.places import ROOT
 
 @pytest.fixture(scope="module")
 def layout() -> ModuleType:
-    """ci/layout.py, which `make lint` runs."""
+    """Import ci/layout.py, which `make lint` runs."""
     spec = importlib.util.spec_from_file_location("layout", ROOT / "ci" / "layout.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -25,7 +25,7 @@ def layout() -> ModuleType:
 
 
 def package(folder: Path, files: Mapping[str, str]) -> Path:
-    """A package of these files, each folder with its __init__."""
+    """Make a package of these files, with an __init__ in each folder."""
     root = folder / "sizeguard"
     for name, text in {"__init__": "", **files}.items():
         path = root / f"{name}.py"

@@ -1,6 +1,6 @@
-"""Something deselected is hidden in a selective build in ten ways; verification names each.
+"""Test that verification finds deselected code, hidden in a selective build in ten ways.
 
-tests/soak/leaks.py has all ways, with other compilers.
+tests/soak/leaks.py tests all ways, with other compilers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Steps of an ELF ledger that work on columns, against plain loops.
+"""Test steps of an ELF ledger on columns against plain loops.
 
 The steps are: merging aliases, cutting sections into symbols and gaps, finding strings in gaps.
 """
@@ -22,7 +22,7 @@ from sizeguard.ledger.ledger import NONE
 
 NAMES = ["f", "g", "h", "longer", "longest", "other"]
 
-# Place, size, strength and name of symbols.
+# Symbols: address, size, strength and name.
 SYMBOLS = st.lists(
     st.tuples(
         st.integers(0, 5), st.integers(1, 3), st.integers(0, 2), st.integers(0, len(NAMES) - 1)
@@ -63,7 +63,7 @@ def test_symbols_of_one_place_and_size_are_aliases(
     assert [len(members)] == bounds[-1:]
 
 
-# Lengths of: a gap and a symbol each, in turn.
+# Pairs of lengths: of a gap and of the symbol after it.
 LENGTHS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=8)
 
 
@@ -87,7 +87,7 @@ def test_ranges_and_the_gaps_between_cover_an_interval(
     assert list(zip(starts.tolist(), which.tolist(), strict=True)) == pieces
 
 
-# Of each section: whether it is cut, its symbols behind gaps, and its bytes behind the last one.
+# Sections: whether it is cut, lengths of gaps and symbols, and bytes after the last symbol.
 SECTIONS = st.lists(st.tuples(st.booleans(), LENGTHS, st.integers(0, 3)), max_size=5)
 
 
@@ -121,7 +121,7 @@ def test_sections_are_cut_into_symbols_and_gaps(
     assert many.tolist() == counts
 
 
-# Bytes of gaps: text, NUL, and what is neither.
+# Bytes of gaps: text, NUL and others.
 GAPS = st.lists(st.lists(st.sampled_from([65, 66, 0, 1, 200]), max_size=14), min_size=1, max_size=4)
 
 

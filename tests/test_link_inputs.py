@@ -1,6 +1,6 @@
-"""Inputs of a link that decide over sections: options, scripts, archives, LTO.
+"""Test inputs of a link that affect which sections are kept: options, scripts, archives, LTO.
 
-And inputs that cannot be used.
+Inputs that cannot be used are refused.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def is_live(linked: Linked, symbol: str) -> bool:
 
 @pytest.fixture
 def library(tmp_path: Path, native_tools: None) -> Path:
-    """An object with three functions, and a main."""
+    """Compile an object with three functions, and a main."""
     functions = "".join(
         f'extern "C" int {name}(int x) {{ return x + {i}; }}\n'
         for i, name in enumerate(("one", "two", "three"))
@@ -130,7 +130,7 @@ def test_version_script_patterns() -> None:
 
 @pytest.mark.parametrize("linker", LINKERS)
 def test_archives(library: Path, linker: str) -> None:
-    """Groups that need each other, members of one name, whole archives."""
+    """Test archives that need each other, members with the same name, and whole archives."""
     compiled(library, "a", 'extern "C" int b(int); extern "C" int a(int x) { return b(x); }')
     compiled(library, "b", 'extern "C" int c(int); extern "C" int b(int x) { return c(x); }')
     (library / "other").mkdir()
@@ -249,7 +249,7 @@ def test_unusable_inputs_are_one_line(library: Path, tmp_path: Path) -> None:
 def test_damaged_objects_are_refused_or_read(
     tmp_path: Path, changes: list[tuple[int, int]], cut: int
 ) -> None:
-    """Whatever is in an object: a graph, or one error of ours."""
+    """Any object gives a graph, or one error of ours."""
     pristine = tmp_path / "pristine.o"
     if not pristine.exists():
         source = (FIXTURES / "15_thrown_type" / "main.cpp").read_text()
@@ -285,7 +285,7 @@ def test_loading_twice_is_the_same(library: Path) -> None:
 def test_symbols_that_a_shared_library_names(
     tmp_path: Path, native_tools: None, linker: str, mode: str
 ) -> None:
-    """GNU ld and gold keep hidden ones that the library defines, and those of version scripts."""
+    """GNU ld and gold keep hidden symbols that the library also defines, unlike the other linkers."""
     flags = ("-fPIC",)
     compiled(
         tmp_path,

@@ -1,6 +1,6 @@
-"""Logs of removed and folded sections.
+"""Test logs of removed and folded sections.
 
-Each linker's says the same of the same program, once its habits are known.
+The logs of all linkers agree on one program, except for known differences.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def logs(
 
 
 def sized(folder: Path) -> set[tuple[str, str]]:
-    """(section, file) of the program's sections with a size, by readelf."""
+    """Return the program's sections that are not empty, by readelf: (section, file)."""
     found = set()
     for name, shown in (
         ("main.o", "main.o"),
@@ -80,7 +80,7 @@ def test_every_linker_removes_the_dead_functions(
 def test_linkers_agree_on_what_has_a_size(
     logs: dict[str, tuple[GcLog, tuple[Folded, ...], Path]],
 ) -> None:
-    """Without COMDAT losers, which only GNU ld lists, and what folding made unreachable."""
+    """COMDAT duplicates are ignored, since only GNU ld lists them."""
     sizes = sized(logs["bfd"][2].parent)
     sets = {linker: ours(log) & sizes for linker, (log, _, _) in logs.items()}
     comdat = {(row.section, row.file) for row in logs["bfd"][0].removed if row.signature}
@@ -105,7 +105,7 @@ def test_folds_are_those_of_the_map(
         for fold in folds:
             assert (fold.kept_section, fold.kept_file) in placed
             assert (fold.section, fold.file) not in placed
-            if linker.startswith("lld"):  # a folded function's name stands under the kept section
+            if linker.startswith("lld"):  # lists a folded function under the kept section
                 row = next(i for i, row in enumerate(map_.placed) if row.name == fold.kept_section)
                 assert fold.section.removeprefix(".text.") in {
                     symbol.name for symbol in map_.symbols if symbol.input == row

@@ -1,4 +1,4 @@
-"""Laws of maps, over maps that are made up and written in each linker's grammar."""
+"""Laws of linker maps, on generated maps in each linker's grammar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sizeguard.formats.linkmap.symbol_ranges import symbol_ranges
 TITLES = {"gnu": "\nLinker script and memory map\n\n", "gold": "\nMemory map\n\n"}
 BASE = 0x401000
 
-# Names that grammars may trip over: blanks, brackets, a colon, what looks like a number.
+# Names that are hard to parse: with blanks, brackets, a colon, or parts like numbers.
 FILES = ("main.o", "a dir (2)/libx.a(y z.o)", "0x12 0x3/odd.o", "c:(d)/e.o")
 SECTIONS = (".text", ".text._Z3foov", ".text.a_name_that_is_longer_than_sixteen", ".t")
 NAMES = ("main", "f(int, char) const", "operator()(A::B*)", "std::pair<int, 0x1> g<1>()")
@@ -48,7 +48,7 @@ def row(draw: st.DrawFn) -> Row:
 
 
 def written(linker: str, rows: list[Row]) -> str:
-    """A map with one output section of these rows, padded at its end by three bytes."""
+    """Write a map with one output section of these rows and three bytes of padding at its end."""
     total = sum(row.gap + row.size for row in rows) + 3
     lines = []
     gnu = linker in TITLES

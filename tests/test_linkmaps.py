@@ -1,6 +1,6 @@
-"""Maps of seven linkers say what readelf and nm say of the images that they describe.
+"""Compare maps of seven linkers with readelf and nm on their images.
 
-Damaged ones end in one line.
+A damaged map ends in an error of one line.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Links = Callable[[str], Link]
 
 @pytest.fixture(scope="module")
 def links(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> Links:
-    """The program, linked by the linker that is named; each once."""
+    """Return a function that links the program with a linker, at most once each."""
     folder = tmp_path_factory.mktemp("links")
     objects: list[Path] = []
     done: dict[str, Link] = {}
@@ -51,7 +51,7 @@ def links(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> Links
 
 
 def listing(map_: LinkMap) -> str:
-    """All of a map in one line a row, for the golden files."""
+    """List a whole map, one row a line, for the golden files."""
     rows = [f"linker {map_.linker}"]
     rows += [
         f"output {o.address:#x} {o.size} {o.name} {'loaded' if o.is_loaded else 'unloaded'}"
@@ -73,7 +73,7 @@ def listing(map_: LinkMap) -> str:
 
 
 def sections(image: Path) -> dict[str, tuple[int, int, str]]:
-    """Address, size and flags of each section, by readelf."""
+    """Return address, size and flags of each section, by readelf."""
     text = subprocess.run(
         ["readelf", "-SW", str(image)], capture_output=True, text=True, check=True
     ).stdout
@@ -82,7 +82,7 @@ def sections(image: Path) -> dict[str, tuple[int, int, str]]:
 
 
 def symbols(image: Path) -> dict[tuple[int, str], int]:
-    """(address, name) → size, by nm."""
+    """Return sizes of symbols by nm: (address, name) → size."""
     found = {}
     for line in run("nm", "-S", "--defined-only", image, cwd=image.parent).splitlines():
         row = line.split()
@@ -146,7 +146,7 @@ def test_symbols_are_nms(links: Links, linker: str) -> None:
     for symbol in map_.symbols:
         name = symbol.name.split("@")[0]
         if symbol.input < 0 or map_.placed[symbol.input].is_merged:
-            continue  # entries of the PLT have the name of what they call
+            continue  # entries of the PLT have the name of the function they call
         if linker == "gold" and name in ("__dso_handle", "__TMC_END__"):
             continue  # hidden: gold leaves them out of the symbol table
         assert (symbol.address, name) in theirs
@@ -179,7 +179,7 @@ def test_discarded_sections_have_the_size_of_the_object(links: Links, linker: st
 
 @pytest.mark.parametrize("linker", ["bfd", "gold", "lld-19", "mold"])
 def test_names_with_spaces(links: Links, linker: str) -> None:
-    """Demangled, as all linkers write them unless told otherwise."""
+    """Test demangled names, which all linkers write by default."""
     made = links(linker)
     objects = [Path(FOLDER) / "main.o", Path(FOLDER) / "libshapes.a"]
     plain = link(made.map.parent, linker, objects, "-Wl,--demangle", name=f"demangled-{linker}")
@@ -195,7 +195,7 @@ def test_names_with_spaces(links: Links, linker: str) -> None:
 def test_objects_of_a_link_time_optimizer(links: Links, tmp_path: Path, linker: str) -> None:
     """gcc's temporary names are made stable.
 
-    Clang's ThinLTO objects get the name of their member back.
+    Objects of Clang's ThinLTO get the name of their archive member.
     """
     if linker == "lld-19":
         objects = make_objects(tmp_path, "-flto=thin", compiler="clang++-19")
@@ -228,7 +228,7 @@ def test_temporary_names_are_told_from_real_ones() -> None:
 @pytest.mark.parametrize("arch", ["arm64", "x86_64"])
 @pytest.mark.parametrize("version", APPLE_LINKERS)
 def test_maps_of_ld64(tmp_path: Path, version: str, arch: str) -> None:
-    """Sections are llvm-objdump's, symbols llvm-nm's; lld 22 has the sizes that lld 14 lacks."""
+    """Compare sections with llvm-objdump, symbols with llvm-nm, sizes with the map of lld 22."""
     made = link_apple(tmp_path, version, arch)
     map_ = read_link_map(made.map)
     headers = run("llvm-objdump-19", "--section-headers", made.image, cwd=tmp_path)
@@ -254,8 +254,8 @@ def test_maps_of_ld64(tmp_path: Path, version: str, arch: str) -> None:
             assert symbol.address in known[symbol.name]
     newest = read_link_map(link_apple(tmp_path, "22", arch).map)
     sizes = {row.name: row.size for row in newest.placed if row.output == text}
-    # Without sizes the padding between functions counts to the one before it; x86-64 aligns to 16
-    # bytes.
+    # Without sizes, padding between functions counts as part of the function before it; x86-64
+    # aligns to 16 bytes.
     slack = 15 if version in ("14", "16") and arch == "x86_64" else 0
     assert set(sizes) == set(rows)
     assert all(sizes[name] <= rows[name].size <= sizes[name] + slack for name in sizes)
@@ -298,7 +298,7 @@ def test_functions_out_of_section_names(section: str, name: str) -> None:
 
 
 def test_rows_of_a_hand_written_gnu_map(tmp_path: Path) -> None:
-    """A map with rows that the small program does not have.
+    """Read a map with rows that the small program does not have.
 
     Data of the script, common symbols, a load address, blanks in a section's name, mapping symbols.
     """
@@ -400,6 +400,6 @@ def test_what_is_no_map_is_refused(tmp_path: Path) -> None:
         read_link_map(tmp_path / "missing")
 
 
-if __name__ == "__main__":  # python -m tests.test_linkmaps writes the golden files anew
+if __name__ == "__main__":  # python -m tests.test_linkmaps writes the golden files again
     for known in MAPS:
         known.with_suffix(".rows").write_text(listing(read_link_map(known)))

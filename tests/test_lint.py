@@ -1,4 +1,4 @@
-"""Each finding of lint, with its place, next to a file that has none."""
+"""Test each finding of lint with its position, and a file without findings."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def test_a_family_of_known_overloads_is_known(tmp_path: Path) -> None:
             f"operators:\n  aten::relu: {{{PLAIN}}}\n  aten::sub: {{{PLAIN}}}\n",
             (3, "error", "unknown-operator"),
         ),
-        # Without its overloads the family is an operator of that very name, which the runtime does
-        # not have.
+        # Without its overloads, the family is an operator with exactly this name, which the
+        # runtime does not have.
         (f"operators:\n  aten::add: {{{PLAIN}}}\n", (2, "error", "unknown-operator")),
         (f"operators:\n  relu: {{{PLAIN}}}\n", (2, "error", "no-namespace")),
         (
@@ -177,7 +177,7 @@ def test_near_names_are_offered(tmp_path: Path) -> None:
 
 
 def test_tags_are_not_looked_up_without_sources(tmp_path: Path) -> None:
-    """What was not checked is a warning, and dtypes are checked all the same."""
+    """A warning lists the unchecked tags; dtypes are still checked."""
     tags = "".join(f"  t{i}: [Float]\n" for i in range(6))
     text = f"operators:\n  aten::relu: {{{PLAIN}}}\nkernel_metadata:\n{tags}  ad: [Flaot]\n"
     found = lint(files(tmp_path, text), Selectable(OPERATORS))
@@ -241,7 +241,7 @@ def test_a_class_of_other_namespaces_has_a_nearest_name(tmp_path: Path) -> None:
     [
         ("add: [Float, Long]", ""),
         ("add: [Half]", "kernel tag add has no case for Half, only for Float, Long"),
-        (f"add: [{', '.join(DTYPES)}]", ""),  # all dtypes, whatever the switch has
+        (f"add: [{', '.join(DTYPES)}]", ""),  # all dtypes, regardless of the switch's cases
         ("add: []", "kernel tag add lists no dtype, so it keeps none"),
         (
             "copy: [Bool]",
@@ -266,7 +266,7 @@ def test_nothing_is_said_of_tags_where_calls_are_not_known(tmp_path: Path) -> No
 def test_a_dtype_that_a_model_is_on_record_for_is_no_mistake(
     model: str, is_named: bool, tmp_path: Path
 ) -> None:
-    """A tool wrote the dtypes of a model's tensors; a merge credits what people wrote to a file."""
+    """A tool records a model's dtypes; a merge records hand-written dtypes by the file's name."""
     text = (
         f"operators: {{aten::relu: {{{PLAIN}}}}}\nkernel_metadata: {{add: [Half]}}\n"
         f'debug_info: [\'{{"kernel_metadata": {{"add": ["Half"]}}, "model": "{model}"}}\']\n'
@@ -276,7 +276,7 @@ def test_a_dtype_that_a_model_is_on_record_for_is_no_mistake(
 
 
 def test_claims_of_unknown_classes_and_features_are_refused(tmp_path: Path) -> None:
-    """Claims must name what exists: nothing is absent under a misspelt name."""
+    """Claims must name existing classes and features: a misspelled name would always be absent."""
     names = BuildNames({}, {}, ("Context",), {"bundled_inputs": FeatureMarks()})
     entry = {"aten::relu": SelectedOperator(include_all_overloads=False)}
     library = tmp_path / "operators.yaml"
