@@ -1,7 +1,7 @@
-"""Check the layout of sizeguard/: which room may import which, and what a folder may hold.
+"""Check the layout of sizeguard/: imports between rooms, and files in folders.
 
-Run by `make lint`. A room is a folder below sizeguard/; it imports only rooms that are before it
-in ROOMS, and of those only the ones listed. Imports inside functions and for type checkers count.
+Run by `make lint`. A room is a folder below sizeguard/. It may import only the rooms that
+ROOMS lists for it, which come before it. Imports inside functions and for type checkers count.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PACKAGE = "sizeguard"
-LARGEST_FOLDER = 15  # files at one level
+LARGEST_FOLDER = 15  # maximum files at one level
 
-# Each room with the rooms that it may use besides base and columns, lowest first.
+# Rooms, lowest first, and the rooms that each may use besides base and columns.
 ROOMS: Mapping[str, str] = {
     "base": "",
     "columns": "",
@@ -56,7 +56,7 @@ ROOMS: Mapping[str, str] = {
     "history": (
         "builds git toolchains runtimes attribution snapshots diff projects measurement gate"
     ),
-    # Types alone: see REPORT_TYPES.
+    # Only types: see REPORT_TYPES.
     "report": (
         "names builds operators ledger linkgraph models selection claims git attribution diff"
         " snapshots predict proposals bisect gate history doctor"
@@ -64,7 +64,7 @@ ROOMS: Mapping[str, str] = {
     "cli": "*",
 }
 
-# Modules with the results that report prints; names and operators are open to it as a whole.
+# Modules with the results that report prints; it may also use all of names and operators.
 REPORT_TYPES = frozenset(
     {
         "attribution.size_report",
@@ -93,15 +93,15 @@ REPORT_TYPES = frozenset(
     }
 )
 
-# Commands of our own runtime alone, which may enter its folder.
+# Commands only for our own runtime, which may import from its folder.
 OF_OUR_RUNTIME = frozenset(
     {"cli.build.build", "cli.build.codegen", "cli.build.import_model", "cli.build.trace"}
 )
 
-# File names that several folders may have. Formats name their own parts alike, too.
+# File names that several folders may have. Folders of formats may share all names.
 REPEATED_NAMES = frozenset({"__init__", "__main__", "runtime", "reader", "render"})
 
-# Words that only a runtime's own folder may hold, in code and strings; prose is free.
+# Words that strings in code may contain only in runtimes/; docstrings and comments may, too.
 RUNTIME_WORDS = re.compile(
     r"\bsg::|2sg7kernels|\b7kernels|\bSG_[A-Z]|\btorch::executor|\bat::native"
 )
@@ -109,7 +109,7 @@ RUNTIME_WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An arrow that a later step of the work removes.
+    """An exception for an arrow that a later step of the work removes.
 
     source, target: globs of dotted modules; target is WORDS for a runtime's words in a module
     """
@@ -130,7 +130,7 @@ EXCEPTIONS: tuple[Pending, ...] = ()
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An import. source, target: dotted modules below the package; line: of the import."""
+    """An import. source, target: dotted modules below the package; line: the import's line."""
 
     source: str
     target: str
@@ -138,7 +138,7 @@ class Arrow:
 
 
 def modules(root: Path) -> dict[str, Path]:
-    """Every module below the package's folder by its dotted name; a package is NAME.__init__."""
+    """Return the package's modules by dotted name; the name of a package ends in `.__init__`."""
     return {
         ".".join(path.relative_to(root).with_suffix("").parts): path
         for path in sorted(root.rglob("*.py"))
@@ -146,7 +146,7 @@ def modules(root: Path) -> dict[str, Path]:
 
 
 def arrows(root: Path) -> list[Arrow]:
-    """Every import of one module of the package by another."""
+    """Return all imports between modules of the package."""
     known = modules(root)
     found = []
     for source, path in known.items():
@@ -166,7 +166,7 @@ def _imported(node: ast.AST) -> Iterator[str]:
 
 
 def _module_of(name: str, known: Mapping[str, Path]) -> str:
-    """Find the module that an imported name comes from; empty for another package's."""
+    """Find the module that an imported name comes from; empty for other packages."""
     head, _, inside = name.partition(".")
     if head != PACKAGE:
         return ""
@@ -184,7 +184,7 @@ def room_of(module: str) -> str:
 
 
 def arrow_problem(arrow: Arrow) -> str:
-    """Name the rule that an import breaks; empty if it breaks none."""
+    """Return the rule that an import breaks; empty if it breaks none."""
     source, target = room_of(arrow.source), room_of(arrow.target)
     if not target or source == target:
         return _runtime_problem(arrow)
@@ -202,7 +202,7 @@ def arrow_problem(arrow: Arrow) -> str:
 
 
 def _runtime_problem(arrow: Arrow) -> str:
-    """Nobody outside runtimes/NAME/ enters it, other runtimes included."""
+    """Check that only runtimes/NAME/ imports its own modules; other runtimes may not."""
     home = arrow.target.split(".")
     if home[0] != "runtimes" or len(home) < 3 or arrow.source in OF_OUR_RUNTIME:
         return ""
@@ -210,7 +210,7 @@ def _runtime_problem(arrow: Arrow) -> str:
 
 
 def circles(found: Iterable[Arrow]) -> list[list[str]]:
-    """Modules that import each other in a circle; the first circle that is found."""
+    """Return the first circle of imports, or nothing."""
     targets: dict[str, set[str]] = defaultdict(set)
     for arrow in found:
         targets[arrow.source].add(arrow.target)
@@ -223,7 +223,7 @@ def circles(found: Iterable[Arrow]) -> list[list[str]]:
 
 
 def folder_problems(root: Path) -> Iterator[str]:
-    """Folders with too many files, and file names that two folders have."""
+    """Yield folders with too many files, and file names that two folders have."""
     files = [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     for folder, count in sorted(Counter(path.parent for path in files).items()):
         if count > LARGEST_FOLDER:
@@ -239,7 +239,7 @@ def folder_problems(root: Path) -> Iterator[str]:
 
 
 def word_problems(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield module and place of each string outside runtimes/ with a runtime's own words."""
+    """Yield module and message for each string with a runtime's words outside runtimes/."""
     for module, path in modules(root).items():
         if room_of(module) == "runtimes":
             continue
@@ -257,7 +257,7 @@ def word_problems(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def problems(root: Path) -> list[str]:
-    """Everything that breaks the layout, a line each."""
+    """Return a line for each violation of the layout."""
     found = arrows(root)
     lines = []
     used: set[Pending] = set()
@@ -281,7 +281,7 @@ def problems(root: Path) -> list[str]:
 
 
 def main() -> int:
-    """Print what breaks the layout; 1 if anything does."""
+    """Print violations of the layout; return 1 if there are any."""
     root = Path(__file__).resolve().parents[1] / PACKAGE
     lines = problems(root)
     for line in lines:

@@ -285,7 +285,7 @@ def test_loading_twice_is_the_same(library: Path) -> None:
 def test_symbols_that_a_shared_library_names(
     tmp_path: Path, native_tools: None, linker: str, mode: str
 ) -> None:
-    """GNU ld and gold keep hidden symbols that the library also defines, unlike the other linkers."""
+    """gold, and GNU ld without a version script, keep hidden symbols that the library names."""
     flags = ("-fPIC",)
     compiled(
         tmp_path,

@@ -1,7 +1,7 @@
-"""Tell before anything is installed whether a pull request changes documents alone.
+"""Check, before any installation, whether a pull request changes only documents.
 
-Python's library and git are enough. SIZEGUARD_DOCUMENTS has patterns as CODEOWNERS has them, such
-as `*.md docs/**`: files that no build reads. Whatever cannot be told is measured.
+Needs only Python's library and git. SIZEGUARD_DOCUMENTS has patterns of files that no build
+reads, in the syntax of CODEOWNERS, such as `*.md docs/**`. In doubt, the change is measured.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sizeguard.report.gate.render import gate_text, write_step_summary
 
 POLICY = ("sizeguard.yaml", "baselines/")
 _FILES = {"json": "gate.json", "sarif": "gate.sarif", "junit": "gate.xml"}
-_PLAIN = {"100644", "000000"}  # modes: a file, and none
+_PLAIN = {"100644", "000000"}  # modes: a plain file, and no file
 
 
 def base_of_change(root: Path, asked: str) -> Base | None:
@@ -40,7 +40,7 @@ def base_of_change(root: Path, asked: str) -> Base | None:
 
 
 def changed_paths(root: Path, base: str) -> list[str]:
-    """List the paths that differ from the base; a link or a submodule is listed as no path."""
+    """List the paths that differ from the base; the entry of a link or a submodule is empty."""
     words = git(root, "diff", "--raw", "-z", "--no-renames", "--no-abbrev", base, "HEAD")
     fields = [word for word in words.split("\0") if word]
     return [
@@ -50,7 +50,7 @@ def changed_paths(root: Path, base: str) -> list[str]:
 
 
 def are_documents(paths: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Return whether there are paths, and each matches a pattern and is no policy."""
+    """Return whether there are paths, and each matches a pattern and is not a policy file."""
     known = [path_pattern(each) for each in patterns]
     return bool(paths) and all(
         path and not path.startswith(POLICY) and any(each.match(path) for each in known)
@@ -59,14 +59,14 @@ def are_documents(paths: Sequence[str], patterns: Sequence[str]) -> bool:
 
 
 def main() -> int:
-    """Write the result of a change of documents, and say so to the steps that follow."""
+    """If only documents changed, write the result and set the outputs for later steps."""
     root, results = Path.cwd(), Path(os.environ["SIZEGUARD_RESULTS"])
     try:
         base = base_of_change(root, os.environ.get("SIZEGUARD_BASE", ""))
         paths = changed_paths(root, base.commit) if base else []
         head = commit_id(root, "HEAD")
     except SizeguardError as error:
-        print(f"{error}: measured")  # the gate says it again, with a result
+        print(f"{error}: measured")  # the gate reports the error again, with a result
         return 0
     if not are_documents(paths, os.environ.get("SIZEGUARD_DOCUMENTS", "").split()):
         return 0

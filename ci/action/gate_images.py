@@ -1,7 +1,7 @@
-"""Judge binaries that a workflow built by conditions, against their snapshots of the base.
+"""Judge a workflow's binaries by conditions, against their snapshots of the base.
 
-The default branch leaves a snapshot of each binary in the store; a change is compared with that of
-its merge base, or of the nearest commit before it that has one.
+Runs on the default branch store a snapshot of each binary. A change is compared with the snapshot
+of its merge base, or of the nearest earlier commit that has one.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from sizeguard.base.errors import SizeguardError
 from sizeguard.gate.gate_result import Base
 from sizeguard.gate.reference.history import History
 
-SNAPSHOTS = "images"  # in the folder of the store
-MOST_COMMITS = 200  # before the merge base
+SNAPSHOTS = "images"  # folder in the store
+MOST_COMMITS = 200  # first parents to search, from the merge base
 HOLDS, FAILS, MISUSE, INCONCLUSIVE, BROKEN = 0, 1, 2, 3, 4
-_ORDER = (BROKEN, FAILS, MISUSE, INCONCLUSIVE)  # of several the first counts
+_ORDER = (BROKEN, FAILS, MISUSE, INCONCLUSIVE)  # gravest first
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A binary; name: its own among all that the workflow judges."""
+    """A binary. name: unique among all binaries that the workflow judges."""
 
     name: str
     path: Path
 
 
 def images_of(text: str) -> list[Image]:
-    """Read PATH or NAME=PATH, one a line."""
+    """Parse lines of PATH or NAME=PATH."""
     found = []
     for line in filter(None, (each.strip() for each in text.splitlines())):
         name, equals, path = line.partition("=")
@@ -45,7 +45,7 @@ def images_of(text: str) -> list[Image]:
 class Kept:
     """The snapshots of commits.
 
-    folder: where they lie; each is named by the image and the commit
+    folder: contains a file for each image and commit
     """
 
     folder: Path
@@ -68,7 +68,7 @@ class Kept:
 
 
 def judge(image: Image, conditions: Sequence[str], kept: Kept, history: History) -> int:
-    """Judge an image, print what was found, and keep its snapshot for the commit."""
+    """Judge an image, print the findings, and store its snapshot for the commit."""
     if not image.path.is_file():
         return _say(MISUSE, f"{image.name}: there is no file {image.path}")
     base = history.base(os.environ.get("SIZEGUARD_BASE", ""))
@@ -101,7 +101,7 @@ def judge(image: Image, conditions: Sequence[str], kept: Kept, history: History)
 
 
 def _start(history: History, base: Base | None, head: str) -> str:
-    """Return the commit before the change; after a merge that is not HEAD itself."""
+    """Return the commit before the change; after a merge, HEAD's first parent."""
     if base is None or not base.commit:
         return ""
     return history.first_parent(head) if base.commit == head else base.commit
@@ -128,7 +128,7 @@ def _say(code: int, text: str) -> int:
 
 
 def main() -> int:
-    """Judge all images; the gravest exit code counts."""
+    """Judge all images; return the gravest exit code."""
     images = images_of(os.environ["SIZEGUARD_IMAGES"])
     lines = os.environ.get("SIZEGUARD_FAIL_IF", "").splitlines()
     conditions = [each.strip() for each in lines if each.strip()]

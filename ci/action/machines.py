@@ -1,4 +1,4 @@
-"""Print the machines that the native apps of sizeguard.yaml are built for, of those asked for."""
+"""Print the machines that the requested native apps of sizeguard.yaml are built for."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ if __name__ == "__main__":
     try:
         print(*machines(Path.cwd(), *asked))
     except SizeguardError as error:
-        # The gate says it again, with a result.
+        # The gate reports the error again, with a result.
         print(f"error: {error}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """GitHub's API for one repository: bounded answers, retries, no token for the storage.
 
-Standard library only: what has rights installs nothing.
+Uses only the standard library, since jobs with permissions install nothing.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-ANSWER = 8 << 20  # bytes of an answer
-SECONDS = 30.0  # of one call
+ANSWER = 8 << 20  # maximum bytes of an answer
+SECONDS = 30.0  # timeout of one call
 TRIES = 5
-PATIENCE = 240.0  # seconds that all waits together may take; the job has 10 minutes
+PATIENCE = 240.0  # maximum sum of all waits, in seconds; the job has 10 minutes
 _PAGE = 100
 _PAGES = 50
 
 
 class Refused(Exception):
-    """Something that we were given is not what it has to be."""
+    """An input is not valid."""
 
 
 class ApiError(Exception):
     """GitHub refuses a call, or does not answer.
 
-    status: of HTTP; 0 if there was no answer
+    status: HTTP status; 0 without an answer
     """
 
     def __init__(self, message: str, status: int = 0) -> None:
@@ -40,7 +40,7 @@ class ApiError(Exception):
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Archives are at a storage with an address of its own: the token is not for it."""
+    """Remove the token from redirects: archives are in a storage at another address."""
 
     def redirect_request(
         self, request: Any, answer: Any, code: int, message: str, headers: Any, address: str
@@ -61,7 +61,7 @@ class Api:
         token: str,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Raise Refused for a name that is not a repository's."""
+        """Raise Refused if the name of the repository is not valid."""
         if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository, re.ASCII):
             raise Refused(f"'{repository}' is not a repository")
         if not re.fullmatch(r"https?://[\w.:/-]+", address, re.ASCII):
@@ -84,7 +84,7 @@ class Api:
     def rows(self, path: str, key: str = "") -> Iterator[dict[str, Any]]:
         """Get the rows of a list, page by page.
 
-        key: of the list in each answer; empty if the answer is the list
+        key: key of the list in each answer; empty if the answer is the list
         """
         mark = "&" if "?" in path else "?"
         for page in range(1, _PAGES + 1):
@@ -97,7 +97,7 @@ class Api:
                 return
 
     def call(self, method: str, path: str, content: Mapping[str, Any] | None = None) -> Any:
-        """Call the API and read the JSON that it answers."""
+        """Call the API and parse its answer as JSON."""
         data = self.bytes(method, path, ANSWER, content)
         try:
             return json.loads(data)
@@ -107,9 +107,9 @@ class Api:
     def bytes(
         self, method: str, path: str, limit: int, content: Mapping[str, Any] | None = None
     ) -> bytes:
-        """Call the API, again if it asks for that; raise Refused for more than `limit` bytes.
+        """Call the API, with retries; raise Refused for more than `limit` bytes.
 
-        A comment is not made twice: POST is repeated only if GitHub says that it did nothing.
+        POST is repeated only if GitHub's rate limit refused it, so no comment is made twice.
         """
         data = None if content is None else json.dumps(content).encode()
         for tried in range(1, TRIES + 1):
@@ -144,7 +144,7 @@ class Api:
 
 
 def _wait(error: urllib.error.HTTPError, tried: int, method: str) -> float | None:
-    """Return the seconds until another try; None if another try would be the same."""
+    """Return the seconds until the next try; None if a retry is useless or might repeat a POST."""
     asked = error.headers.get("Retry-After")
     is_limited = error.code == 429 or (
         error.code == 403 and (asked or error.headers.get("X-RateLimit-Remaining") == "0")
@@ -177,11 +177,11 @@ def table_of(value: object, where: str) -> dict[str, Any]:
 
 
 def text_of(value: object) -> str:
-    """Return a string; anything else, null too, is empty."""
+    """Return a string; empty for anything else, including null."""
     return value if isinstance(value, str) else ""
 
 
 def number_of(value: object) -> int:
-    """Return a number that is positive; anything else is 0."""
+    """Return a positive integer; 0 for anything else."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and isinstance(value, int) and value > 0 else 0

@@ -1,4 +1,4 @@
-"""A run that measured, and the pull requests that are at its commit: GitHub's word on both."""
+"""A measuring run and the pull requests at its commit, both according to GitHub."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ci.github.hub_api import Api, ApiError, Refused, number_of, text_of
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _MOST_FILES = 3000  # GitHub lists no more
-_PULLS = 10  # of one commit that are commented
+_PULLS = 10  # maximum pull requests of one commit that get a comment
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run of the measuring workflow.
 
-    head:       the commit that it is of; of a pull request the one that was pushed
-    repository: that head is in: a fork's, or this one
+    head:       commit of the run; for a pull request, the commit that was pushed
+    repository: repository of head: a fork, or this one
     conclusion: success, failure, cancelled, timed_out …; empty while it runs
-    address:    of its page
+    address:    URL of its page
     """
 
     id: int
@@ -36,12 +36,12 @@ class Run:
 
     @property
     def is_of_pull_request(self) -> bool:
-        """Return whether there is something to comment on."""
+        """Return whether the run belongs to a pull request."""
         return self.event in ("pull_request", "pull_request_target")
 
 
 def read_run(api: Api, number: int, server: str) -> Run:
-    """Ask GitHub for a run; raise Refused if the answer names no commit."""
+    """Get a run from GitHub; raise Refused if the answer has no commit."""
     found = api.table(f"actions/runs/{number}")
     head = text_of(found.get("head_sha"))
     if not _COMMIT.fullmatch(head):
@@ -81,7 +81,7 @@ def open_pulls(api: Api, run: Run) -> list[int]:
 
 
 def are_only(api: Api, pulls: list[int], patterns: tuple[str, ...]) -> bool:
-    """Return whether all files that the pull requests change are documents: GitHub's word."""
+    """Return whether the pull requests change only documents, according to GitHub."""
     for number in pulls:
         rows = list(api.rows(f"pulls/{number}/files"))
         names = [text_of(row.get("filename")) for row in rows]

@@ -1,6 +1,6 @@
 """Files in the artifact of a measuring run, which the pull request's own code wrote.
 
-Nothing is written to the disk, and no size, method or name in the archive is believed.
+Nothing is written to the disk, and no size, method or name in the archive is trusted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from ci.github.hub_api import Api, Refused, number_of, text_of
 
-ARCHIVE = 8 << 20  # bytes of the archive; six builds have 40 KB
+ARCHIVE = 8 << 20  # maximum bytes; six builds have 40 KB
 FILES = 1_000
 _END = b"PK\x05\x06"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -39,7 +39,7 @@ class Missing(Refused):
 
 
 def newest_archive(api: Api, run: int, name: str) -> bytes:
-    """Download the archive of the run's results, the newest of a run that was run again."""
+    """Download the archive of the run's results, the newest one if the run was repeated."""
     newest, size = 0, 0
     for each in api.rows(f"actions/runs/{run}/artifacts?name={name}", "artifacts"):
         number = number_of(each.get("id"))
@@ -53,10 +53,10 @@ def newest_archive(api: Api, run: int, name: str) -> bytes:
 
 
 def member(archive: bytes, name: str, limit: int) -> bytes | None:
-    """Read one file, at most `limit` bytes of it: an archive may say less than unpacks.
+    """Read one file, at most `limit` bytes, since an archive may state a wrong size.
 
-    None if it is not there. A folder before the name is allowed, since actions/upload-artifact
-    keeps folders of several paths; two files of one name are not.
+    Returns None if it is absent. A folder before the name is allowed, since
+    actions/upload-artifact keeps folders of several paths; two files of one name are not.
 
     Raises Refused for an archive that cannot be read.
     """

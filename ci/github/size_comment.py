@@ -1,23 +1,23 @@
 """Post the result of a measuring run as a commit status and as a comment on its pull request.
 
-It runs with rights, so it believes nothing that it is given, and installs nothing: python3 3.11
-and this checkout are all it needs.
+It runs with write permissions, so it trusts no input and installs nothing: it only needs Python
+3.11 and this checkout.
 
-The artifact was written by the pull request's own code. Taken from it is a result, which is read
-strictly by its types, judged again from its numbers and rendered here. Commands and advice are made
-from its fields. Which pull requests are at the run's commit, and how the run ended, is GitHub's
-word. Nothing in the artifact reaches a shell, a path or an address.
+The pull request's own code wrote the artifact. This script reads the result in it strictly by its
+types, judges it again from its numbers, and renders it. Commands and advice are made from its
+fields. GitHub's API provides the pull requests at the run's commit and the run's conclusion.
+Nothing in the artifact reaches a shell, a path or an address.
 
-Variables: GITHUB_API_URL, GITHUB_REPOSITORY, GITHUB_TOKEN and GITHUB_SERVER_URL are the runner's;
-RUN_ID is of the run that measured. These may be set:
+Variables: the runner sets GITHUB_API_URL, GITHUB_REPOSITORY, GITHUB_TOKEN and GITHUB_SERVER_URL.
+RUN_ID is the id of the measuring run. Optional variables:
 
     COMMENT_POLICY   always, on change, on failure or never; always if empty
     INFORMATIONAL    true: no status blocks a merge
-    PROJECT          of several projects in one repository: has its own comment and status
+    PROJECT          name, if a repository has several projects, each with comment and status
     ARTIFACT         sizeguard-results if empty
     COMMENT_AUTHOR   github-actions[bot] if empty; the login of another app whose token is used
-    DOCUMENTS        patterns of files that no build reads, as the measuring workflow has them
-    SARIF            true: findings go to code scanning, too; needs `security-events: write`
+    DOCUMENTS        patterns of files that no build reads, as in the measuring workflow
+    SARIF            true: upload findings to code scanning; needs `security-events: write`
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ POLICIES = ("always", "on change", "on failure", "never")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The options of the workflow, which is the default branch's."""
+    """The options of the workflow, which comes from the default branch."""
 
     policy: str
     is_informational: bool
@@ -57,7 +57,7 @@ class Settings:
 
     @staticmethod
     def of(environment: Mapping[str, str]) -> Settings:
-        """Read them; raise Refused for a value that is none."""
+        """Read the options; raise Refused for an invalid value."""
         policy = environment.get("COMMENT_POLICY") or "always"
         project = environment.get("PROJECT") or ""
         artifact = environment.get("ARTIFACT") or "sizeguard-results"
@@ -87,12 +87,12 @@ class Settings:
 
     @property
     def context(self) -> str:
-        """The name of the commit status."""
+        """Name of the commit status."""
         return f"sizeguard ({self.project})" if self.project else "sizeguard"
 
     @property
     def marker(self) -> str:
-        """The beginning of the comment's first line."""
+        """Beginning of the comment's first line."""
         return f"<!-- sizeguard gate{f' {self.project}' if self.project else ''} "
 
     def wants_comment(self, report: Report) -> bool:
@@ -107,7 +107,7 @@ class Settings:
 def main(
     environment: Mapping[str, str] = os.environ, sleep: Callable[[float], None] = time.sleep
 ) -> int:
-    """Publish the result of a run; 1 if GitHub does not let us, 2 for a wrong setting."""
+    """Publish the result of a run; return 1 if GitHub refuses, 2 for a wrong setting."""
     try:
         settings = Settings.of(environment)
         if not re.fullmatch(r"[0-9]{1,18}", environment.get("RUN_ID", ""), re.ASCII):
@@ -163,7 +163,7 @@ def _publish(api: Api, settings: Settings, run: Run) -> int:
 
 
 def _status(api: Api, settings: Settings, run: Run, report: Report) -> None:
-    """Set the commit's status; without the right to do so, the comment must do."""
+    """Set the commit's status; only warn if the permission is missing."""
     content = {
         "state": report.state,
         "context": settings.context,
@@ -180,7 +180,7 @@ def _status(api: Api, settings: Settings, run: Run, report: Report) -> None:
 
 
 def _scanned(api: Api, run: Run, report: Report) -> None:
-    """Upload the findings to code scanning, written anew from the result that was judged."""
+    """Upload the findings to code scanning, rendered from the judged result."""
     from sizeguard.report.gate.gate_ci import sarif_json
 
     ref = f"refs/pull/{report.pulls[0]}/head" if report.pulls else f"refs/heads/{run.branch}"
@@ -201,7 +201,7 @@ def _scanned(api: Api, run: Run, report: Report) -> None:
 
 
 def _say(level: str, text: str) -> None:
-    """Write an annotation in one line that commands nothing else."""
+    """Write an annotation in one line, without other workflow commands."""
     from sizeguard.report.writers.github import Annotation, workflow_commands
 
     print(workflow_commands([Annotation(level, "sizeguard", text)]), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Status and comment of a measuring run: what its artifact says, if that can be believed."""
+"""Status and comment of a measuring run, from its artifact if that can be trusted."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.source_links import links_at
 
 RESULT, NUMBER = "gate.json", "pull-request"
-_FOOT = 600  # bytes kept for what is said below the result
-_LINES = 20  # contradictions that are shown
+_FOOT = 600  # bytes reserved for the text below the result
+_LINES = 20  # maximum contradictions shown
 _ENDS = {
     "cancelled": "the run was cancelled",
     "timed_out": "the run took too long",
@@ -47,14 +47,14 @@ _STATES = {PASS: "success", FAIL: "failure", INCONCLUSIVE: "error"}
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is said of a run.
+    """Status and comment of a run.
 
     state, title: of the commit's status
-    result:  None if there is none that could be shown
-    reason:  then why, in one sentence
-    against: what the result contradicts; then no part of the comment is green
+    result:  None if there is no result to show
+    reason:  why there is no result, in one sentence
+    against: contradictions of the result; if there are any, no part of the comment is green
     pulls:   numbers of the pull requests to comment on
-    measured: the commit that the result says it measured, if GitHub confirms it; else empty
+    measured: the commit that the result claims to measure, if GitHub confirms it; else empty
     """
 
     run: Run
@@ -70,13 +70,13 @@ class Report:
 
     @property
     def warnings(self) -> list[str]:
-        """What the log of the run says."""
+        """Warnings for the log of the run."""
         first = [f"not measured at {self.run.head[:7]}: {self.reason}"] if self.reason else []
         return first + [f"the result contradicts itself: {text}" for text in self.against[:_LINES]]
 
     @property
     def is_pass(self) -> bool:
-        """Return whether all is well."""
+        """Return whether the result passes without contradictions."""
         return self.result is not None and self.result.verdict == PASS and not self.against
 
     @property
@@ -132,7 +132,7 @@ class Report:
 
 
 def _is_other(app: AppResult) -> bool:
-    """Return whether a size, an operator's share, a symbol or another metric is not the base's."""
+    """Return whether a size, an operator, a symbol or another metric differs from the base."""
     rows = any(row.old != row.new for row in (*app.growth, *app.causes))
     moved = any(cause.kind == MOVED for cause in app.causes)
     compared = (check for check in app.checks if check.kind == GROWTH and check.base is not None)
@@ -140,11 +140,11 @@ def _is_other(app: AppResult) -> bool:
 
 
 def _without_green(text: str) -> str:
-    """Show no part of a result as good that contradicts itself, or the run."""
+    """Remove the green marks from a result that contradicts itself or the run."""
     return text.replace("✅", "➖")
 
 
-Files = tuple[bytes | None, bytes | None]  # the number's and the result's, None if not there
+Files = tuple[bytes | None, bytes | None]  # pull request number and result, None if absent
 
 
 def report_of(
@@ -155,9 +155,9 @@ def report_of(
     is_informational: bool = False,
     documents: tuple[str, ...] = (),
 ) -> Report:
-    """Judge the artifact of a run; a bad one is a reason, no error.
+    """Judge the artifact of a run; a bad artifact sets the reason and raises no error.
 
-    documents: patterns; a pull request whose files all match may pass without a measurement
+    documents: patterns; a pull request may pass unmeasured if they match all its files
     """
 
     def files() -> Files:
@@ -179,7 +179,7 @@ def report_of_archive(
     is_informational: bool = False,
     documents: tuple[str, ...] = (),
 ) -> Report:
-    """Judge a result and the number of a pull request; `files` raises Refused for bad ones."""
+    """Judge a result and a pull request's number; `files` raises Refused if they cannot be read."""
     try:
         number, data = files()
         pulls = _meant(pulls, number)
@@ -215,7 +215,7 @@ def report_of_archive(
 
 
 def _meant(pulls: list[int], number: bytes | None) -> list[int]:
-    """Choose the pull request that the artifact names, if GitHub says that it is one of these."""
+    """Choose the pull request that the artifact names; raise Refused if it is not in `pulls`."""
     if number is None:
         return pulls
     if not re.fullmatch(rb"[1-9][0-9]{0,8}\n?", number):
@@ -243,7 +243,7 @@ def _without(run: Run, pulls: list[int], reason: str, *, is_missing: bool) -> Re
 
 
 def _measured(api: Api, run: Run, result: GateResult) -> str:
-    """Return the commit that was measured, if it is the run's or merges it."""
+    """Return the measured commit if it is the run's commit or merges it; else an empty string."""
     if result.head == run.head or (
         run.is_of_pull_request and is_merge_of(api, result.head, run.head)
     ):

@@ -1,4 +1,4 @@
-"""One comment a pull request: ours is changed if there is one."""
+"""One comment per pull request, which later runs change."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Mark = tuple[str, str, tuple[int, int]]  # beginning of the first line, author, 
 
 
 def publish(api: Api, number: int, text: str, mark: Mark, *, is_wanted: bool) -> str:
-    """Change our comment, or make one if it is wanted; say which.
+    """Change our comment, or make one if it is wanted; return what was done.
 
-    A comment of a later run stays. GitHub may have made a comment that it did not confirm, so it is
-    looked for again before another is made.
+    A comment of a later run is kept. GitHub may have made a comment without confirming it, so
+    publish looks for the comment again before it retries.
     """
     for is_last in (False, True):
         found = _ours(api, number, mark)
@@ -43,7 +43,7 @@ def _change(api: Api, found: tuple[int, str], text: str, mark: Mark) -> str:
 
 
 def _ours(api: Api, number: int, mark: Mark) -> tuple[int, str] | None:
-    """Find our comment. Others may copy our marker, so the author counts, too."""
+    """Find our comment by marker and author, since others may copy the marker."""
     begin, author, _ = mark
     for comment in api.rows(f"issues/{number}/comments"):
         body, user = text_of(comment.get("body")), comment.get("user")

@@ -1,6 +1,6 @@
 """Write the reference from the code: commands, exit codes, sizeguard.yaml, schemas of results.
 
-The pages exist in the site alone, so they cannot differ from what the code says.
+The pages exist only in the site, so they cannot differ from the code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CONFIG = "config.schema.json"
 
 
 def navigation() -> list[object]:
-    """List the pages as mkdocs wants its `nav`."""
+    """List the pages in the form of mkdocs' `nav`."""
     commands = [path for path in reference_pages() if path.startswith("reference/commands/")]
     return [
         "reference/index.md",
@@ -107,7 +107,7 @@ def _command_page(name: str, command: click.Command) -> str:
 
 
 def _help_parts(text: str) -> Iterator[str]:
-    """Translate a help text: paragraphs, and blocks that click does not wrap."""
+    """Convert a help text to Markdown: paragraphs, and blocks that click does not wrap."""
     for block in re.split(r"\n[ \t]*\n", text.strip()):
         lines = block.splitlines()
         if lines[0].strip() != "\b":

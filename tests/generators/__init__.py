@@ -1,1 +1,1 @@
-"""Scripts that write recorded data under tests/data and sizeguard/."""
+"""Scripts that write recorded data to tests/data and sizeguard/."""

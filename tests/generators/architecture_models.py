@@ -2,8 +2,8 @@
 
     python -m tests.generators.architecture_models FOLDER [--list]
 
-Run it with a Python that has torch 2.13. Weights are random, so that nothing is kept: the soak
-script model_sizes makes them anew. --list names the models and needs no export.
+Run it with a Python that has torch 2.13. Weights are random, so the models are not committed: the
+soak script model_sizes makes them again. --list prints the models without an export.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def features(categories: int) -> Callable[[], Inputs]:
 
 BATCH = ({0: Dim("batch", min=2, max=8)},)
 
-# name → (the model, its inputs, dynamic sizes, whether decomposed to core operators)
+# name → (model, inputs, dynamic sizes, whether it is decomposed to core operators)
 MODELS: dict[
     str, tuple[Callable[[], nn.Module], Callable[[], Inputs], tuple[object, ...] | None, bool]
 ] = {

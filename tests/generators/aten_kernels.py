@@ -1,15 +1,14 @@
-"""Write the functions of at::native whose names do not say which operator they serve.
+"""Write the functions of at::native whose names do not contain their operator.
 
-They come from PyTorch's native_functions.yaml.
+The source is PyTorch's native_functions.yaml.
 
     python -m tests.generators.aten_kernels
     SITE_PACKAGES/torchgen/packaged/ATen/native/native_functions.yaml \\
         > sizeguard/runtimes/aten/kernels.txt
 
-A line is an operator and its functions, the wrappers of torchgen among them: wrapper_CPU__softmax
-is that of _softmax, which is structured, and wrapper_CPU__stack that of stack. Functions of several
-operators are left out: none is theirs alone. Whether a name says it by itself is judged without the
-file that this one makes.
+A line is an operator and its functions, including torchgen's wrappers: wrapper_CPU__softmax belongs
+to _softmax, which is structured, and wrapper_CPU__stack belongs to stack. Functions that serve
+several operators are left out. Names are judged without the file that this script writes.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def main() -> int:
 
 
 def registered(entries: list[dict[str, Any]]) -> dict[str, set[str]]:
-    """Operators by function of at::native.
+    """Return functions of at::native with the operators that they are registered for.
 
     Without `dispatch` the function has the operator's name.
     """
@@ -77,9 +76,9 @@ def registered(entries: list[dict[str, Any]]) -> dict[str, set[str]]:
 
 
 def structured_wrappers(entries: list[dict[str, Any]]) -> dict[str, set[str]]:
-    """Names wrapper_KEY_NAME_OVERLOAD of structured operators.
+    """Return the names wrapper_KEY_NAME_OVERLOAD of structured operators.
 
-    Such a name alone does not say whether an underscore in it is the operator's.
+    It is ambiguous whether an underscore in such a name belongs to the operator.
     """
     found: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
@@ -94,7 +93,7 @@ def structured_wrappers(entries: list[dict[str, Any]]) -> dict[str, set[str]]:
 
 
 def named(entry: dict[str, Any]) -> tuple[str, str, str]:
-    """Name, operator and overload."""
+    """Return name, operator and overload of an entry."""
     name, _, overload = entry["func"].partition("(")[0].partition(".")
     return name, name if "::" in name else f"aten::{name}", overload
 

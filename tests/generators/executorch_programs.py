@@ -1,9 +1,9 @@
 """Write hand-made ExecuTorch programs, and gen_oplist's answers about them.
 
-They hold what small models lack.
+The programs have features that small models lack.
 
-Written to tests/data/models_executorch. Run with a Python that has executorch 1.5.1 and flatc on
-the path:
+They go to tests/data/models_executorch. Run it with a Python that has executorch 1.5.1, and with
+flatc on the path:
     python -m tests.generators.executorch_programs
 """
 
@@ -183,7 +183,7 @@ def main() -> None:
 
 
 def folder_with_models() -> Path:
-    """A folder whose models/ holds the files: gen_oplist writes the path that it is given."""
+    """Make a folder with the files in models/, since gen_oplist writes the path that it gets."""
     folder = Path(tempfile.mkdtemp())
     (folder / "models").symlink_to(MODELS)
     return folder

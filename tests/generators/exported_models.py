@@ -1,6 +1,6 @@
-"""Writes tests/data/exported_models: models that use one feature of torch.export each.
+"""Write tests/data/exported_models: models that each use one feature of torch.export.
 
-Needs PyTorch 2.13, which the tests do not.
+It needs PyTorch 2.13; the tests do not.
 
 Usage: python -m tests.generators.exported_models
 """
@@ -20,7 +20,7 @@ OUT = DATA / "exported_models"
 
 
 class NestedCond(torch.nn.Module):
-    """Branches in branches; the outer condition is on a size, the inner one on data."""
+    """Nested branches: the outer condition depends on a size, the inner one on data."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         def inner_true(x: torch.Tensor) -> torch.Tensor:
@@ -39,7 +39,7 @@ class NestedCond(torch.nn.Module):
 
 
 class ConstantInputs(torch.nn.Module):
-    """Inputs that are not tensors are constants of the export."""
+    """Inputs that are not tensors, which become constants of the export."""
 
     def forward(
         self, x: torch.Tensor, scale: float, flag: bool, nothing: None, keep: int, mode: str
@@ -48,7 +48,7 @@ class ConstantInputs(torch.nn.Module):
 
 
 class BufferMutation(torch.nn.Module):
-    """A counter that each call raises."""
+    """A counter that each call increments."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ class InputMutation(torch.nn.Module):
 
 
 class Passthrough(torch.nn.Module):
-    """Returns an input, a parameter, a number and nothing, beside what it computes."""
+    """Returns an input, a parameter, a number, None and a result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class Passthrough(torch.nn.Module):
 class SharedWeights(torch.nn.Module):
     """Weights that view one storage.
 
-    Tied, transposed, expanded, with an offset, and without elements.
+    They are tied, transposed, expanded, with an offset, and without elements.
     """
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ class SymbolicSizes(torch.nn.Module):
 
 
 class DataDependentSize(torch.nn.Module):
-    """A size that only the data says."""
+    """A size that depends on data."""
 
     def forward(self, n: torch.Tensor) -> torch.Tensor:
         size = n.item()
@@ -156,7 +156,7 @@ class IntInput(torch.nn.Module):
 
 
 class NoGrad(torch.nn.Module):
-    """A part without gradients, which is a graph of its own."""
+    """A part without gradients, which becomes a separate graph."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = x * 2
@@ -213,15 +213,14 @@ class AllDtypes(torch.nn.Module):
 
 
 class SpecialNumbers(torch.nn.Module):
-    """Numbers that JSON has no words for."""
+    """Numbers that JSON cannot express."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x.clamp(-math.inf, math.inf) + torch.full((3,), math.nan) + torch.full((3,), -0.0)
 
 
 class LinearForms(torch.nn.Module):
-    """Linear layers with and without bias, clamped and not, and one whose weight is not a
-    constant."""
+    """Linear layers: with and without bias, clamped and not, and with a computed weight."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -245,14 +244,14 @@ def write(
 ) -> None:
     """Write model.pt2 and model_core.pt2 as in native/models, with expected outputs.
 
-    The outputs are those for `inputs` and for `more`.
+    Each element of `more` is another case of inputs.
     """
     folder = OUT / name
     folder.mkdir(parents=True, exist_ok=True)
     program = export(model.eval(), inputs, dynamic_shapes=dynamic)
     forms = {"model": program} | ({"model_core": program.run_decompositions()} if with_core else {})
     for form, exported in forms.items():
-        # Stack traces would carry the paths of the machine that this ran on.
+        # Stack traces would contain paths of this machine.
         for module in exported.graph_module.modules():
             for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
                 node.meta.pop("stack_trace", None)

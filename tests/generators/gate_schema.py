@@ -55,7 +55,7 @@ def definition(kind: Any, without: typing.Iterable[str] = ()) -> dict[str, Any]:
 
 
 def used(kind: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """All dataclasses that a type is made of, by name."""
+    """Return all dataclasses that a type contains, by name."""
     if dataclasses.is_dataclass(kind) and kind.__name__ not in found:
         found[kind.__name__] = kind
         for hint in typing.get_type_hints(kind).values():

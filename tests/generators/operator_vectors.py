@@ -1,8 +1,8 @@
-"""Record cases of each operator of operators.yaml with PyTorch's own results.
+"""Record cases with PyTorch's results for each operator of operators.yaml.
 
     python -m tests.generators.operator_vectors [OPERATOR …]
 
-Run it with a Python that has torch 2.13 and pyyaml; its output, tests/data/vectors, is kept.
+Run it with a Python that has torch 2.13 and pyyaml; its output, tests/data/vectors, is committed.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ FAMILIES = (
 
 
 def operator_names() -> list[str]:
-    """The operators of the portable library."""
+    """Return the operators of the portable library."""
     entries = yaml.safe_load((ROOT / "native" / "operators" / "operators.yaml").read_text())
     return [entry["func"].partition("(")[0] for entry in entries]
 
 
 def main(arguments: list[str]) -> None:
-    torch.set_num_threads(1)  # the order of sums does not depend on the machine
-    # Nor do 16-bit results: oneDNN and fused attention keep other intermediate results, and are
-    # used where the processor allows.
+    torch.set_num_threads(1)  # so that the order of sums is the same on all machines
+    # oneDNN and fused attention have other 16-bit intermediate results, and are only used on
+    # some processors.
     torch.backends.mkldnn.enabled = False
     torch.backends.cuda.enable_flash_sdp(False)
     torch.manual_seed(0)

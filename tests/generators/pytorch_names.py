@@ -1,11 +1,11 @@
-"""Write native/operators/pytorch_names.yaml: PyTorch's names for what this runtime has.
+"""Write native/operators/pytorch_names.yaml: PyTorch's names for this runtime's operators and tags.
 
     python -m tests.generators.pytorch_names [--check]
 
 Run it with a Python that has torch 2.13 and pyyaml; it takes five minutes. Overloads come from
 torchgen. Kernel tags come from PyTorch itself: every operator is called with dtypes that no kernel
-has, and the refusal names the tag. Tags that no refusal shows are listed here, and must be strings
-of libtorch_cpu. --check writes nothing and fails if the file would be another.
+has, and the refusal names the tag. Tags that appear in no refusal are listed here, and must be
+strings of libtorch_cpu. --check writes nothing and fails if the file would change.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HEADER = """\
 # kernels:   operator → PyTorch's kernel tags that a trace of it shows
 """
 
-# PyTorch checks what it loads.
+# PyTorch verifies programs when it loads them.
 _FEATURES = ("program_verification",)
 
 _REFUSAL = re.compile(r'^"([^"]+)" not implemented for')
@@ -49,10 +49,10 @@ _ODD = (
     "float8_e5m2", "uint16", "uint64", "complex64", "complex32", "bool", "bits8", "uint8", "int8",
     "int32", "int64", "float16", "bfloat16", "float64",
 )  # fmt: skip
-_CALLS = 400  # of each operator; of the first ones each tensor alone is varied, too
+_CALLS = 400  # per operator; the first _VARIED calls also vary each tensor separately
 _VARIED = 60
 
-# Operators that call others inside PyTorch: a tag that they meet is another operator's.
+# Operators that call others inside PyTorch, so the tags in their refusals belong to those.
 _COMPOSITE = frozenset(
     f"aten::{name}"
     for name in (
@@ -61,7 +61,7 @@ _COMPOSITE = frozenset(
     )
 )  # fmt: skip
 
-# Operators that a tag is of, where PyTorch's kernels use those of others, or no refusal shows it.
+# Operators of tags that a kernel shares with other operators' kernels, or that no refusal names.
 _OWNERS: Mapping[str, tuple[str, ...]] = {
     "LayerNormKernelImpl": ("native_layer_norm",),
     "adaptive_avg_pool2d": ("_adaptive_avg_pool2d",),
@@ -102,12 +102,12 @@ _OWNERS: Mapping[str, tuple[str, ...]] = {
 
 
 def overloads(ours: Iterable[str]) -> dict[str, str]:
-    """Overloads with `out`, and copies of views, by the functional operator of ours."""
+    """Return our functional operators for overloads with `out` and copies of views."""
     folder = Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
     parsed = parse_native_yaml(str(folder / "native_functions.yaml"), str(folder / "tags.yaml"))
     functions = {f"aten::{each.func.name}": each for each in parsed.native_functions}
     found: dict[str, str] = {}
-    # In-place operators last: the functional one is meant.
+    # In-place operators come last, so the functional one is found first.
     for name in sorted(ours, key=lambda name: (name.partition(".")[0].endswith("_"), name)):
         base, dot, overload = name.partition(".")
         function = functions.get(name)
@@ -130,7 +130,7 @@ def overloads(ours: Iterable[str]) -> dict[str, str]:
 
 
 def _writing(function: NativeFunction, functions: Iterable[NativeFunction]) -> list[str]:
-    """Names of the overloads that compute the same into an argument."""
+    """Return the overloads that write the same result to an argument."""
     signature = function.func.signature()
     return [
         f"aten::{each.func.name}"
@@ -178,7 +178,7 @@ def _copied(value: Any) -> Any:
 
 
 def _with(value: Any, dtype: torch.dtype) -> Any:
-    """The same tensors in another dtype; what they hold does not matter."""
+    """Convert tensors to another dtype; their values do not matter."""
     if isinstance(value, list):
         return [_with(item, dtype) for item in value]
     if not isinstance(value, torch.Tensor):
@@ -190,7 +190,7 @@ def _with(value: Any, dtype: torch.dtype) -> Any:
 
 
 def refused_tags(names: Iterable[str]) -> dict[str, set[str]]:
-    """Kernel tag → the operators of ours whose refusals name it."""
+    """Return kernel tag → our operators whose refusals name it."""
     found: dict[str, set[str]] = defaultdict(set)
     probes: dict[str, _Probe] = {}
     find = recorder.find
@@ -214,7 +214,7 @@ def refused_tags(names: Iterable[str]) -> dict[str, set[str]]:
 
 
 def owners(tags: Mapping[str, set[str]]) -> dict[str, list[str]]:
-    """Kernel tag → the operators that it is of."""
+    """Return kernel tag → the operators that it belongs to."""
     library = Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"
     strings = library.read_bytes()
     result = {}
@@ -229,7 +229,7 @@ def owners(tags: Mapping[str, set[str]]) -> dict[str, list[str]]:
 
 
 def content(names: Mapping[str, str], owned: Mapping[str, list[str]]) -> str:
-    """The file."""
+    """Return the content of the file."""
     entries = yaml.safe_load((OPERATORS / "op_deps.yaml").read_text())
     runs = {entry["name"]: entry.get("tags", []) for entry in entries}
     calls = {entry["name"]: [d["name"] for d in entry.get("depends", [])] for entry in entries}
@@ -240,7 +240,7 @@ def content(names: Mapping[str, str], owned: Mapping[str, list[str]]) -> str:
         own: set[str] = set()
         for name in operators:
             kernels[name].append(tag)
-            # A kernel here may be a call of another operator.
+            # A kernel of this runtime may call another operator.
             own.update(*(runs.get(each, []) for each in (name, *calls.get(name, []))))
         word = tag if re.fullmatch(r"\w+", tag) else f"'{tag}'"
         lines.append(f"  {word}: [{', '.join(sorted(own))}]")

@@ -2,8 +2,8 @@
 
 They go to tests/data/random_models.
 
-Run it with a Python that has torch 2.13, hypothesis and pyyaml; its output is kept: the choices are
-fixed by the seed.
+Run it with a Python that has torch 2.13, hypothesis and pyyaml. Its output is committed; a seed
+fixes the choices.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COUNT = 100
 SEED = 20
 DRAWS = 6000  # more than enough
 MAXIMUM_OUTPUTS = 4
-# An operator in this many models is no longer rare; each model names a rare one when it is made
+# An operator in this many models is not rare; each new model must have a rare operator.
 COMMON = 5
 HIGHER_ORDER = {"cond"}
 # Arithmetic on sizes; the importer turns it into operators on numbers.
@@ -51,7 +51,7 @@ SHAPES = (
 )
 
 
-# What PyTorch raises for models that it cannot export.
+# Exceptions of PyTorch for models that it cannot export.
 EXPORT_ERRORS = (
     RuntimeError,
     ValueError,
@@ -64,12 +64,12 @@ EXPORT_ERRORS = (
 
 
 class Refused(Exception):
-    """A draw that makes no model: str() is the reason."""
+    """A draw is not used as a model; str() is the reason."""
 
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    """A graph of three to ten steps over one to three inputs."""
+    """Draw a graph of three to ten steps over one to three inputs."""
     dynamic = draw(st.integers(0, 3)) == 0
     inputs = []
     for _ in range(draw(st.integers(1, 3))):
@@ -96,7 +96,7 @@ def operator_names() -> set[str]:
 
 
 def names_in_order(module: torch.fx.GraphModule) -> list[str]:
-    """The operator of each call of a graph and its branches."""
+    """Return the operators that a graph and its branches call."""
     found = []
     for part in module.modules():
         if not isinstance(part, torch.fx.GraphModule):
@@ -126,7 +126,7 @@ def export(graph: Graph, model: Model, decomposed: bool) -> torch.export.Exporte
 
 
 def anonymous(program: torch.export.ExportedProgram) -> None:
-    """Drop what only says where in this machine's files the model came from."""
+    """Remove metadata about the model's place in this machine's files."""
     for part in program.graph_module.modules():
         if isinstance(part, torch.fx.GraphModule):
             for node in part.graph.nodes:
@@ -162,7 +162,7 @@ def save(number: int, graph: Graph, model: Model, program: torch.export.Exported
 
 
 class Maker:
-    """Keeps the draws that make good models until there are enough."""
+    """Saves draws that are good models until there are enough."""
 
     def __init__(self) -> None:
         self.known = operator_names()
@@ -209,7 +209,7 @@ class Maker:
 
 def main() -> None:
     assert layers.linear in steps.STEPS
-    # As for the operator vectors: no results that depend on the machine.
+    # As in operator_vectors, results must not depend on the machine.
     torch.set_num_threads(1)
     torch.backends.mkldnn.enabled = False
     torch.backends.cuda.enable_flash_sdp(False)

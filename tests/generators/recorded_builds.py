@@ -3,12 +3,12 @@
     python -m tests.generators.recorded_builds
 
 runtime.tar.xz     the runtime with the selection mlp.yaml: image, objects, map and log, and the
-                   sources that say what can be selected
-programs.tar.xz    the programs of tests/data/retention by gcc and bfd, a folder each
-*.snapshot         what three builds weigh: no operator, mlp.yaml, mlp_and_erf.yaml
+                   sources that define the selectable operators
+programs.tar.xz    the programs of tests/data/retention, built by gcc and bfd, a folder each
+*.snapshot         snapshots of three builds: no operator, mlp.yaml, mlp_and_erf.yaml
 
-Needs gcc, cmake and ninja. Paths in maps and records are relative; the toolchain's start-up files
-lie beside the objects, so that nothing is read from the machine.
+It needs gcc, cmake and ninja. Paths in maps and records are relative, and the toolchain's start-up
+files are beside the objects, so that nothing is read from the machine.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from tests.support import retention_programs
 from tests.support.places import DATA, ROOT
 
 RECORDED = DATA / "recorded"
-# Of the runtime's sources only data is left out.
+# All sources of the runtime are recorded, except for data.
 DATA_FOLDERS = ("models", "examples", "fuzzing")
-# An absolute path of the toolchain in a map.
+# An absolute path of the toolchain in a map
 FOREIGN = re.compile(r"(?<![\w.])/(?:usr/)?lib[\w./+-]*")
 
 
@@ -61,7 +61,7 @@ def record_map(source: Path, target: Path, own: Iterable[str]) -> None:
 
 
 def record_runtime(found: Build, folder: Path) -> None:
-    """A source tree with a build in it, whose build.json has @ROOT@ for the tree's place."""
+    """Copy a source tree and its build; @ROOT@ in build.json replaces the path of the tree."""
     place = folder / "build" / "mlp"
     place.mkdir(parents=True)
     native = ROOT / "native"
@@ -83,7 +83,7 @@ def record_runtime(found: Build, folder: Path) -> None:
 
 
 def record_programs(folder: Path) -> None:
-    """A folder for each case; a static program would bring the C library."""
+    """Copy each case to a folder, except for the static program, which contains the C library."""
     for case in retention_programs.CASES:
         if case.name == "static":
             continue
@@ -97,7 +97,7 @@ def record_programs(folder: Path) -> None:
 
 
 def pack(folder: Path, archive: Path) -> None:
-    """Pack a folder so that equal files make equal bytes."""
+    """Pack a folder so that equal files give equal archives."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):

@@ -1,4 +1,4 @@
-"""Draw docs/report.svg: what a terminal shows of a report, as rich exports it.
+"""Draw docs/report.svg: a report in a terminal, exported by rich.
 
 `python -m tests.generators.report_picture IMAGE [ARGUMENT …]` runs `sizeguard report` with them.
 """
@@ -20,7 +20,7 @@ WIDTH = 100
 
 
 def draw(arguments: list[str]) -> str:
-    """Return the picture of one report in a terminal of WIDTH columns, as SVG."""
+    """Return a report in a terminal of WIDTH columns, as SVG."""
     command = [sys.executable, "-m", "sizeguard", "report", *arguments, "--width", str(WIDTH)]
     environment = {
         **os.environ,
@@ -34,7 +34,7 @@ def draw(arguments: list[str]) -> str:
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(Text(f"$ sizeguard report {' '.join(arguments)}", style="bold"))
     console.print(Text.from_ansi(done.stdout), soft_wrap=False)
-    # A picture asks no other machine for its fonts.
+    # The picture must not load fonts from another server.
     return re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title="sizeguard"), flags=re.S)
 
 

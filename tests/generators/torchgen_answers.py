@@ -28,7 +28,7 @@ SEED = 20
 RANDOM_FILES = 60
 RANDOM_MERGES = 40
 
-# Beyond the names in a file: its families, other overloads of them, and strangers.
+# Names to query besides those in a file: families, other overloads, and unrelated names.
 STRANGERS = (
     "aten::add", "aten::add.out", "aten::mul", "aten::mul.Scalar", "aten::sub.Tensor", "add",
     "aten::add.Tensor.out", "",
@@ -198,8 +198,8 @@ REFUSED = {
     "list_as_key": "operators:\n  ? [a]\n  : {}\n",
 }
 
-# torchgen takes these for something that nobody can mean, or breaks on them only later: the tests
-# ask that we refuse them.
+# torchgen accepts these with a useless meaning, or fails on them later. The tests require that
+# we refuse them.
 NONSENSE = {
     "dtypes_word": "kernel_metadata:\n  add: Float\n",
     "dtypes_table": "kernel_metadata:\n  add: {Float: 1}\n",
@@ -215,7 +215,7 @@ NONSENSE = {
 
 
 def random_selection(source: random.Random) -> str:
-    """A file as a person could write it: some keys, some flags, in any order."""
+    """Return a file as a person could write it: some keys, some flags, in any order."""
     names = (
         "aten::add", "aten::add.Tensor", "aten::add.out", "aten::mul", "aten::mul.Scalar", "my::op",
         "my::op.x", "prim::If",
@@ -268,7 +268,7 @@ def random_selection(source: random.Random) -> str:
 
 
 def answers(builder: SelectiveBuilder) -> dict[str, object]:
-    """torchgen's answer to every query, over the names of the file and some others."""
+    """Return torchgen's answers to all queries, about the names of the file and some others."""
     names = sorted(
         {
             *builder.operators,
@@ -300,9 +300,9 @@ def answers(builder: SelectiveBuilder) -> dict[str, object]:
 
 
 def kernels(builder: SelectiveBuilder, name: str, keys: tuple[str, ...]) -> list[str] | str:
-    """torchgen's choice, or the name of the exception.
+    """Return torchgen's choice, or the name of the exception.
 
-    IndexError is its defect on keys without '/'.
+    An IndexError is torchgen's defect for keys without '/'.
     """
     try:
         return sorted(builder.et_get_selected_kernels(name, list(keys)))
@@ -311,15 +311,15 @@ def kernels(builder: SelectiveBuilder, name: str, keys: tuple[str, ...]) -> list
 
 
 def blunt(answer: dict[str, object]) -> str:
-    """Answers without the kind of an exception.
+    """Return the answers without the kinds of exceptions.
 
-    With several bad keys it depends on which comes first in the file.
+    With several bad keys, the kind depends on their order in the file.
     """
     return json.dumps(answer, sort_keys=True).replace('"IndexError"', '"Exception"')
 
 
 def content(builder: SelectiveBuilder) -> dict[str, object]:
-    """The file as torchgen keeps it, lists sorted and each word once."""
+    """Return the file as torchgen stores it, with sorted lists without duplicates."""
     return {
         "include_all_operators": builder.include_all_operators,
         "include_all_non_op_selectives": builder.include_all_non_op_selectives,
@@ -351,7 +351,7 @@ def build(text: str, folder: Path) -> SelectiveBuilder:
 
 
 def ours(text: str, folder: Path) -> str:
-    """The same selection as our writer puts it."""
+    """Return the same selection in our writer's format."""
     path = folder / "theirs.yaml"
     path.write_text(text, encoding="utf-8")
     return format_selection(read_selection(path).selection)
@@ -360,7 +360,7 @@ def ours(text: str, folder: Path) -> str:
 def refusal(text: str, folder: Path) -> str:
     try:
         build(text, folder)
-    except Exception as error:  # torchgen refuses with whatever comes first
+    except Exception as error:  # torchgen refuses with various exceptions
         return type(error).__name__
     return ""
 

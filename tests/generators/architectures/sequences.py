@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class Transformer(nn.Module):
-    """An encoder of token sequences with attention, causal or not."""
+    """An encoder of token sequences with attention, optionally causal."""
 
     def __init__(self, width: int, heads: int, causal: bool, dtype: torch.dtype) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Transformer(nn.Module):
 
 
 class VisionTransformer(nn.Module):
-    """Patches of an image as a sequence, with attention written out."""
+    """Attention over the patches of an image, written out in basic operators."""
 
     def __init__(self, width: int, norm: str, pool: str) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class VisionTransformer(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """Sequences of features to a score for each step."""
+    """A recurrent network with a score for each step of a sequence of features."""
 
     def __init__(self, kind: str, layers: int, both_ways: bool) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class Recurrent(nn.Module):
 
 
 class Recommender(nn.Module):
-    """Embeddings of categories, beside numbers, and their products."""
+    """A score from embedded categories and numbers, or from the products of their embeddings."""
 
     def __init__(self, categories: int, products: bool, bags: bool) -> None:
         super().__init__()

@@ -135,7 +135,7 @@ class ShuffleNet(nn.Module):
 
 
 class UNet(nn.Module):
-    """Down and up again, with a way past the bottom."""
+    """Downsampling and upsampling layers, with a connection between equal sizes."""
 
     def __init__(self, width: int, way_up: str) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ class UNet(nn.Module):
             return self.up(x)
         if self.way_up == "nearest":
             return nn.functional.interpolate(x, scale_factor=2.0, mode="nearest")
-        batch, channels, height, width = x.shape  # each element becomes four
+        batch, channels, height, width = x.shape  # each element becomes four elements
         x = x.unsqueeze(3).unsqueeze(5).expand(batch, channels, height, 2, width, 2)
         return x.flatten(1).view(batch, channels, 2 * height, 2 * width)
 

@@ -1,1 +1,1 @@
-"""Models made of random choices."""
+"""Random models."""

@@ -1,4 +1,4 @@
-"""Check whether a model's results survive roundings that another implementation does otherwise."""
+"""Check whether a model's results are stable if another implementation rounds differently."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# Operators that round once are the same everywhere; the others may differ in their last bits.
+# Operators that round once have equal results everywhere; others may differ in the last bits.
 EXACT = (
     *(
         "add",
@@ -75,7 +75,7 @@ TRIALS = 6
 
 
 class Noise(TorchDispatchMode):
-    """Moves results of inexact operators by a unit in the last place or so."""
+    """Changes results of inexact operators by about one unit in the last place."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Noise(TorchDispatchMode):
 
 
 def is_steady(model: torch.nn.Module, inputs: list[torch.Tensor]) -> bool:
-    """Return whether the results stay within the tolerances whatever the last bits do."""
+    """Return whether the results stay within the tolerances if last bits change."""
     wanted = model(*inputs)
     for seed in range(TRIALS):
         with Noise(seed):

@@ -13,7 +13,7 @@ import torch
 class Step:
     """One or a few calls.
 
-    function takes the module's tensors by name, then the values; gives a tensor or several.
+    function: takes parameters, then input values; returns a tensor or several
     """
 
     function: Callable[..., Any]
@@ -22,7 +22,7 @@ class Step:
 
 
 class Model(torch.nn.Module):
-    """Runs the steps and gives the values that were requested."""
+    """Runs the steps and returns the requested values."""
 
     def __init__(
         self, parameters: dict[str, torch.Tensor], steps: list[Step], outputs: list[int]
@@ -47,11 +47,9 @@ class Model(torch.nn.Module):
 
 @dataclass
 class Graph:
-    """A graph while it is drawn.
+    """A graph that is being drawn.
 
-    Every value is there, so that the next step can be chosen by its dtype and shape.
-
-    shared: values that an input or another value may share memory with are not written to.
+    It has every value, so that the next step can be chosen by dtype and shape.
     """
 
     inputs: list[torch.Tensor]
@@ -72,7 +70,7 @@ class Graph:
     def add(
         self, function: Callable[..., Any], *inputs: int, parameters: tuple[torch.Tensor, ...] = ()
     ) -> None:
-        """Append a step and run it; nothing happens if PyTorch cannot."""
+        """Append a step and run it; do nothing if PyTorch refuses."""
         try:
             result = function(*parameters, *(self.values[i] for i in inputs))
         except (RuntimeError, IndexError):
@@ -83,6 +81,6 @@ class Graph:
         self.values += result if isinstance(result, tuple | list) else [result]
 
     def model(self, limit: int) -> Model:
-        """The module; its outputs are the newest values that nothing uses, `limit` at most."""
+        """Return the module; its outputs are the newest unused values, at most `limit`."""
         free = [i for i in range(len(self.inputs), len(self.values)) if i not in self.used]
         return Model(self.parameters, self.steps, free[-limit:]).eval()

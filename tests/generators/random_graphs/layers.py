@@ -120,7 +120,7 @@ def convolution(draw: Draw, graph: Graph) -> None:
 
 @step
 def images(draw: Draw, graph: Graph) -> None:
-    """Normalization and pooling of what has three or four dimensions."""
+    """Draw normalization and pooling of tensors with three or four dimensions."""
     value = pick(
         draw,
         graph,
@@ -227,7 +227,7 @@ def branch(draw: Draw, graph: Graph) -> None:
     def both(a: Tensor) -> Tensor:
         if torch.compiler.is_exporting():
             return torch.cond(a.sum() > limit, more, less, (a,))
-        # Outside of export torch.cond compiles, and stops working after a few branches.
+        # Outside of export torch.cond compiles, which fails after a few branches.
         return more(a) if a.sum() > limit else less(a)
 
     graph.add(both, value)

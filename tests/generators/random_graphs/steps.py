@@ -1,6 +1,6 @@
 """Single steps of a graph, drawn by hypothesis.
 
-Each function adds a step, or nothing if no value suits it.
+Each function adds a step, or nothing if no value is suitable.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def step(function: Callable[[Draw, Graph], None]) -> Callable[[Draw, Graph], Non
 def weights(
     draw: Draw, *shape: int, dtype: torch.dtype = torch.float32, low: int = -8, high: int = 8
 ) -> Tensor:
-    """A constant: eighths of small integers, from a drawn seed."""
+    """Return a constant of small integers, or eighths of them for floats, from a drawn seed."""
     generator = torch.Generator().manual_seed(draw(st.integers(0, 2**16)))
     numbers = torch.randint(low, high + 1, shape, generator=generator)
     return (numbers / 8 if dtype.is_floating_point else numbers).to(dtype)
 
 
 def pick(draw: Draw, graph: Graph, suits: Callable[[Tensor], bool] = lambda _: True) -> int | None:
-    """The number of a value that suits; the newest ones are likelier, so that graphs are deep."""
+    """Return the index of a suitable value, more often the newest one, so that graphs are deep."""
     found = [
         i
         for i, value in enumerate(graph.values)
@@ -82,7 +82,7 @@ def shape_fits(first: Tensor, second: Tensor) -> bool:
 
 
 def choose(draw: Draw, items: Sequence[Callable[..., object]]) -> Callable[..., object]:
-    """Evenly: hypothesis itself prefers the first and repeats itself."""
+    """Choose with equal chances, since hypothesis prefers the first item and repeats itself."""
     return draw(st.randoms(use_true_random=True)).choice(items)
 
 
@@ -255,7 +255,7 @@ def views(draw: Draw, graph: Graph) -> None:
 
 @step
 def pieces(draw: Draw, graph: Graph) -> None:
-    """Several results: not all are used."""
+    """Draw a call with several results, not all of which are used."""
     value = pick(draw, graph, lambda v: v.dim() > 1 and 2 <= v.shape[-1] <= 6)
     if value is None:
         return
@@ -300,7 +300,7 @@ def conversions(draw: Draw, graph: Graph) -> None:
 
 @step
 def written(draw: Draw, graph: Graph) -> None:
-    """A copy that is written to through a view."""
+    """Draw a copy, and a write to it through a view."""
     value = pick(draw, graph, lambda v: v.dim() > 1 and v.dtype != torch.bool and v.shape[-1] > 1)
     if value is None:
         return

@@ -1,1 +1,1 @@
-"""Calls of each family of operators; PyTorch gives their results."""
+"""Calls of each family of operators, with PyTorch's results."""

@@ -50,7 +50,7 @@ def convolution(r: Recorder) -> None:
             [0, 0],
             1,
         )
-        # one dimension, three dimensions
+        # one dimension, then three dimensions
         r.case(
             operands(dtype, 2, 2, 6),
             operands(dtype, 3, 2, 3),
@@ -121,7 +121,7 @@ def convolution(r: Recorder) -> None:
             [1],
             1,
         )
-        # no batch dimension, no images
+        # a batch without images, then images without a batch dimension
         r.case(
             operands(dtype, 0, 2, 5, 4),
             weight,
@@ -219,7 +219,7 @@ def convolution(r: Recorder) -> None:
         [0, 0],
         1,
     )
-    # More unfolded columns than are kept at a time.
+    # More unfolded columns than the kernel stores at a time.
     r.case(
         grid("Float", 1, 8, 40, 41),
         grid("Float", 3, 8, 3, 3),

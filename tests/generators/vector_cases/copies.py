@@ -16,7 +16,7 @@ CONTIGUOUS, PRESERVE, CHANNELS_LAST = (
 
 
 def with_strides(r: Recorder, tensor: torch.Tensor, *arguments: object, **keywords: object) -> None:
-    """For results whose strides the caller asked for."""
+    """Record a call with a requested memory layout, and the strides of its result."""
 
     def body(script: Script) -> None:
         looked_at(script, script.call(r.name, tensor, *arguments, **keywords))
@@ -86,8 +86,8 @@ def convert(r: Recorder) -> None:
         r.case(values(source, 130, 3, low=low)[:, ::2], dtype=DTYPES[target])
         if source not in FLOATING or target in FLOATING or target == "Bool":
             r.case(special(source), dtype=DTYPES[target])
-    # What rounds: to the nearest even, beyond the largest number to infinity, denormal numbers
-    # kept.
+    # Rounding is to nearest even; too large numbers become infinity, and denormal numbers
+    # are kept.
     for source in ("Float", "Double"):
         edges = [
             65504.0, 65519.0, 65520.0, 1e-8, 6e-8, 2.9802322387695312e-08, 1.0009765625,
@@ -261,7 +261,7 @@ def zeros(r: Recorder) -> None:
 def scalar_tensor(r: Recorder) -> None:
     for dtype in ALL:
         for number in numbers_of(dtype):
-            # Full refuses what Half cannot hold, PyTorch's shortcut here does not
+            # aten::full refuses numbers out of Half's range; PyTorch's shortcut here does not.
             if not (dtype == "Half" and number == 1e30):
                 r.case(number, dtype=DTYPES[dtype], row=dtype)
     for number in (3, 2.5, True, 2**24 + 1):

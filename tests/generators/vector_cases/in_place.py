@@ -1,6 +1,6 @@
 """Cases of operators that write to their first tensor.
 
-Through views, and where views share what is written.
+They write through views, and to memory that views share.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .tensors import ALL, FLOATING, INF, NAN, layouts, pairs, scalar, special, v
 
 
 def through(script: Script, base: Ref, view: str) -> Ref:
-    """A strided view of a tensor of 4 × 6."""
+    """Return a strided view of a 4 × 6 tensor."""
     match view:
         case "transpose":
             found = script.call("aten::transpose.int", base, 0, 1)
@@ -37,7 +37,7 @@ VIEWS = ("transpose", "step", "select", "rows", "reshaped", "expand")
 
 
 def in_place(r: Recorder, dtype: str, *arguments: object, **keywords: object) -> None:
-    """The operator on a fresh copy, and on views of one: the whole is looked at too."""
+    """Record the operator on a new copy, and on views of a copy; the whole is an output, too."""
 
     def whole(script: Script) -> None:
         base = script.call("aten::clone", values(dtype, 4, 6))
@@ -101,7 +101,7 @@ def added_in_place(r: Recorder) -> None:
 
 
 def random_view(script: Script, base: Ref, random: np.random.Generator) -> Ref:
-    """One view of a tensor, chosen at random among those that it has."""
+    """Return a random view of a tensor."""
     shape = list(base.value.shape)
     dims = len(shape)
     dim = int(random.integers(-dims, dims)) if dims else 0
@@ -133,7 +133,7 @@ def random_view(script: Script, base: Ref, random: np.random.Generator) -> Ref:
         pieces = script.call("aten::split_with_sizes", base, [first, shape[dim] - first], dim)
         found = script.item(pieces, int(random.integers(-2, 2)))
     elif kind == "flatten":
-        found = script.call("aten::flatten.using_ints", base, 0, -1)  # a copy where no view will do
+        found = script.call("aten::flatten.using_ints", base, 0, -1)  # copies if needed
     elif kind == "select":
         found = script.call(
             "aten::select.int", base, dim, int(random.integers(-shape[dim], shape[dim]))
@@ -154,9 +154,9 @@ def random_view(script: Script, base: Ref, random: np.random.Generator) -> Ref:
 
 
 def chains(r: Recorder) -> None:
-    """Writes through views of views, chosen at random.
+    """Record writes through random views of views.
 
-    Everything that shares the memory is looked at.
+    All tensors that share the memory are outputs.
     """
     for seed in range(150):
         random = np.random.default_rng(seed)

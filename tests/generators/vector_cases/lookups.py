@@ -165,7 +165,7 @@ def arange_by(r: Recorder) -> None:
 
 
 def parts(r: Recorder, tensor: torch.Tensor, size: int, dim: int, count: int) -> None:
-    """All parts of a tensor."""
+    """Record all parts of a tensor."""
 
     def body(script: Script) -> None:
         found = script.call(r.name, tensor, size, dim)

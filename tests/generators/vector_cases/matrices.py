@@ -33,7 +33,7 @@ def mm(r: Recorder) -> None:
             if other != dtype:
                 r.case(operands(dtype, 2, 3), operands(other, 3, 2))
         layouts_of_factors(r, dtype)
-    # Sizes that no tile of a blocked product divides; quarters, whose sums are exact.
+    # Sizes that are not multiples of a tile of a blocked product; sums of quarters are exact.
     for dtype in ("Byte", "Int", "Long", *FLOATING):
         for rows, depth, columns in (
             (17, 19, 13),

@@ -9,7 +9,7 @@ SHAPES = ((4, 3), (2, 3, 4), (2, 3, 2, 2), (1, 3, 2, 1, 2), (0, 3, 2))
 
 
 def batch_arguments(dtype: str, channels: int = 3) -> list[object]:
-    """Weight, bias, mean and variance."""
+    """Return weight, bias, mean and variance."""
     return [
         values(dtype, channels, seed=1, low=0, high=2),
         values(dtype, channels, seed=2),
@@ -23,14 +23,14 @@ def batch_norm(r: Recorder) -> None:
     r.rounds = True
     training, last = ((), ()) if r.name.startswith("aten::_native") else ((False,), (False,))
     for dtype in ALL:
-        # Without elements PyTorch forgets to refuse integers.
+        # PyTorch does not refuse integers in tensors without elements.
         for shape in SHAPES if dtype in FLOATING else SHAPES[:-1]:
             weight, bias, mean, variance = batch_arguments(dtype)
             r.case(values(dtype, *shape), weight, bias, mean, variance, *training, 0.1, 1e-5, *last)
             r.case(values(dtype, *shape), None, None, mean, variance, *training, 0.1, 1e-3, *last)
         r.case(values(dtype, 2, 3), weight, None, mean, variance, *training, 0.1, 1e-5, *last)
         r.case(values(dtype, 2, 3), None, bias, mean, variance, *training, 0.1, 1e-5, *last)
-        # Of a strided tensor, PyTorch rounds each intermediate result to 16 bits unless the
+        # PyTorch rounds each intermediate result of a strided tensor to 16 bits unless the
         # parameters are Float.
         parameters = batch_arguments("Float" if dtype in SMALL_FLOATING else dtype)
         for tensor in layouts(
@@ -42,7 +42,7 @@ def batch_norm(r: Recorder) -> None:
         if dtype != "Float":
             r.case(values(dtype, 2, 3, 4), *batch_arguments("Float"), *training, 0.1, 1e-5, *last)
             r.case(values("Float", 2, 3, 4), *batch_arguments(dtype), *training, 0.1, 1e-5, *last)
-    if training:  # the inner operator trusts its caller
+    if training:  # the inner operator does not check its arguments
         r.refuse(values("Float", 2, 3), *batch_arguments("Float", 2), *training, 0.1, 1e-5, *last)
 
 

@@ -37,7 +37,7 @@ def two_tensors(r: Recorder) -> None:
         r.case(scalar(first, 1), scalar(second, 1))
         r.case(values(first, 4, 3).t(), values(second, 3, 8)[:, ::2])
         r.case(values(first, 2, 1, 4).expand(2, 3, 4), values(second, 4, 3, 2).permute(2, 1, 0))
-        # Longer than the pieces in which numbers are converted.
+        # Longer than the blocks in which kernels convert numbers.
         r.case(
             values(first, 7),
             values(second, 150, 1) if first == "Int" or second == "Float" else values(second, 7),
@@ -133,7 +133,7 @@ def chosen(r: Recorder) -> None:
 
 
 def divisors(dtype: str, *shape: int, seed: int = 1) -> torch.Tensor:
-    """No zeros: PyTorch divides integers by zero in no defined way."""
+    """Return integers without zeros, since PyTorch does not define integer division by zero."""
     found = values(dtype, *shape, seed=seed)
     return found if dtype in FLOATING else torch.where(found == 0, torch.full_like(found, 3), found)
 
@@ -308,7 +308,7 @@ def where(r: Recorder) -> None:
 
 
 def view_after(r: Recorder, name: str | None = None) -> None:
-    """Results keep the order of their input's strides: view works where it works in PyTorch."""
+    """Record that results keep the order of the input's strides, so that the same views work."""
     operator_name = name or r.name
 
     def body(script: Script, dtype: str, dims: tuple[int, ...], back: tuple[int, ...]) -> None:

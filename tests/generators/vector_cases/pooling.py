@@ -1,4 +1,4 @@
-"""Cases of means and maxima of windows."""
+"""Cases of average and maximum pooling."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def means(r: Recorder) -> None:
 
 
 def refuse_windows(r: Recorder) -> None:
-    """Record windows that do not fit, and layouts, which both operators have."""
+    """Record windows that do not fit, and layouts, for both operators."""
     for dtype in ("Float", "BFloat16"):
         for tensor in layouts(
             lambda *shape, dtype=dtype: values(dtype, *shape), 2, 3, 4, 4

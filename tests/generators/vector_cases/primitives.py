@@ -63,7 +63,7 @@ def numbers(r: Recorder) -> None:
             if r.name != "aten::Int.Tensor":
                 for number in (NAN, INF, -INF):
                     r.case(scalar(dtype, number))
-    # PyTorch's own kernel reads the first element unchecked
+    # PyTorch's kernel of _local_scalar_dense reads the first element unchecked.
     if r.name != "aten::_local_scalar_dense":
         r.refuse(values("Float", 2))
         r.refuse(values("Float", 0))
@@ -118,7 +118,7 @@ def integers(r: Recorder) -> None:
         if fits(first * second) and fits(first + second) and fits(first - second):
             r.case(first, second)
     if r.name in ("aten::floordiv.int", "aten::remainder.int"):
-        # The largest number by minus one fits; the smallest would not.
+        # The largest number divided by minus one fits; the smallest would not.
         r.case(2**63 - 1, -1)
 
 
@@ -161,7 +161,7 @@ def logic(r: Recorder) -> None:
 
 
 def passes(r: Recorder, *arguments: object, row: str | None = None, **keywords: object) -> None:
-    """An assertion that holds has no result: something after it is looked at."""
+    """Record an assertion that holds; it has no result, so a later call has the output."""
 
     def body(script: Script) -> None:
         script.call(r.name, *arguments, **keywords)

@@ -21,7 +21,7 @@ def quantize(r: Recorder) -> None:
     for source in ALL:
         for target in ALL:
             low, high = RANGES.get(target, (0, 100))
-            # Int's range does not fit Float: the cast of what was clamped would be undefined.
+            # Float cannot represent Int's limits, so casting a clamped value would be undefined.
             low, high = max(low, -(2**20)), min(high, 2**20)
             r.case(values(source, 2, 5), 0.05, 3, low, high, DTYPES[target])
     for target in ("Byte", "Char"):

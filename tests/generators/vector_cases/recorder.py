@@ -5,16 +5,17 @@ The file of an operator is a zip of storages.bin (the storages, one after the ot
     operator, torch   the operator, and the version that answered
     storages          length of each storage in bytes
     tensors           [dtype, sizes, strides, offset in elements, number of the storage]
-    cases             {dtype, calls, outputs, expected, slack?}; dtype is the column of the table
-                      in which the case counts
-    refusals          {dtype, calls, must, message}: PyTorch's last call raised. must: a runtime
-                      that accepts it is wrong
+    cases             {dtype, calls, outputs, expected, slack?}; dtype is the column of the
+                      table that counts the case
+    refusals          {dtype, calls, must, message}: PyTorch raised in the last call. must: a
+                      runtime that accepts it is wrong
 
 A call is [operator, arguments, results]: all the schema's arguments in order, defaults filled in,
 and a name for each result. An argument is a number, a string, null, a list, {"t": number of a
 tensor} or {"v": name of an earlier result}. `expected` has a {"t": …} or a number for each of
-`outputs`. `slack`, where PyTorch rounds intermediate results to half precision, is how far each
-answer is from the same calls in Double, absolute: nobody who rounds elsewhere comes closer.
+`outputs`. `slack`, if PyTorch rounds intermediate results to half precision, is the maximum
+absolute distance of each answer from the same call in Double. Implementations that round elsewhere
+come no closer to PyTorch.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ _DTYPE_NAME = re.compile(
     r"\b(c10::)?(Byte|Char|Short|Int|Long|Half|Float|Double|Bool|BFloat16|u?int\d+|b?float\d+|"
     r"(un)?signed char|(short |long )?int|float|double|bool)\b"
 )
-MAXIMUM_MESSAGE = 100  # characters of what PyTorch says
+MAXIMUM_MESSAGE = 100  # characters of PyTorch's message
 
 GENERATORS: dict[str, Callable[[Recorder], None]] = {}
 
 
 def operator(*names: str) -> Callable[[Callable[[Recorder], None]], Callable[[Recorder], None]]:
-    """Name the operators that a function makes cases of."""
+    """Register a function that makes the cases of these operators."""
 
     def register(function: Callable[[Recorder], None]) -> Callable[[Recorder], None]:
         for name in names:
@@ -54,13 +55,13 @@ def operator(*names: str) -> Callable[[Callable[[Recorder], None]], Callable[[Re
 
 
 def find(name: str) -> Any:
-    """torch.ops.aten.add.Tensor of aten::add.Tensor."""
+    """Return PyTorch's function, such as torch.ops.aten.add.Tensor for aten::add.Tensor."""
     namespace, _, rest = name.partition("::")
     base, _, overload = rest.partition(".")
     return getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
 
 
-# PyTorch's Python bindings cannot pass lists of a type variable; the meaning is Python's.
+# PyTorch's Python bindings cannot pass lists of a type variable, so Python evaluates these.
 BUILT_IN: dict[str, tuple[str, Callable[..., Any]]] = {
     "aten::__getitem__.t": (
         "aten::__getitem__.t(t[](a) list, int idx) -> t(*)",
@@ -83,7 +84,7 @@ class Refusal(Exception):
 
 
 class NotCallable(Exception):
-    """PyTorch's Python bindings cannot make the call, whatever the operator would say.
+    """PyTorch's Python bindings cannot make the call, even if the operator accepts it.
 
     Such a call is not a case.
     """
@@ -91,7 +92,7 @@ class NotCallable(Exception):
 
 @dataclass
 class Script:
-    """Some calls, one after the other, and what to look at in the end."""
+    """A sequence of calls, and the values to compare after it."""
 
     recorder: Recorder
     row: str | None
@@ -102,7 +103,7 @@ class Script:
     refused: str | None = None
 
     def call(self, name: str, *arguments: Any, **keywords: Any) -> Any:
-        """Call an operator; a Ref, a tuple of them for several results, or None for none."""
+        """Call an operator; return a Ref, a tuple of Refs for several results, or None."""
         if self.refused is not None:
             raise AssertionError(f"{name}: called after a refusal: {self.refused}")
         schema_arguments = self.recorder.schema_arguments(name)
@@ -151,7 +152,7 @@ class Script:
         return refs[0] if count == 1 else refs if refs else None
 
     def slack(self) -> list[float]:
-        """How far each result of half precision is from what the one call gives in Double."""
+        """Return the distance of each half-precision result from the same call in Double."""
         assert len(self.calls) == 1
         name, values = self.calls[0][0], [_in_double(value) for value in self.arguments]
         formals = self.recorder.schema_arguments(name)
@@ -166,7 +167,7 @@ class Script:
         ]
 
     def item(self, items: Ref, index: int) -> Ref:
-        """An element of a list."""
+        """Return an element of a list."""
         found = self.call("aten::__getitem__.t", items, index)
         assert isinstance(found, Ref)
         return found
@@ -232,7 +233,7 @@ def _distance(result: torch.Tensor, exact: torch.Tensor) -> float:
 
 
 def _bytes(value: torch.Tensor) -> bytes:
-    """The storage of a tensor."""
+    """Return the bytes of a tensor's storage."""
     storage = value.untyped_storage()
     return (
         torch.empty(0, dtype=torch.uint8)
@@ -265,7 +266,7 @@ class Recorder:
         self._refused: set[tuple[str | None, str]] = set()
 
     def case(self, *arguments: Any, row: str | None = None, **keywords: Any) -> None:
-        """One call, all of its results compared; a refusal if PyTorch refuses."""
+        """Record one call and all of its results, or a refusal if PyTorch refuses."""
 
         def body(script: Script) -> None:
             results = script.call(self.name, *arguments, **keywords)
@@ -274,7 +275,7 @@ class Recorder:
         self.script(body, row)
 
     def refuse(self, *arguments: Any, row: str | None = None, **keywords: Any) -> None:
-        """One call that PyTorch refuses for its shapes or indices: others must too."""
+        """Record a call whose shapes or indices PyTorch refuses, as other runtimes must."""
 
         def body(script: Script) -> None:
             results = script.call(self.name, *arguments, **keywords)
@@ -285,14 +286,14 @@ class Recorder:
     def script(
         self, body: Callable[[Script], None], row: str | None = None, must: bool = False
     ) -> None:
-        """Some calls."""
+        """Record a sequence of calls."""
         script = Script(self, row)
         try:
             body(script)
         except NotCallable:
             return
         except Refusal:
-            # One refusal of a kind is enough: each is a program of its own.
+            # One refusal of a kind is enough, since each becomes a separate program.
             kind = (script.row, _DTYPE_NAME.sub("", script.refused or ""))
             if not must and kind in self._refused:
                 return
@@ -333,7 +334,7 @@ class Recorder:
         return list(find(name)._schema.arguments)
 
     def tensor(self, value: torch.Tensor) -> int:
-        """The number of a tensor: what it views, as it is now."""
+        """Return the number of a tensor with its current content."""
         storage = self._storage(value)
         entry = [
             NAMES[value.dtype],
@@ -356,7 +357,7 @@ class Recorder:
         return self._storage_numbers[data]
 
     def file(self) -> bytes:
-        """The zip file; equal cases give equal bytes."""
+        """Return the zip file; equal cases give equal bytes."""
         content = {
             "operator": self.name,
             "torch": torch.__version__,
@@ -376,7 +377,7 @@ class Recorder:
 
 
 def _text(content: dict[str, Any]) -> str:
-    """JSON with a line for each tensor and each case, so that a person can read it."""
+    """Return readable JSON, with a line for each tensor and each case."""
     parts = []
     for key, value in content.items():
         if isinstance(value, list) and key != "storages":

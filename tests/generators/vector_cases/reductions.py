@@ -11,7 +11,7 @@ DIMS = ([0], [1], [-1], [0, 2], [1, 2], [-1, -3], [0, 1, 2], [2, 0, 1], [], None
 
 
 def result_dtypes(r: Recorder, *arguments: object) -> None:
-    """Every dtype to every dtype that the argument `dtype` can ask for."""
+    """Record every dtype with every value of the argument `dtype`."""
     for source in ALL:
         for target in ALL:
             # Float to Byte is defined for positive numbers only.
@@ -194,7 +194,7 @@ def variance(r: Recorder) -> None:
 
 
 def extremes(r: Recorder, dims: tuple[object, ...]) -> None:
-    """Ties, NaN, infinities and the widest integers, along each of some dimensions."""
+    """Record ties, NaN, infinities and extreme integers, along each of these dimensions."""
     for dtype in ALL:
         for dim in dims:
             r.case(values(dtype, 2, 3, 4), dim)
@@ -273,7 +273,7 @@ def softmaxes(r: Recorder, last: tuple[object, ...]) -> None:
             r.case(values(dtype, 2, 3, 4), dim, *last)
         for dim in (0, -1):
             r.case(scalar(dtype, 1), dim, *last)
-            if dtype in FLOATING:  # without elements PyTorch forgets to refuse the others
+            if dtype in FLOATING:  # PyTorch does not refuse the others without elements
                 r.case(values(dtype, 0), dim, *last)
                 r.case(values(dtype, 2, 0, 3), dim, *last)
         r.case(values(dtype, 2, 37), 1, *last)

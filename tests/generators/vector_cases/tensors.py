@@ -1,6 +1,6 @@
 """Tensors of a dtype, a shape and a seed.
 
-Values, special values and memory layouts that matter.
+Provides ordinary values, special values and different memory layouts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SPECIAL_FLOATS = (NAN, INF, -INF, -0.0, 0.0, 1.0, -1.5, 2.0)
 def values(
     dtype: str, *shape: int, seed: int = 0, low: float | None = None, high: float | None = None
 ) -> torch.Tensor:
-    """Small numbers: sums and products of a few stay in the range of wider dtypes."""
+    """Return small numbers, whose sums and products stay in the range of wider dtypes."""
     generator = np.random.default_rng(zlib.crc32(f"{dtype} {shape} {seed} {low} {high}".encode()))
     if dtype == "Bool":
         return torch.from_numpy(generator.integers(0, 2, shape)).to(torch.bool)
@@ -60,7 +60,7 @@ def values(
             array = generator.uniform(
                 -4.0 if low is None else low, 4.0 if high is None else high, shape
             )
-        # Three decimals keep Float and Double apart and the stored data small.
+        # With three decimals, Float and Double differ, and the stored data is small.
         return torch.from_numpy(np.round(np.asarray(array), 3)).to(DTYPES[dtype])
     bottom = (0 if dtype == "Byte" else -9) if low is None else int(low)
     return torch.from_numpy(
@@ -69,7 +69,7 @@ def values(
 
 
 def grid(dtype: str, *shape: int, seed: int = 0, bound: int = 4) -> torch.Tensor:
-    """Quarters from -1 to 1 (small integers for integral dtypes).
+    """Return quarters from -1 to 1 (small integers for integral dtypes).
 
     Sums of their products are exact in every floating dtype.
     """
@@ -86,7 +86,7 @@ def grid(dtype: str, *shape: int, seed: int = 0, bound: int = 4) -> torch.Tensor
 
 
 def operands(dtype: str, *shape: int, seed: int = 0) -> torch.Tensor:
-    """Operands for products; half precision gets numbers whose sums are exact.
+    """Return operands for products; in half precision, their sums are exact.
 
     Rounding of partial sums differs between implementations.
     """
@@ -98,7 +98,7 @@ def operands(dtype: str, *shape: int, seed: int = 0) -> torch.Tensor:
 
 
 def special(dtype: str) -> torch.Tensor:
-    """Eight numbers at the edges of a dtype."""
+    """Return eight special or extreme numbers of a dtype."""
     if dtype in FLOATING:
         return torch.tensor(SPECIAL_FLOATS, dtype=DTYPES[dtype])
     if dtype == "Bool":
@@ -110,21 +110,21 @@ def special(dtype: str) -> torch.Tensor:
 
 
 def scalar(dtype: str, value: float = 3) -> torch.Tensor:
-    """A tensor without dimensions."""
+    """Return a tensor without dimensions."""
     return torch.tensor(value, dtype=DTYPES[dtype])
 
 
 def pairs() -> Iterator[tuple[str, str]]:
-    """Every dtype with every dtype."""
+    """Yield all pairs of dtypes."""
     for first in ALL:
         for second in ALL:
             yield first, second
 
 
 def layouts(make: Callable[..., torch.Tensor], *shape: int) -> dict[str, torch.Tensor]:
-    """Tensors of one shape (two dimensions at least) over storages of many kinds.
+    """Return tensors of one shape, of at least two dimensions, by layout.
 
-    `make` makes the bases.
+    make: returns the base tensor of a shape, which a layout views
     """
     middle = tuple(size + 1 for size in shape[1:-1])
     found = {

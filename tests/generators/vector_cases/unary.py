@@ -11,16 +11,16 @@ from .tensors import ALL, DTYPES, FLOATING, INF, NAN, layouts, scalar, special, 
 
 
 def edges(r: Recorder, dtype: str) -> torch.Tensor:
-    """Special values; for gelu no infinity.
+    """Return special values; for gelu without infinity.
 
-    PyTorch's vectorized loop makes it NaN, the scalar loop does not.
+    PyTorch's vectorized loop returns NaN for infinity, and the scalar loop does not.
     """
     found = special(dtype)
     return found.clamp(max=100) if r.name == "aten::gelu" and dtype in FLOATING else found
 
 
 def one_tensor(r: Recorder, *arguments: object, **keywords: object) -> None:
-    """Every dtype, special values, every layout, no dimensions, no elements."""
+    """Record all dtypes, special values, all layouts, no dimensions, and no elements."""
     for dtype in ALL:
         r.case(values(dtype, 3, 4), *arguments, **keywords)
         for length in (37, 128, 129, 300):

@@ -1,4 +1,4 @@
-"""Cases of views: sizes, strides, and writes that show through."""
+"""Cases of views: sizes, strides, and writes that are visible through views."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .tensors import ALL, layouts, scalar, values
 
 
 def looked_at(script: Script, result: Ref) -> None:
-    """The numbers and, since they decide what later views may do, the strides."""
+    """Output the numbers, and the strides, since later views depend on them."""
     script.output(result)
     for dim in range(result.value.dim()):
         if result.value.size(dim) > 1:
@@ -17,7 +17,7 @@ def looked_at(script: Script, result: Ref) -> None:
 
 
 def view_case(r: Recorder, tensor: torch.Tensor, *arguments: object) -> None:
-    """Record what a view of a constant shows."""
+    """Record a view of a constant."""
 
     def shown(script: Script) -> None:
         looked_at(script, script.call(r.name, tensor, *arguments))
@@ -26,7 +26,7 @@ def view_case(r: Recorder, tensor: torch.Tensor, *arguments: object) -> None:
 
 
 def write_through(r: Recorder, dtype: str, shape: tuple[int, ...], *arguments: object) -> None:
-    """Write through a view of a fresh tensor, and to the tensor under the view."""
+    """Record writes through a view of a new tensor, and to the tensor itself."""
 
     def through(script: Script) -> None:
         base = script.call("aten::clone", values(dtype, *shape))
@@ -53,7 +53,7 @@ def write_through(r: Recorder, dtype: str, shape: tuple[int, ...], *arguments: o
 
 
 def everywhere(r: Recorder, shape: tuple[int, ...], *arguments: object) -> None:
-    """Every dtype once; every layout in three dtypes."""
+    """Record every dtype once, and every layout in three dtypes."""
     for dtype in ALL:
         view_case(r, values(dtype, *shape), *arguments)
         write_through(r, dtype, shape, *arguments)
@@ -269,7 +269,7 @@ def unsqueeze(r: Recorder) -> None:
 def pieces(
     r: Recorder, tensor: torch.Tensor, count: int, *arguments: object, write: bool = False
 ) -> None:
-    """Each piece of a list of views; with `write`, one is filled and all are looked at."""
+    """Record each view of a list; with `write`, fill one view and output all of them."""
 
     def body(script: Script) -> None:
         base = script.call("aten::clone", tensor) if write else tensor
