@@ -101,7 +101,7 @@ OF_OUR_RUNTIME = frozenset(
 # File names that several folders may have. Folders of formats may share all names.
 REPEATED_NAMES = frozenset({"__init__", "__main__", "runtime", "reader", "render"})
 
-# Words that strings in code may contain only in runtimes/; docstrings and comments may, too.
+# Words that strings outside runtimes/ may not contain, except for docstrings.
 RUNTIME_WORDS = re.compile(
     r"\bsg::|2sg7kernels|\b7kernels|\bSG_[A-Z]|\btorch::executor|\bat::native"
 )
@@ -179,7 +179,7 @@ def _module_of(name: str, known: Mapping[str, Path]) -> str:
 
 
 def room_of(module: str) -> str:
-    """Return the first folder; the package's own __init__ and __main__ belong to none."""
+    """Return the room of a module; empty for the package's own __init__ and __main__."""
     return module.partition(".")[0] if "." in module else ""
 
 

@@ -1,6 +1,6 @@
 """Test that deselecting a dtype removes the bytes labeled with it, and no others.
 
-Covers all dtypes and two branches; tests/soak/dtype_truth.py covers all branches.
+Covers all dtypes and two branches; tests/soak/dtype_truth.py covers more branches and compilers.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def covering(image: Path) -> list[tuple[int, int, str]]:
 def disagreements(
     frames: InlineFrames, image: Path, seed: int, count: int
 ) -> list[tuple[int, list[str], tuple[str, ...]]]:
-    """Return addresses whose inlined functions (llvm-symbolizer) or function (nm) are different."""
+    """Return addresses where frames differ from llvm-symbolizer's, or the function from nm's."""
     start, size = code_of(image)
     random_ = random.Random(seed)
     addresses = [random_.randrange(start, start + size) for _ in range(count)]

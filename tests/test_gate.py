@@ -287,7 +287,7 @@ def test_the_narrowest_limit_holds() -> None:
 
 
 def test_a_family_of_regions_is_each_of_them_or_undecided() -> None:
-    """A limit in bytes, since a percentage needs the region's size, which is unknown here."""
+    """The limit is in bytes, since a percentage needs the region's size, which is unknown here."""
     now = sizes_of(1_000)
     known = dataclasses.replace(now, tables={**now.tables, "region": {"FLASH": 900, "RAM": 90}})
     rule = limit("region/*", "absolute", "100 B")

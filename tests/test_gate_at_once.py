@@ -166,7 +166,7 @@ def test_a_command_that_is_ended_leaves_no_process(tmp_path: Path, command: str)
         run.terminate()
         run.communicate(timeout=60)
     assert run.returncode == 130
-    deadline = time.monotonic() + 10  # its new parent must reap a killed process
+    deadline = time.monotonic() + 10  # a killed process exists until its new parent reaps it
     for process in started.read_text().split():
         while Path(f"/proc/{process}/exe").exists() and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -88,7 +88,7 @@ def test_the_merge_base_with_the_usual_branch(repository: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_bases_of_drawn_histories(seed: int, tmp_path: Path) -> None:
-    """The base is a common ancestor that is no ancestor of another; of several, git chooses."""
+    """The base is a common ancestor that is not an ancestor of another; git chooses one."""
     commits = draw_history(tmp_path, seed)
     draw = random.Random(seed)
     for _ in range(4):

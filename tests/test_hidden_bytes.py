@@ -222,7 +222,7 @@ BESIDE = (
 
 @pytest.mark.parametrize("name", BESIDE)
 def test_linked_files_beside_the_image_count(name: str, original: Path, tmp_path: Path) -> None:
-    """The build also makes a library that is opened by name, a second program, and others."""
+    """All files that a build makes count, such as a library opened by name or a second program."""
     before = measured(original)
     trick = edited(original, tmp_path, nothing)
     copied(name)(trick)

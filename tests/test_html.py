@@ -222,7 +222,7 @@ def test_an_empty_report(browser: Browser, tmp_path: Path) -> None:
 
 
 class Half:
-    """A made analysis of half a million symbols with long names."""
+    """A generated analysis of half a million symbols with long names."""
 
     rules = None
     has_pieces = False

@@ -91,7 +91,7 @@ def test_reading_operators_agrees_with_importing(path: Path, tmp_path: Path) -> 
     write_program(program, tmp_path / "m.sgp")
     of_model, of_program = read_operators(path), read_operators(tmp_path / "m.sgp")
     assert set(of_model.operators) == set(of_program.operators) == set(program.operators)
-    # A program has fewer dtypes than a model; an unknown dtype means more dtypes, never fewer.
+    # A program states fewer dtypes than a model. Unknown dtypes are widened, so none is missing.
     for operator, dtypes in of_model.operators.items():
         assert dtypes <= of_program.operators[operator], operator
 

@@ -184,7 +184,7 @@ def test_debug_information_that_is_elsewhere_leaves_the_report_as_it_is(tmp_path
 
 @pytest.mark.parametrize("names", ["", "image", "dSYM"])
 def test_branches_of_a_mach_o_image_are_in_its_dsym(tmp_path: Path, names: str) -> None:
-    """The dSYM is beside the image, or is an option, as is the image before stripping.
+    """The dSYM is beside the image, or an option names it or the unstripped image.
 
     Each branch has the same bytes as in llvm-symbolizer.
     """

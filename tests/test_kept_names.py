@@ -37,13 +37,13 @@ def build(recorded: Build) -> Build:
 
 @pytest.fixture(scope="module")
 def evidence() -> dict[object, Evidence]:
-    """Evidence by files, read once (0.4 s), since no test reads files that it changed."""
+    """Return a cache of evidence, which takes 0.4 s to read; no test reads changed files."""
     return {}
 
 
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch, evidence: dict[object, Evidence]) -> list[Path]:
-    """Return the list of images whose files were read."""
+    """Record the images whose files are read."""
     found: list[Path] = []
     real = kept_names.gather
 

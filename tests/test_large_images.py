@@ -52,7 +52,7 @@ def rows(path: Path) -> dict[str, int]:
 
 
 def test_rows_of_a_large_image_have_the_names_of_a_small_one(tmp_path: Path) -> None:
-    """Names of sections are not in the last MiB of the file; bracketed names are not in it."""
+    """Section names are not in the last MiB of the file; names such as (.text) are not in it."""
     for names_first in (False, True):
         small = image(tmp_path / "small", 0, names_first=names_first)
         large = image(tmp_path / "large", 70 * MIB, names_first=names_first)

@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def registered(entries: list[dict[str, Any]]) -> dict[str, set[str]]:
-    """Return functions of at::native with the operators that they are registered for.
+    """Map functions of at::native to the operators that they are registered for.
 
     Without `dispatch` the function has the operator's name.
     """
@@ -76,7 +76,7 @@ def registered(entries: list[dict[str, Any]]) -> dict[str, set[str]]:
 
 
 def structured_wrappers(entries: list[dict[str, Any]]) -> dict[str, set[str]]:
-    """Return the names wrapper_KEY_NAME_OVERLOAD of structured operators.
+    """Map the names wrapper_KEY_NAME_OVERLOAD to structured operators.
 
     It is ambiguous whether an underscore in such a name belongs to the operator.
     """

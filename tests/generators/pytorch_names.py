@@ -52,7 +52,7 @@ _ODD = (
 _CALLS = 400  # per operator; the first _VARIED calls also vary each tensor separately
 _VARIED = 60
 
-# Operators that call others inside PyTorch, so the tags in their refusals belong to those.
+# Operators that call others inside PyTorch; the tags in their refusals belong to the others.
 _COMPOSITE = frozenset(
     f"aten::{name}"
     for name in (
@@ -61,7 +61,7 @@ _COMPOSITE = frozenset(
     )
 )  # fmt: skip
 
-# Operators of tags that a kernel shares with other operators' kernels, or that no refusal names.
+# Operators of tags that kernels of several operators use, or that no refusal names.
 _OWNERS: Mapping[str, tuple[str, ...]] = {
     "LayerNormKernelImpl": ("native_layer_norm",),
     "adaptive_avg_pool2d": ("_adaptive_avg_pool2d",),
@@ -102,7 +102,7 @@ _OWNERS: Mapping[str, tuple[str, ...]] = {
 
 
 def overloads(ours: Iterable[str]) -> dict[str, str]:
-    """Return our functional operators for overloads with `out` and copies of views."""
+    """Map overloads with `out`, and copies of views, to our functional operators."""
     folder = Path(torchgen.__file__).parent / "packaged" / "ATen" / "native"
     parsed = parse_native_yaml(str(folder / "native_functions.yaml"), str(folder / "tags.yaml"))
     functions = {f"aten::{each.func.name}": each for each in parsed.native_functions}

@@ -2,7 +2,7 @@
 
 They go to tests/data/torchgen/answers.json.
 
-Run with a Python that has torch 2.13 (for torchgen) and this project's PyYAML; the tests need
+Run it with a Python that has torch 2.13 (for torchgen) and this project's PyYAML; the tests need
 neither torch nor this script:
     python -m tests.generators.torchgen_answers
 """

@@ -135,7 +135,7 @@ class ShuffleNet(nn.Module):
 
 
 class UNet(nn.Module):
-    """Downsampling and upsampling layers, with a connection between equal sizes."""
+    """Downsampling and upsampling layers, with a connection that skips the smallest size."""
 
     def __init__(self, width: int, way_up: str) -> None:
         super().__init__()

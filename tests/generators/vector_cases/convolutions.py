@@ -121,7 +121,7 @@ def convolution(r: Recorder) -> None:
             [1],
             1,
         )
-        # a batch without images, then images without a batch dimension
+        # a batch without images
         r.case(
             operands(dtype, 0, 2, 5, 4),
             weight,

@@ -28,7 +28,7 @@ BITWISE = ("aten::bitwise_and.Tensor", "aten::bitwise_xor.Tensor", "aten::__and_
 def two_tensors(r: Recorder) -> None:
     """Record dtype pairs, broadcasting, layouts, tensors without dimensions or elements.
 
-    Also shapes that do not fit.
+    Shapes that do not fit are recorded, too.
     """
     for first, second in pairs():
         r.case(values(first, 3, 1), values(second, 4, seed=1))
