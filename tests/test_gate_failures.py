@@ -1,6 +1,6 @@
 """Test that the gate fails closed.
 
-If killed, or without disk space or permissions, it never passes and never leaves a partial file.
+Without disk space or permissions, or if it is killed, it never passes or leaves a partial file.
 """
 
 from __future__ import annotations

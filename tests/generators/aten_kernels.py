@@ -1,4 +1,4 @@
-"""Write the functions of at::native whose names do not contain their operator.
+"""Write the functions of at::native whose names do not identify their operator.
 
 The source is PyTorch's native_functions.yaml.
 

@@ -13,7 +13,7 @@ import torch
 class Step:
     """One or a few calls.
 
-    function: takes parameters, then input values; returns a tensor or several
+    function: takes the parameters, then the input values; returns one or several tensors
     """
 
     function: Callable[..., Any]
