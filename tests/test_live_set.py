@@ -1,9 +1,7 @@
-"""The live set against every linker's own log.
+"""The live set, compared with the log of each linker.
 
-All pairs of fixture, compiler, level, linker and mode.
-
-The full product is tests/soak/live_set.py. Neither the map nor the log is there when the model is
-made.
+The cases cover all pairs of fixture, compiler, level, linker and mode; tests/soak/live_set.py
+covers the full product. The model is made without the map and the log.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from tests.support.link_cases import (
 
 
 def covering_set() -> list[Case]:
-    """Every fixture with every linker; the rest in steps that meet each other in all pairs."""
+    """Pair every fixture with every linker; step the other factors so that all pairs occur."""
     compilers, modes = tuple(COMPILERS), tuple(MODES)
     return [
         Case(name, compilers[(i + j) % 2], LEVELS[(i // 2 + j) % 3], linker, modes[(i + 2 * j) % 5])
@@ -56,7 +54,7 @@ def test_live_set_equals_the_log(linker: str, tmp_path: Path) -> None:
             else:
                 refused.append(case.fixture)
                 assert "undefined symbol: __start_operators" in linked
-    # lld defines no __start_ symbol for a section that nothing keeps: the fixture does not link.
+    # lld defines no __start_ symbol for a section that nothing keeps, so the fixture does not link.
     assert refused in ([], ["08_start_stop"] if linker.startswith("lld") else [])
 
 
@@ -73,7 +71,7 @@ def test_without_gc_sections_all_stays(tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_a_missing_edge_would_be_seen(tmp_path: Path) -> None:
-    """The comparison itself: a model without its roots differs from the log."""
+    """Negative control: a model without its roots differs from the log."""
     linked = link_case(Case("01_static_initializer", "gcc", "s", "bfd", "executable"), tmp_path)
     assert isinstance(linked, Linked)
     linked.graph.root_kind.clear()

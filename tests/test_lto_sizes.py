@@ -1,4 +1,4 @@
-"""LTO makes nothing larger: options that objects do not record are given to the link, too."""
+"""LTO does not enlarge a build: the link also gets the options that objects do not record."""
 
 from __future__ import annotations
 

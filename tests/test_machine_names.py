@@ -1,4 +1,4 @@
-"""Names of machines, against LLVM's and against the headers that clang writes."""
+"""Machine names, compared with LLVM's names and with the headers that clang writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from sizeguard.formats.elf import parse_elf, read_elf
 
-# By clang's target. LLVM's own names differ from those of the kernel for some.
+# Names by clang's target. LLVM's names of some machines differ from the kernel's.
 TARGETS = {
     "riscv64-linux-gnu": "riscv64",
     "riscv32-linux-gnu": "riscv32",
@@ -46,7 +46,7 @@ _LLVM = {
     "sparcv9": "sparc64",
     "bpfel": "bpf",
 }
-_WITHOUT_AN_OWN_NAME = {"mipsn32", "mipsn32el", "x32", "armeb"}  # LLVM prints mips, x86_64, arm
+_WITHOUT_AN_OWN_NAME = {"mipsn32", "mipsn32el", "x32", "armeb"}  # LLVM prints mips, x86_64 or arm
 
 
 @pytest.mark.native

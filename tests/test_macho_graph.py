@@ -1,4 +1,4 @@
-"""Section graphs of Mach-O objects against what ld64.lld says it stripped."""
+"""Section graphs of Mach-O objects, compared with the symbols that ld64.lld strips."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def objects(
 
 
 def linked(objects: tuple[str, Path], *flags: str) -> Counter[tuple[str, str]]:
-    """Dead files and symbols or texts as the linker lists them.
+    """Link, and count the dead symbols that the linker lists, each with its file.
 
-    Aliases that the assembler makes (ltmp0) are not names.
+    Literal strings and aliases that the assembler makes (ltmp0) are left out.
     """
     arch, folder = objects
     command = [
@@ -174,6 +174,6 @@ def test_why_agrees_with_the_linkers_chains(objects: tuple[str, Path]) -> None:
     }
     assert len(names) > 8
     assert ld64_chains.disagreements(graph, chains) == []
-    # The comparison itself: another graph does not agree.
+    # Negative control: a graph without roots disagrees with every chain.
     graph.root_kind.clear()
     assert len(ld64_chains.disagreements(graph, chains)) == len(chains)

@@ -1,4 +1,4 @@
-"""Mach-O files that lie about themselves are read or refused, in bounded time and memory."""
+"""Hostile Mach-O files are read or refused in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BASE = 0x100000000
 
 
 def read(data: bytes) -> None:
-    """All that a report reads, and the exports."""
+    """Read everything that a report reads, and the exports."""
     whole = parse_macho_file(Path("hostile"), np.frombuffer(data, np.uint8))
     if isinstance(whole, FatFile):
         fat_ledger(whole)
@@ -33,7 +33,7 @@ def read(data: bytes) -> None:
 
 
 def image(sections: list[bytes], commands: list[bytes], tail: bytes) -> bytes:
-    """An arm64 executable of one segment; `tail` follows the commands."""
+    """Return an arm64 executable with one segment; `tail` follows the commands."""
     size = 72 + 80 * len(sections)
     sizes = size + sum(len(command) for command in commands)
     total = 32 + sizes + len(tail)
@@ -79,7 +79,7 @@ def start_of_tail(sections: int, *commands: int) -> int:
 
 
 def many_unwind_sections() -> bytes:
-    """Each wants the exception tables."""
+    """Return an image with many unwind sections; each of them needs the exception tables."""
     count = 10_000
     start = start_of_tail(count)
     return image(
@@ -119,12 +119,12 @@ def _opcodes(rebase: bytes) -> bytes:
 
 
 def rebases_without_end() -> bytes:
-    """Segment 0 from 0, 2^62 times: one pointer, and back again."""
+    """Return opcodes that rebase the first pointer of segment 0 about 2^62 times."""
     return _opcodes(b"\x20\x00" + b"\x80" + b"\xff" * 8 + b"\x3f" + b"\xf8" + b"\xff" * 8 + b"\x01")
 
 
 def a_trie_of_one_long_chain() -> bytes:
-    """Each node has a name that is longer by a letter: their sum is the square."""
+    """Return a trie whose names grow by a letter per node; their total length is quadratic."""
     count = 30_000
     nodes = bytearray()
     for i in range(count):
@@ -226,7 +226,7 @@ def test_messages_name_the_file_and_what_is_wrong(tmp_path: Path, macho: MachoSa
     with pytest.raises(InputError, match=f"{tmp_path}: cannot read: Is a directory"):
         read_macho_file(tmp_path)
     data = bytearray(macho.path("app-arm64").read_bytes())
-    struct.pack_into("<Q", data, 32 + 72 + 24, 0)  # __TEXT where __PAGEZERO is
+    struct.pack_into("<Q", data, 32 + 72 + 24, 0)  # __TEXT overlaps __PAGEZERO
     with pytest.raises(
         InputError,
         match=(

@@ -1,4 +1,4 @@
-"""A Mach-O ledger covers each byte once, with llvm-size's, the map's and the dSYM's figures."""
+"""Mach-O ledgers cover each byte once; sizes agree with llvm-size, the map and the dSYM."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from tests.support.macho_samples import FAT, LINKED, THIN, MachoSamples, tool
 
 
 def check_sums(ledger: Ledger, image: MachO) -> None:
-    """Check what holds of every image.
+    """Check the rules that hold for every image.
 
-    Both partitions are complete and the columns sum to the totals.
+    Both partitions are complete, and the columns sum to the totals.
     """
     assert (
         ledger.file.start[0] == 0
@@ -160,10 +160,10 @@ def test_a_fat_file_is_its_header_its_slices_and_padding(macho: MachoSamples, na
     "name", [name for name in LINKED if "stripped" not in name and "-S-" not in name]
 )
 def test_sizes_of_functions_are_those_of_the_map(macho: MachoSamples, name: str) -> None:
-    """Without the map's help.
+    """The ledger is made without the map.
 
-    On x86-64 the map counts padding to the function before, we do not; and the zeros between two
-    input sections cannot be told from the distance of a jump before them.
+    On x86-64 the map counts padding as part of the preceding function; the ledger does not. Zeros
+    between two input sections may look like the displacement of the jump that precedes them.
     """
     image = read_macho(macho.path(name))
     ledger = macho_ledger(image)
@@ -196,7 +196,7 @@ def test_sizes_of_functions_are_those_of_debug_information(macho: MachoSamples, 
     text = tool("llvm-dwarfdump-19", "--debug-info", macho.path(f"app-g-{arch}.dSYM"))
     sizes: dict[int, int] = {}
     for low, high in re.findall(r"DW_AT_low_pc\t\((\w+)\)\s+DW_AT_high_pc\t\((\w+)\)", text):
-        # Inlined functions begin there, too
+        # An inlined function may begin at the same address
         sizes[int(low, 16)] = max(sizes.get(int(low, 16), 0), int(high, 16) - int(low, 16))
     ledger = macho_ledger(image)
     owner = ledger.owners
@@ -208,13 +208,13 @@ def test_sizes_of_functions_are_those_of_debug_information(macho: MachoSamples, 
         strict=True,
     ):
         if owner.analyzer[row] == ANALYZER["stabs"]:
-            functions += address in sizes  # thunks and what the compiler made have none
+            functions += address in sizes  # thunks and compiler-generated functions have none
             assert sizes.get(address, size) == size, ledger.symbols[int(owner.symbol[row])]
     assert functions == 12
     objects = {ledger.inputs[i].file for i in owner.input.tolist() if i != NONE}
     assert objects == {str(macho.path(f"{name}-{arch}-g.o")) for name in ("shapes", "main")}
 
-    # The dSYM of a stripped image names as much as its own symbols would.
+    # With its dSYM, a stripped image has the same function names as the unstripped image.
     stripped = read_macho(macho.path(f"app-S-{arch}"))
     beside = macho.path(f"app-g-{arch}.dSYM")
     named = macho_ledger(stripped, find_dsym(stripped, beside))
@@ -239,7 +239,7 @@ def test_a_map_names_a_stripped_image_as_its_symbols_would(macho: MachoSamples, 
 
 @pytest.mark.parametrize("name", [name for name in LINKED if "stripped" in name])
 def test_function_starts_cut_a_stripped_image(macho: MachoSamples, name: str) -> None:
-    """Each function has a row of its own, named by its address or symbol."""
+    """Each function has its own row, named by its address or symbol."""
     image = read_macho(macho.path(name))
     ledger = macho_ledger(image)
     assert bytes_by(ledger, ledger.owners.kind, KIND["unattributed"], ledger.load) == 0
@@ -274,7 +274,7 @@ def test_imports_strings_and_tables_belong_to_their_symbols(macho: MachoSamples,
     assert strings["three words here"] == len("three words here") + 1
     assert sum(strings.values()) == next(s.size for s in image.sections if s.name == "__cstring")
 
-    # A symbol's entry and its name in the string table.
+    # Rows of the symbol table are whole entries and cover the table.
     where = ledger.sections.index("(symbol table)")
     rows = np.flatnonzero(
         (ledger.owners.section == where) & (ledger.owners.kind == KIND["symbol table"])
@@ -305,7 +305,7 @@ def test_unwind_entries_and_exception_tables_belong_to_their_functions(
         == rows["GCC_except_table5" if "GCC_except_table5" in rows else min(rows)]
     )
     unwind = symbol_bytes(ledger, kind="unwind")
-    # 4 in the page, 8 that point at its exception table
+    # 4 bytes in the page, 8 that point to its exception table
     assert unwind["__ZN6shapes7guardedEi"] == 12
     assert symbol_bytes(ledger, kind="initializer") == {
         "__GLOBAL__sub_I_shapes.cpp": 8 if "opcodes" in name else 4
@@ -355,9 +355,9 @@ MUTATED = (
 def test_a_damaged_image_is_refused_or_still_covered(
     macho: MachoSamples, data: st.DataObject
 ) -> None:
-    """Most edits hit the load commands, where they hurt.
+    """Most edits are in the load commands, where they do the most damage.
 
-    Some numbers are those that break arithmetic.
+    Some of the numbers provoke overflows.
     """
     path = macho.path(data.draw(st.sampled_from(MUTATED)))
     damaged = np.fromfile(path, np.uint8)

@@ -1,4 +1,4 @@
-"""Fix-ups, exports, function starts, slots and unwind tables are those of LLVM's tools."""
+"""Fix-ups, exports, function starts, slots and unwind tables, compared with LLVM's tools."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPCODES = [name for name in LINKED if name not in CHAINED]
 
 
 def rows_of(image: MachO) -> list[tuple[int, str, int]]:
-    """Address, import or nothing, target or addend."""
+    """Return each fix-up's address, its import if it has one, and its target or addend."""
     found = fixups(image)
     rows = zip(found.address.tolist(), found.symbol.tolist(), found.target.tolist(), strict=True)
     return [
@@ -172,9 +172,9 @@ def test_ulebs() -> None:
 
 
 def test_damaged_tables_are_refused(macho: MachoSamples) -> None:
-    """The bytes of each table overwritten with ones.
+    """Overwrite each table with 0xFF or 0x7F bytes.
 
-    No count, offset or name of it makes sense any more.
+    No count, offset or name in it is valid any more.
     """
     from sizeguard.formats.macho import parse_macho_file
 

@@ -1,6 +1,6 @@
-"""Images of ld64.lld 14, 19 and 22 and zig's linker, named as their maps name them.
+"""Images of ld64.lld 14, 19 and 22 and of zig's linker, compared with their maps.
 
-They are covered byte by byte.
+The ledger covers every byte of each image.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.native
 
 
 def unnamed(ledger: Ledger) -> int:
-    """Loaded bytes that nobody owns."""
+    """Return the loaded bytes without an owner."""
     return int(ledger.load[ledger.owners.analyzer == ANALYZER["unattributed"]].sum())
 
 
@@ -88,7 +88,10 @@ int main(int argc, char** argv) { return shown(argc + atoi(argv[0])); }
 
 
 def test_what_zig_links(tmp_path: Path) -> None:
-    """No C++: its library would take zig minutes to compile. One fat file of both architectures."""
+    """Link C with zig, and join both architectures in a fat file.
+
+    C++ is left out, since zig would take minutes to compile its library.
+    """
     (tmp_path / "main.c").write_text(ZIG)
     cache = {
         "ZIG_GLOBAL_CACHE_DIR": str(tmp_path / "cache"),

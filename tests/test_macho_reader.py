@@ -1,4 +1,4 @@
-"""The Mach-O reader says what llvm-objdump, llvm-nm, llvm-size and lief say of the same file."""
+"""The Mach-O reader, compared with llvm-objdump, llvm-nm, llvm-size and lief."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.native
 def headers_of_llvm(
     path: Path,
 ) -> tuple[list[tuple[str, int]], list[dict[str, str]], list[dict[str, str]]]:
-    """Load commands with their sizes, and what is said of each segment and section."""
+    """Return load commands with their sizes, and the fields of each segment and section."""
     commands: list[tuple[str, int]] = []
     segments: list[dict[str, str]] = []
     sections: list[dict[str, str]] = []
@@ -145,9 +145,9 @@ def test_section_sizes_are_those_of_llvm_size(macho: MachoSamples, name: str) ->
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_relocations_are_those_of_llvm_readobj(macho: MachoSamples, name: str) -> None:
-    """Address, whether relative, log2 of the length, type, and the value that it names.
+    """Compare addresses, lengths, types, flags, and the values that relocations refer to.
 
-    The value is the symbol's, the section's or, if scattered, its own.
+    The value is the index of a symbol or section; a scattered relocation contains an address.
     """
     image = read_macho(macho.path(name))
     theirs: dict[str, list[tuple[int, ...]]] = {}
@@ -234,8 +234,8 @@ def test_a_dsym_is_found_by_its_uuid(macho: MachoSamples, tmp_path: Path) -> Non
     assert debug.load == 0 and any(section.name == "__debug_info" for section in debug.sections)
     assert find_dsym(read_macho(macho.path("app-arm64"))) is None
 
-    # The image itself has more symbols. A stripped one is named by the dSYM beside it, or by the
-    # image before it was stripped.
+    # The image has more symbols than its dSYM. A stripped image gets its names from the dSYM next
+    # to it, or from the unstripped image.
     assert companion(image) is None
     shipped = tmp_path / "shipped"
     shipped.write_bytes(macho.path("app-stripped-arm64").read_bytes())

@@ -145,7 +145,7 @@ rules:
 
 @pytest.mark.native
 def test_rules_fit_names_as_in_elf(tmp_path: Path) -> None:
-    """Of weak namespaces, of namespaces in front, and of prefixes."""
+    """Compare rules of weak namespaces, of nested namespaces and of prefixes."""
     (tmp_path / "a.cpp").write_text(SPELLED)
     (tmp_path / "rules.yaml").write_text(RULES)
     found = {}

@@ -1,4 +1,4 @@
-"""Files in a build's folder: those that its tools made, and those that somebody put there."""
+"""Files in a build's folder: made by its tools, or put there by a user."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_file_is_made_if_a_build_wrote_it(tmp_path: Path) -> None:
     assert outside not in made
     assert f"{tmp_path}/gone.res" not in made
     made.save([new, old, foreign, outside], content_hash)
-    # The next build does not write them again, and they stay made.
+    # They still count as made if the next build does not write them again.
     again = read_made(folder).began()
     assert new in again
     assert old in again
@@ -43,7 +43,7 @@ def test_an_output_that_somebody_else_changed_is_not_the_builds(tmp_path: Path) 
     paths = [write(tmp_path, name, "one") for name in ("a.o", "b.o", "c.o")]
     made.save(paths, content_hash)
     write(tmp_path, "b.o", "two")
-    (tmp_path / "c.o").unlink()  # ninja makes it again
+    (tmp_path / "c.o").unlink()  # ninja rebuilds it
     found = read_made(tmp_path)
     assert found.changed_outputs(content_hash) == ("b.o",)
     left = found.without(["b.o"]).began()

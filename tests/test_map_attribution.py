@@ -1,6 +1,6 @@
-"""A stripped image and its map say of nearly all code what the unstripped image says.
+"""Attribution of stripped images by their maps, compared with the unstripped images.
 
-The function, and the object.
+Both name the same function and object for nearly all code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SHARE = 0.95
 
 
 def owners_by_nm(image: Path, start: int, size: int) -> list[set[str]]:
-    """The names of the sized symbols over each byte of [start, start + size), by nm."""
+    """Return the names of the sized symbols that nm lists over each byte of the range."""
     owners: list[set[str]] = [set() for _ in range(size)]
     text = subprocess.run(
         ["nm", "-S", "--defined-only", str(image)], capture_output=True, text=True, check=True
@@ -70,9 +70,9 @@ def text_section(image: Path) -> tuple[int, int]:
 
 
 def agreement(image: Path, map_: Path) -> float:
-    """The share of .text whose owner by the map is among those of the symbol table.
+    """Return the share of .text whose owner by the map is also an owner by the symbol table.
 
-    Padding and crt code without size left out of both.
+    Padding and crt code without sizes are left out.
     """
     start, size = text_section(image)
     truth = owners_by_nm(image, start, size)
@@ -86,7 +86,7 @@ def agreement(image: Path, map_: Path) -> float:
 def relink(
     full_build: Build, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], tuple[Path, Path]]:
-    """The full runtime's objects, linked by the linker that is named: image and map."""
+    """Link the full runtime's objects with a given linker; return the image and the map."""
     folder = tmp_path_factory.mktemp("relink")
 
     def make(linker: str) -> tuple[Path, Path]:
@@ -113,7 +113,7 @@ def test_a_map_alone_names_the_functions(
 
 
 def test_a_map_of_another_link_does_not(relink: Callable[[str], tuple[Path, Path]]) -> None:
-    """The measure can fail."""
+    """Negative control: the agreement can be low."""
     image, _ = relink("bfd")
     _, other = relink("gold")
     assert agreement(image, other) < 0.5
@@ -128,7 +128,7 @@ def test_a_report_refuses_the_map_of_another_link(
 ) -> None:
     objects = make_objects(tmp_path, *(["-fPIC"] if flags else []))
     own = link(tmp_path, linker, objects, *flags)
-    # A shared library keeps what it exports.
+    # A shared library keeps all its exports, so the other link omits objects.
     fewer = objects[:1] if "-shared" in flags else objects
     other = link(tmp_path, linker, fewer, *flags, "-Wl,--no-gc-sections", name="other")
     for image in (own, other):
@@ -146,7 +146,7 @@ def test_a_report_refuses_the_map_of_another_link(
 
 @pytest.mark.parametrize("version", APPLE_LINKERS)
 def test_a_map_of_ld64_alone_names_the_functions(tmp_path: Path, version: str) -> None:
-    """Mach-O symbols have no sizes: one reaches to the next, with the padding on arm64."""
+    """Mach-O symbols have no sizes: each extends to the next, including padding on arm64."""
     made = link_apple(tmp_path, version, "arm64")
     map_ = read_link_map(made.map)
     text = next(output for output in map_.outputs if output.name == "__TEXT,__text")

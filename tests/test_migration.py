@@ -1,4 +1,4 @@
-"""Files of the previous version are read, or refused with the command that renews them."""
+"""Files of the previous version are read, or the error names the command that renews them."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_snapshot_is_written_as_before() -> None:
 
 
 def test_an_entry_of_the_store_is_read(tmp_path: Path) -> None:
-    """Its key is the hash of the code, so it is not asked for: but it must not be in the way."""
+    """No lookup asks for it, since its key is the hash of the code, but it must be readable."""
     shutil.copytree(BEFORE / "store", tmp_path / "store")
     (facts,) = (tmp_path / "store" / "facts").iterdir()
     found = Store(tmp_path / "store").get(facts.stem)
@@ -128,7 +128,7 @@ def test_a_result_of_the_gate_is_shown() -> None:
     done = sizeguard(BEFORE, "gate", "--from-json", path, "--format", "json")
     assert done.returncode == 3, done.stderr
     shown = json.loads(done.stdout)
-    # What the previous version did not know.
+    # Fields that the previous version did not have.
     assert shown.pop("policy_changes") == []
     assert shown["base"].pop("merged") is False
     for app in shown["apps"]:

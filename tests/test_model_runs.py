@@ -1,6 +1,6 @@
-"""Models on an app's build and on full.
+"""Models run on an app's build and on the full build.
 
-What passes, what is kept, and that nothing that went wrong ever passes.
+The tests cover passing runs and the stored results; failures must never pass.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.native
 
 
 class Kept(Store):
-    """A store that counts what was asked for in vain."""
+    """A store that counts lookups without a result."""
 
     misses = 0
 
@@ -51,7 +51,7 @@ class Kept(Store):
 
 
 def standing_in(folder: Path, like: Build, script: str) -> Build:
-    """A build whose shipped file is a script."""
+    """Return a build whose shipped file is a script."""
     shipped = folder / f"script{len(list(folder.iterdir()))}"
     shipped.write_text(f"#!/bin/sh\n{script}\n")
     shipped.chmod(0o755)
@@ -73,7 +73,7 @@ def test_what_ran_with_all_the_same_does_not_run_again(
     )
     assert kept.misses == 4
     assert compare_model(MODELS, mlp, "other app", full_build, app, store=kept).cached
-    # The same program from elsewhere is the same; a byte more of it, or of the image, is not.
+    # A copy of the program counts as the same; a changed image or program does not.
     copy = tmp_path / "mlp.sgp"
     copy.write_bytes(mlp.read_bytes())
     assert compare_model(MODELS, copy, "app", full_build, app, store=kept).cached
@@ -124,7 +124,7 @@ def test_what_went_wrong_fails_and_runs_again(
         named = {"aten::linear", "aten::relu", "aten::softmax.int"}
         assert named < set(lacking.missing)
         assert {"aten::addmm", "aten::_softmax"} <= set(lacking.missing) - named  # their callees
-    assert len(kept) == 1  # full's
+    assert len(kept) == 1  # the full build's
     wrong = {
         "kill -SEGV $$": "case 0 on app: crashed: SIGSEGV",
         "echo 'error: no' >&2; exit 2": "case 0 on app: no",
@@ -181,7 +181,7 @@ def test_expected_outputs_are_compared_within_tolerances(
         (long, r"shape \([\d, ]+\), expected \([\d, ]+, 1\)"),
     ):
         write_npy(file, wrong)
-        for _ in range(2):  # what failed is not kept
+        for _ in range(2):  # failures are not kept
             result = judged()
             assert result.verdict == "fail"
             assert re.match(f"case 1 on full: output 0 is not {file.name}: {said}", result.message)
@@ -282,5 +282,5 @@ def test_models_run_in_an_emulator(
     kept = Kept(tmp_path / "store")
     first = compare_model(MODELS, program("mlp"), "full", full, full, store=kept)
     assert (first.verdict, first.target, first.cached) == ("pass", "aarch64-linux", False)
-    assert kept.misses == 2  # the second build is the first
+    assert kept.misses == 2  # both builds are the same
     assert compare_model(MODELS, program("mlp"), "full", full, full, store=kept).cached

@@ -1,4 +1,4 @@
-"""SELECT_OPS_MODEL builds run their models: what named operators can call comes along."""
+"""SELECT_OPS_MODEL builds run their models: they include all callees of the named operators."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.support.places import ROOT
 from tests.support.whole_products import choose
 
 NATIVE = ROOT / "native"
-# Branches, Half, integers, a composite with lists, prepacked weights, core operators alone: builds
-# take twenty seconds a model.
+# Branches, Half, integers, a composite with lists, prepacked weights, and only core operators.
+# Other models are left out by default, since a build takes twenty seconds.
 MODELS = choose(
     [f"{name}/model.pt2" for name in ("branchy", "half_mix", "int_ops", "lstm_tagger", "quant_cnn")]
     + ["mlp/model_core.pt2"],
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.native
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> Path:
-    """One build folder for all models: what they share is compiled once."""
+    """One build folder for all models, so that shared files are compiled once."""
     return tmp_path_factory.mktemp("selected")
 
 
@@ -86,7 +86,7 @@ def test_a_build_for_a_model_runs_it(
         expected = outputs(full_build.image, compiled, case, tmp_path / f"full{case}")
         assert expected and outputs(image, compiled, case, tmp_path / f"own{case}") == expected
 
-    # The same is read from the full build itself.
+    # The call table of the full build gives the same selection.
     chosen = read_selection(folder / "operators" / "selected_operators.yaml").selection
     features = NativeSources(ROOT, ROOT).features()
     static = static_selection(

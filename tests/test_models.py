@@ -1,7 +1,7 @@
 """Every sample model, in both forms and with every case.
 
-The full build gives what PyTorch gave, the selective build the same bits: of one form of each
-model, for these builds take fifteen seconds each.
+The full build agrees with PyTorch, and the selective build gives the same bits as the full build.
+Only one form of each model has a selective build, since such a build takes fifteen seconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SELECTIVE = choose(
 
 
 def results(build: Build, program: Path, model: str, folder: Path) -> dict[tuple[int, int], Path]:
-    """Run every case; gives the file of each output of each case."""
+    """Run every case; return the output files by case and index."""
     cases = len(list((ROOT / "native" / "models" / model).glob("case*_input0.npy")))
     assert cases
     found = {}

@@ -1,4 +1,4 @@
-"""Bytes that only changed their operator: shown as such, and no growth of an operator."""
+"""Bytes that only move between operators are shown as moved and do not count as growth."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_shared_code_that_became_exclusive_is_no_growth() -> None:
 
 
 def test_growth_beside_moved_bytes_is_growth() -> None:
-    """New code, and moved code that grew: no more than the limit without the move."""
+    """New code, and the growth of moved code, count fully towards the limit."""
     for more in ({("aten::sigmoid", "new"): 513}, {("aten::sigmoid", "rows"): 4513}):
         check = checked(measured(BEFORE), measured({**AFTER, **more}))["aten::sigmoid"]
         assert (check.verdict, check.headroom) == (FAIL, -1)
@@ -82,7 +82,7 @@ def test_code_of_another_name_did_not_move() -> None:
 
 
 def test_the_rest_of_a_section_moves_as_a_whole_alone() -> None:
-    """Bytes without a name are the same only if the section part as a whole did not change."""
+    """Unnamed bytes of a section count as moved only if their size did not change."""
     old, new = {(SHARED, "(.rodata)"): 600}, {("aten::a", "(.rodata)"): 600}
     assert moved_bytes(image(old), image(new)) == {"aten::a": 600}
     assert moved_bytes(image(old), image({("aten::a", "(.rodata)"): 601})) == {}
@@ -115,7 +115,7 @@ ROWS = st.dictionaries(
 
 @given(ROWS, ROWS)
 def test_no_growth_of_a_piece_counts_as_moved(old: Rows, new: Rows) -> None:
-    """All bytes that came to operators left others; what a symbol grew by is in none of them."""
+    """Bytes that move to an operator leave another one; they exclude the growth of a symbol."""
     moved = moved_bytes(image(old), image(new))
     limit = 0
     for symbol in "fgh":
@@ -128,7 +128,7 @@ def test_no_growth_of_a_piece_counts_as_moved(old: Rows, new: Rows) -> None:
     assert sum(moved.values()) <= limit
     assert all(size > 0 for size in moved.values())
     back = moved_bytes(image(new), image(old))
-    assert abs(sum(back.values()) - sum(moved.values())) <= 6  # of roundings
+    assert abs(sum(back.values()) - sum(moved.values())) <= 6  # because of rounding
 
 
 @given(ROWS, ROWS)

@@ -1,4 +1,4 @@
-"""Names as people write them find the symbols and operators that they mean, and no others."""
+"""Names as users write them match exactly the symbols and operators that they mean."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from sizeguard.names.globs import is_glob
 from sizeguard.names.resolve_names import KnownNames, SymbolNames, find_operators
 
-# Each symbol with spellings that nm, c++filt, llvm-cxxfilt, rustfilt or a person write.
+# Each symbol with its spellings by nm, c++filt, llvm-cxxfilt, rustfilt or users.
 SPELLINGS = {
     "_ZN2ns3fooEi": ("ns::foo(int)", "ns::foo", "foo(int)", "foo", "void ns::foo(int)"),
     "_ZNK2ns3Box3getEv": ("ns::Box::get() const", "ns::Box::get()", "ns::Box::get", "Box::get"),
@@ -111,9 +111,9 @@ OPERATORS = ("aten::add.Tensor", "aten::add.Scalar", "aten::gelu")
 def test_every_spelling_finds_its_symbol_on_elf_and_macho(symbol: str, text: str) -> None:
     assert symbol in KNOWN.find(text)
     assert f"_{symbol}" in MACHO.find(text)
-    # Words of Rust stand without their length, and both are in the table above
+    # KNOWN has Rust names, so words are searched without their lengths; this table has one name
     assert symbol in SymbolNames.of([symbol]).find(text)
-    # verify reads Mach-O without its underscores, and people copy them from nm
+    # verify reads Mach-O symbols without their underscore, but users copy it from nm
     assert symbol in KNOWN.find(f"_{symbol}")
 
 
@@ -157,7 +157,7 @@ def test_a_written_part_must_agree() -> None:
     both = SymbolNames.of(["_ZN1a1fIiEEvT_", "_ZN1a1fIlEEvT_", "_ZN1b1a1fEi"])
     assert both.find("a::f") == ("_ZN1a1fIiEEvT_", "_ZN1a1fIlEEvT_")
     assert both.find("a::f<long>") == ("_ZN1a1fIlEEvT_",)
-    # The whole path wins over the end of a longer one
+    # A full path wins over the end of a longer path
     assert both.find("b::a::f") == ("_ZN1b1a1fEi",)
 
 
@@ -231,7 +231,7 @@ def test_the_nearest_name_is_said() -> None:
 
 
 def test_names_of_a_section_graph_have_both_formats() -> None:
-    """`why` asks a graph's own symbols; those of Mach-O objects have their underscore."""
+    """`why` searches the graph's symbols; those of Mach-O objects have a leading underscore."""
     table = SymbolNames.of(["__ZL7table_ai", "__Z4deadi", "_main"])
     assert table.find("table_a") == ("__ZL7table_ai",)
     assert table.find("dead(int)") == ("__Z4deadi",)

@@ -1,4 +1,4 @@
-"""Steps of the scan of mangled names, each against a plain loop over one name at a time."""
+"""The steps that scan mangled names, each compared with a plain loop over one name at a time."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ PIECES = (
 NAMES = st.lists(
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join), min_size=1, max_size=5
 )
-# Members of namespaces, and what else rules name.
+# Pieces of names: members of namespaces, and other words that rules match.
 MEMBERS = (
     *("_ZN2at6native", "_ZN2at", "_ZNSt", "plain_", "N2at", "NS_6native", "6native", "S5_", "E"),
     *("12_GLOBAL__N_1", "S5_12_GLOBAL__N_1", "NS3_", "10add_kernel", "10mul_kernel", "L7add_one"),
@@ -102,7 +102,7 @@ RULES = Rules(
 
 @dataclass(frozen=True)
 class Scan:
-    """A chunk of names with what is known of it before dtypes are looked for."""
+    """A chunk of names, with the results of the steps before the search for dtypes."""
 
     chunk: Chunk
     candidates: Int
@@ -196,7 +196,7 @@ def plain_is_grammar(scan: Scan, place: int) -> bool:
 
 
 def plain_is_substituted(scan: Scan, at_i: int) -> bool:
-    """Two characters at most between S and _: S_I, S5_I, SB1_I."""
+    """Return whether the I follows a substitution of at most two characters: S_I, S5_I, SB1_I."""
     text = scan.text
     start = at_i - 2
     for _ in range(2):
@@ -244,7 +244,7 @@ def test_numbers_have_one_or_two_digits_before_an_e(scan: Scan) -> None:
 
 
 def plain_builtin_types(text: bytes, start: int) -> list[tuple[int, int]]:
-    """Up to four types; the list goes on while what may follow a type follows."""
+    """Return up to four types; the list ends before a type that no valid character follows."""
     found = []
     for place in range(start, start + 4):
         code = builtin(text[place])
@@ -262,7 +262,7 @@ def test_builtin_types_follow_each_other(scan: Scan) -> None:
 
 
 def plain_element_types(text: bytes, start: int) -> list[tuple[int, int]]:
-    """Types other than indices among up to eight types and literals of up to six characters."""
+    """Return types other than indices among eight types and literals of up to six characters."""
     found = []
     place = start
     for _ in range(8):
@@ -369,7 +369,7 @@ def test_classes_and_enum_values_are_those_of_a_loop(scan: Scan) -> None:
 
 
 def plain_without_bounds(scan: Scan, start: int) -> list[int]:
-    """Where elements begin; nowhere if there are only bounds."""
+    """Return where the elements begin; nothing if there are only bounds."""
     drivers = {
         name
         for word, name in zip(scan.words.word.tolist(), scan.words.name.tolist(), strict=True)
@@ -398,7 +398,7 @@ def test_bounds_of_loops_are_no_elements(scan: Scan) -> None:
 
 @given(NAMES)
 def test_dtypes_are_those_of_all_steps(names: list[str]) -> None:
-    """The mask of a name has all dtypes that the steps find in it, the first is the leftmost."""
+    """A name's mask has all dtypes that the steps find in it; its first dtype is the leftmost."""
     scan = scan_of(names)
     text = scan.text
     found = [*plain_classes(scan), *plain_enum_values(scan)]
@@ -477,19 +477,19 @@ def test_the_value_with_the_lowest_place_counts(
 
 
 def identifier_at(text: bytes, place: int) -> bytes:
-    """The identifier whose length stands there, after an L of internal linkage."""
+    """Return the identifier whose length is at `place`, or after an L (internal linkage) there."""
     match = re.compile(rb"L?([1-9][0-9]{0,2})(?=[A-Za-z_])").match(text, place)
     found = text[match.end() : match.end() + int(match[1])] if match else b""
     return found if match and len(found) == int(match[1]) else b""
 
 
 def scopes_in(text: bytes) -> list[tuple[int, bool, int]]:
-    """Place behind each namespace, whether it is transparent, and its scope, -1 for none.
+    """Return the end of each namespace, whether it is transparent, and its scope (-1: none).
 
-    A transparent namespace has the scope before it, first of those that are certain.
+    A transparent namespace takes the scope before it, preferably a certain one.
     """
     words = []
-    # Not the 6native of 16native_layernorm.
+    # The pattern skips the 6native of 16native_layernorm.
     for match in re.finditer(rb"2at|(?:(?<![0-9])6native|6native(?![a-z_]))|12_GLOBAL__N_1", text):
         before, is_transparent = text[: match.start()], match[0] != b"2at"
         is_substituted = before.endswith(b"_")
@@ -510,9 +510,9 @@ def scopes_in(text: bytes) -> list[tuple[int, bool, int]]:
 
 
 def plain_members(text: bytes, begin: int, end: int) -> list[tuple[bytes, int]]:
-    """Identifiers behind a namespace, and those with a mark behind a substitution after one.
+    """Return identifiers after a namespace, and kernels after a substitution that follows one.
 
-    The name is text[begin:end]; an identifier of a damaged name may reach into the next name.
+    The name is text[begin:end]; an identifier of a damaged name may extend into the next name.
     """
     namespaces = [(begin + at, *others) for at, *others in scopes_in(text[begin:end])]
     transparent = {at for at, is_transparent, _ in namespaces if is_transparent}
@@ -544,17 +544,17 @@ def test_members_are_those_of_a_loop_over_namespaces(names: list[str]) -> None:
         assert sorted((text, scope) for k, text, scope in rows if k == i) == expected, names[i]
 
 
-# A value with the place or the rule by which it is compared.
+# Values, each with the place or rule number that orders it.
 Said = list[tuple[int, str]]
 
 
 def first_of(*lists: Said) -> str:
-    """The value with the lowest key in the first list that has one."""
+    """Return the value with the lowest key in the first list that is not empty."""
     return next((min(said, key=lambda pair: pair[0])[1] for said in lists if said), "")
 
 
 def judged(identifier: str, scope: tuple[str, ...]) -> tuple[dict[str, str], int]:
-    """Say what the rules say of a member, and the first that says something."""
+    """Return the labels that the rules give a member, and the first rule that gives one."""
     said: dict[str, str] = {}
     first = len(RULES.rules)
     operator = "" if identifier in RULES.shared else RULES.names.find(identifier)
@@ -570,7 +570,7 @@ def judged(identifier: str, scope: tuple[str, ...]) -> tuple[dict[str, str], int
 
 
 def plain_labels(scanned: Scanned, i: int) -> tuple[str, str, str, str]:
-    """Operator, kernel, dtype and component of name i."""
+    """Return operator, kernel, dtype and component of name i."""
     hits, members = scanned.rules, scanned.members
     own, mentions, weak = [], [], []
     for number, rule, start, is_mention in zip(

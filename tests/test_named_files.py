@@ -1,4 +1,4 @@
-"""Files that words of commands, assembler directives and CMake scripts name."""
+"""Files that commands, assembler directives and CMake scripts name."""
 
 from __future__ import annotations
 

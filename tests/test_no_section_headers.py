@@ -40,7 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def zeroed(file: Path, *, count: bool) -> bytes:
-    """Take away e_shoff, and e_shnum if `count`; the headers themselves stay as rubbish."""
+    """Clear e_shoff, and e_shnum if `count`; the headers themselves stay in the file."""
     data = bytearray(file.read_bytes())
     data[0x28:0x30] = bytes(8)
     if count:
@@ -78,7 +78,7 @@ def test_sizes_and_names_are_those_of_the_segments(
     assert elf.ram == sum(int(memory, 16) for _, _, memory, flags in loads if "W" in flags)
     assert elf.build_id == before.build_id
     rows = group(analysis_of(image), ["symbol"]).rows
-    # The names of functions and data that nm -D lists, with the bytes that it states.
+    # Functions and data have the names and sizes that nm -D lists.
     listed = subprocess.run(
         ["nm", "-DS", "--defined-only", linked], check=True, capture_output=True, text=True
     ).stdout
@@ -141,7 +141,7 @@ def test_any_segments_are_covered_once(
 
 
 def test_a_hash_table_that_lies_takes_no_time() -> None:
-    """Counts of four billion buckets or symbols are bounded by the file."""
+    """Counts of four billion buckets or symbols are limited by the size of the file."""
     form = Form()
     for tag, words in ((4, (9, 0xFFFFFFFF)), (0x6FFFFEF5, (0xFFFFFFFF, 1, 1, 0, 7, 7))):
         table = struct.pack(f"<{len(words)}I", *words).ljust(64, b"\0")

@@ -1,4 +1,4 @@
-"""Units that know that a function never returns, compared with what pyelftools reads."""
+"""Units that declare a function noreturn, compared with the results of pyelftools."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_declarations_are_those_that_pyelftools_finds(
 
 
 def test_damaged_debug_information_says_nothing(tmp_path: Path) -> None:
-    """What is read before the damage does not decide."""
+    """Declarations that precede the damage are not used."""
     image = made(tmp_path, "g++", "-g")
     content = bytearray(image.read_bytes())
     info = next(s for s in read_elf(image).sections if s.name == ".debug_info")

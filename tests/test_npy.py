@@ -1,6 +1,6 @@
-"""Arrays in .npy files: NumPy and we read what the other wrote; nothing is unpickled.
+"""Arrays in .npy files: NumPy and sizeguard read each other's files; nothing is unpickled.
 
-Damage is one line.
+The error for a damaged file is one line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.models.npy import Array, read_npy, write_npy
 from tests.support.drawn import at_least
 
-# What NumPy calls each; it has no bfloat16.
+# NumPy's name of each dtype; it has no bfloat16.
 NUMPY = {
     "Byte": "u1", "Char": "i1", "Short": "<i2", "Int": "<i4", "Long": "<i8", "Half": "<f2",
     "Float": "<f4", "Double": "<f8", "Bool": "?", "BFloat16": "V2",

@@ -1,7 +1,7 @@
-"""One definition of each: nothing that was merged comes back as a second copy.
+"""Checks that merged code is not duplicated again.
 
-Each check reads the package's syntax trees and names what it finds beside the one definition. Each
-has a made-up source in which it finds something.
+Each check searches the package's syntax trees and lists all definitions but the expected one. Each
+must also find something in a made-up source.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 FORMAT_ROOMS = frozenset({"formats", "ledger", "linkgraph"})
 FORMATS = frozenset({"elf", "macho", "dwarf", "linkmap"})
-FEWEST_LINES = 4  # of a body that stands twice
+FEWEST_LINES = 4  # of a duplicated body
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ parsed = functools.cache(ast.parse)
 
 
 def nodes(sources: Sources, word: str) -> Iterator[tuple[str, ast.AST]]:
-    """Every node of the modules that hold a word; most hold none of a check's."""
+    """Yield every node of the modules that contain a word; the others are not parsed."""
     for module, text in sources.items():
         if word in text:
             for node in ast.walk(parsed(text)):
@@ -48,7 +48,7 @@ def nodes(sources: Sources, word: str) -> Iterator[tuple[str, ast.AST]]:
 
 
 def functions(sources: Sources, word: str) -> Iterator[tuple[str, Function]]:
-    """Every function and method of the modules that hold a word."""
+    """Yield every function and method of the modules that contain a word."""
     for module, node in nodes(sources, word):
         if isinstance(node, Function):
             yield module, node
@@ -69,7 +69,7 @@ def demanglers(sources: Sources) -> set[str]:
 
 
 def name_scanners(sources: Sources) -> set[str]:
-    """Modules that follow angle brackets, or skip the nameless namespace, in demangled names."""
+    """Modules that follow angle brackets, or skip the unnamed namespace, in demangled names."""
     compared: dict[str, set[str]] = defaultdict(set)
     for module, function in functions(sources, '"<"'):
         for node in ast.walk(function):
@@ -85,8 +85,8 @@ def name_scanners(sources: Sources) -> set[str]:
 
 
 def dtype_tables(sources: Sources) -> set[str]:
-    """Modules with a literal of four dtypes or more, by their names or their C++ types."""
-    plain = {"int", "float", "double", "bool", "long", "short"}  # other things are called so, too
+    """Modules with a literal of at least four dtypes, by their names or their C++ types."""
+    plain = {"int", "float", "double", "bool", "long", "short"}  # other things are named so, too
     words = {*SCALAR_TYPES, *NAME_OF_CPP_TYPE} - plain
     kinds = ast.Dict | ast.Tuple | ast.List | ast.Set
     return {
@@ -97,7 +97,7 @@ def dtype_tables(sources: Sources) -> set[str]:
 
 
 def low_bit_sorts(sources: Sources) -> set[str]:
-    """Functions that put an index into the low bits of what they sort."""
+    """Functions that sort values with an index in their low bits."""
     return {
         where(module, node)
         for module, node in functions(sources, "arange")
@@ -106,7 +106,7 @@ def low_bit_sorts(sources: Sources) -> set[str]:
 
 
 def sorted_uniques(sources: Sources) -> set[str]:
-    """Functions that sort a column and keep what differs from its neighbour."""
+    """Functions that sort a column and keep values that differ from their neighbour."""
     found = set()
     for module, node in functions(sources, "sort("):
         columns = {
@@ -124,7 +124,7 @@ def sorted_uniques(sources: Sources) -> set[str]:
 
 
 def releases(sources: Sources) -> set[str]:
-    """Functions that give mapped pages back."""
+    """Functions that release mapped pages."""
     found = functions(sources, "madvise")
     return {where(module, node) for module, node in found if "madvise" in _calls(node)}
 
@@ -136,7 +136,7 @@ def first_errors(sources: Sources) -> set[str]:
 
 
 def table_texts(sources: Sources) -> set[str]:
-    """Modules with a pattern of the operators' names in binaries."""
+    """Modules with a pattern that finds names of operators in binaries."""
     return {
         module
         for module, node in nodes(sources, "::")
@@ -156,7 +156,7 @@ def hashes_of_code(sources: Sources) -> set[str]:
 
 
 def shared_class_names(sources: Sources) -> set[str]:
-    """Classes of one name in two modules, but for twins of two formats in one room."""
+    """Classes with one name in several modules, except twins for different formats in one room."""
     found = defaultdict(set)
     for module, node in nodes(sources, "class "):
         if isinstance(node, ast.ClassDef):
@@ -169,7 +169,7 @@ def shared_class_names(sources: Sources) -> set[str]:
 
 
 def equal_bodies(sources: Sources) -> set[str]:
-    """Functions of several modules that do the same, whatever they call their variables."""
+    """Functions of several modules whose bodies differ only in the names of variables."""
     alike = defaultdict(list)
     for module, node in functions(sources, "def "):
         if (node.end_lineno or 0) - node.lineno >= FEWEST_LINES:
@@ -201,7 +201,7 @@ def private_imports(sources: Sources) -> set[str]:
 
 
 def _are_twins(modules: set[str]) -> bool:
-    """Return whether all are in one room, each in a folder of another format."""
+    """Return whether all are in one room, each in the folder of a different format."""
     parts = [module.split(".") for module in modules]
     rooms = {part[0] for part in parts}
     formats = [part[1] for part in parts if len(part) > 2 and part[1] in FORMATS]
@@ -222,7 +222,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _name(node: ast.AST) -> str:
-    """The last word of what is called; empty for what is not a call."""
+    """Return the last word of the called name; empty if the node is not a call."""
     if not isinstance(node, ast.Call):
         return ""
     return getattr(node.func, "attr", getattr(node.func, "id", ""))
@@ -243,7 +243,7 @@ def _is_or_with_index(node: ast.AST) -> bool:
 
 
 def _body_without_names(node: Function) -> str:
-    """The code of a function, its own variables numbered, without documentation and types."""
+    """Return a function's code with its variables numbered, without docstring and types."""
     function = copy.deepcopy(node)
     if ast.get_docstring(function) is not None:
         del function.body[0]

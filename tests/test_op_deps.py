@@ -1,4 +1,4 @@
-"""op_deps.yaml: what is written is read, PyTorch's reader takes it, and callees come along."""
+"""op_deps.yaml: files are read back, PyTorch's reader accepts them, and callees are selected."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def selection(*roots: str, whole: bool = False) -> Selection:
 
 
 def pytorch_closure(text: str, roots: set[str]) -> set[str]:
-    """The closure as PyTorch's gen_op_registration_allowlist computes it, on names as written."""
+    """Return the closure as PyTorch's gen_op_registration_allowlist does, on unchanged names."""
     graph = {
         entry["name"]: {other["name"] for other in entry.get("depends", [])}
         for entry in yaml.safe_load(text)

@@ -1,4 +1,4 @@
-"""Every operator gives what PyTorch gives, and refuses what PyTorch refuses."""
+"""Every operator gives the same results as PyTorch, and refuses the same calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.operator_table import ACCEPTS_MORE, TABLE
 from tests.support.vectors import Runner, operators, read_vectors, vector_files
 
 KNOWN = operators()
-SHOWN = 12  # failures of one operator that are listed
+SHOWN = 12  # listed failures of one operator
 
 
 def file_of(name: str) -> str:
@@ -53,7 +53,7 @@ def test_refusals(
 ) -> None:
     """Calls that PyTorch refuses end in one line and exit 1 or 2.
 
-    A dtype that is accepted beyond PyTorch's is listed.
+    A call with a dtype that only this runtime accepts is listed.
     """
     vectors = read_vectors(next(path for path in vector_files() if path.stem == file_of(name)))
     runner = Runner(full_build.shipped, tmp_path, KNOWN)

@@ -1,4 +1,4 @@
-"""The gate where the compiler is not the one that the baselines and the limits are of."""
+"""The gate with a compiler other than that of the baselines and limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.any_project import AnyProject, Ended, made_project
 pytestmark = pytest.mark.native
 OTHER = "clang-19"
 GROWN = "int g(int x) {\n  volatile int y = x;\n" + "  y = y * 3 + 1;\n" * 80 + "  return y;\n}\n"
-LIB = (  # clang makes more of it than gcc
+LIB = (  # larger with clang than with gcc
     "#ifdef __clang__\n__attribute__((used)) static const char more[800] = {1};\n#endif\n"
     "int f(int x) {\n  return x * 3;\n}\n"
 )
@@ -33,7 +33,7 @@ apps:
 
 
 def project_of(folder: Path, monkeypatch: pytest.MonkeyPatch, most: str = "") -> AnyProject:
-    """A project whose reviewed sizes are gcc's, where from now on clang is the compiler."""
+    """Make a project whose reviewed sizes are gcc's, then change the compiler to clang."""
     monkeypatch.setenv("CC", "gcc")
     main = "int f(int);\nint main(int c, char** v) {\n  return f(c) + (v == 0);\n}\n"
     sources = {"main.c": main, "lib.c": LIB, "README.md": "A.\n"}
@@ -72,7 +72,7 @@ def test_growth_counts_from_the_merge_base_and_the_advice_helps(
     assert grown["verdict"] == "fail"
     assert grown["apps"][0]["causes"][0]["symbol"] == "g"
     commands = {c["label"]: c["text"] for c in grown["apps"][0]["commands"]}
-    # Each command that is printed runs here, and the two that accept the growth do so.
+    # Each printed command runs, and the gate passes after either command that accepts the growth.
     for label in ("see why", "compare"):
         assert project.run(*shlex.split(commands[label])[1:]).code in (0, 3)
     assert project.run(*shlex.split(commands["reproduce"])[1:]).code == 1
@@ -100,7 +100,7 @@ def test_a_limit_that_other_tools_exceed_is_not_the_change_s(
     assert (result["verdict"], absolute["verdict"]) == ("pass", "not_run")
     assert absolute["set_for"].startswith("gcc-")
     assert "run the gate with the tools of the limit" in absolute["advice"]
-    # What the change itself adds is judged, and so is a change that asks for the other tools.
+    # Growth by the change itself is judged, and so is a change that requests the other tools.
     project.write({"lib.c": LIB + GROWN})
     project.commit("Grow")
     (absolute,) = [c for c in gated(project)["checks"] if c["kind"] == "absolute"]

@@ -14,12 +14,12 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        # The examples of Rust's RFC 2603.
+        # Examples from Rust's RFC 2603.
         ("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"),
         ("__RNvC6_123foo3bar", "123foo::bar"),
         ("_RNvC7mycrate3foo.llvm.42", "mycrate::foo [clone .llvm.42]"),
         ("?foo@Bar@@QEAAHH@Z", "public: int __cdecl Bar::foo(int)"),
-        # The first two are in the documentation of Swift's mangling.
+        # The next two are from the documentation of Swift's mangling.
         ("$s4main3FooV3baryyF", "main.Foo.bar() -> ()"),
         ("_$s4main3FooV3baryyF", "main.Foo.bar() -> ()"),
         ("_TFC4main3Foo3barfT_T_", "main.Foo.bar() -> ()"),
@@ -47,7 +47,7 @@ def number(value: int) -> str:
 def test_references_cannot_make_a_text_without_end() -> None:
     body, at = "INvC1a1b", 8
     body += "ThhE"
-    for _ in range(60):  # each tuple holds the one before twice
+    for _ in range(60):  # each tuple contains the previous one twice
         pair = "T" + 2 * f"B{number(at)}" + "E"
         at = len(body)
         body += pair

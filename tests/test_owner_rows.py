@@ -1,4 +1,4 @@
-"""Rows of an analysis and their labels, against plain loops over made-up ledgers."""
+"""Rows of an analysis and their labels, compared with plain loops over made-up ledgers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ GROUPS = st.lists(
 
 @st.composite
 def ledgers(draw: st.DrawFn) -> Ledger:
-    """Ledgers of up to six owners, of which some have several names or none."""
+    """Draw a ledger of up to six owners; some have several names, and some have none."""
     count = draw(st.integers(1, 6))
     groups = draw(GROUPS)
     number = st.integers(NONE, len(groups) - 1)
@@ -131,7 +131,7 @@ def names_of(ledger: Ledger, owner: int) -> list[int]:
 
 
 def plain_rows(ledger: Ledger, operators: list[int]) -> list[Row]:
-    """Every owner's first row, then the others: for each operator all names."""
+    """Return the first row of every owner, then the others: every name for each operator."""
     own, added = [], []
     for owner in range(len(ledger.owners)):
         names = names_of(ledger, owner)
@@ -185,9 +185,9 @@ OWNED = st.sampled_from([CORE, SHARED, "aten::add", "aten::add, aten::mul", ""])
 
 @st.composite
 def placed_owners(draw: st.DrawFn) -> PlacedOwners:
-    """Owners of a ledger's rows of the map, of owners that were cut out, and of imports."""
+    """Draw a ledger, and operators for its map rows, for owners that are cut out, and imports."""
     ledger = draw(ledgers())
-    count = draw(st.integers(0, len(ledger.owners)))  # owners behind are those of branches
+    count = draw(st.integers(0, len(ledger.owners)))  # later owners belong to branches
     labels = draw(st.lists(OWNED, min_size=6, max_size=6))
     known = {"aten::add", *labels}
     return PlacedOwners(
@@ -200,7 +200,7 @@ def placed_owners(draw: st.DrawFn) -> PlacedOwners:
 
 
 def owned_text(placed: PlacedOwners, owner: int) -> str:
-    """Return what decides about an owner: its cut, or else its row of the map."""
+    """Return the operators of an owner: those of its cut, or else those of its map row."""
     row = int(placed.ledger.owners.input[owner])
     cut = placed.of_cut[owner] if owner < len(placed.of_cut) else ""
     return cut or (placed.of_input[row] if row != NONE else "")
@@ -269,7 +269,7 @@ def test_operators_by_name_are_those_of_a_loop_over_rows(
         label_of([0] * len(SYMBOLS), ("",)),
         label_of(component, components),
     )
-    known = data.draw(st.integers(0, len(ledger.owners)))  # the others are owners of branches
+    known = data.draw(st.integers(0, len(ledger.owners)))  # the others belong to branches
     of_owner = data.draw(st.lists(st.integers(NONE, 1), min_size=known, max_size=known))
     labels = ("aten::add, aten::mul", "aten::max")
     served = None
@@ -370,7 +370,7 @@ COMPONENTS = ("", "oneDNN", "MKL", "ATen")
 
 
 def open_places(order: list[int], component: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Each name without a component that is between two with one, and these two."""
+    """Yield each name without a component, and the nearest components before and after it."""
     for k, name in enumerate(order):
         before = [component[n] for n in order[:k] if component[n]]
         behind = [component[n] for n in order[k:] if component[n]]

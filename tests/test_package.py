@@ -1,4 +1,4 @@
-"""Files that the package carries, and versions that it must not depend on."""
+"""Files in the package, and versions that it must not depend on."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PACKAGE = Path(sizeguard.__file__).parent
 
 
 def test_a_checkout_reads_the_operators_of_its_sources(root: Path) -> None:
-    """A wheel's are compared with the sources in test_wheel."""
+    """A checkout uses the operator files in its sources; test_wheel checks those of a wheel."""
     assert operator_files(root) == OPERATOR_FILES
 
 
 def test_the_tree_has_no_links(root: Path) -> None:
-    """An archive or a checkout without links turns them into files that hold a path."""
+    """An archive or a checkout without symlink support turns links into files with a path."""
     listed = subprocess.run(
         ["git", "ls-files", "--stage"], cwd=root, capture_output=True, text=True, check=True
     )
@@ -31,7 +31,7 @@ def test_the_tree_has_no_links(root: Path) -> None:
 
 
 def test_operators_are_no_code() -> None:
-    """A change of operators.yaml must not make all that was measured before out of date."""
+    """A change to operators.yaml must not invalidate all earlier measurements."""
     hashed = {PACKAGE / path for path, _ in fingerprint._code_files()}
     assert PACKAGE / "runtimes" / "sizeguard" / "names.yaml" in hashed
     assert not hashed & set(OPERATOR_FILES)
@@ -60,7 +60,7 @@ def test_the_version_is_written_once(root: Path) -> None:
 
 
 def test_each_python_that_is_named_is_tested(root: Path) -> None:
-    """The classifiers, the matrix of the workflow, and the types in `make lint`."""
+    """Compare the classifiers with the workflow's matrix and the type checks of `make lint`."""
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     named = [each.rpartition(" ")[2] for each in project["classifiers"] if "Python :: 3." in each]
     workflow = yaml.safe_load((root / ".github" / "workflows" / "package.yml").read_text())

@@ -1,6 +1,6 @@
-"""Every HTML page in headless Chromium: narrow and wide, light and dark, read by axe.
+"""Every HTML page in headless Chromium: narrow and wide, light and dark, checked by axe.
 
-axe finds contrast below WCAG AA, parts without a name, tables without heads and the like.
+axe reports contrast below WCAG AA, elements without a name, tables without headers and so on.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ PAGES: dict[str, Callable[[], Iterable[str]]] = {
     "history": lambda: history_html(made_up_history(), 0),
 }
 
-# What is wider than the screen, and in no box that scrolls.
+# Elements that extend beyond the screen and are not in a scrolling box.
 WIDER = """[...document.querySelectorAll('body *')].filter(e => {
   const box = e.getBoundingClientRect();
   if (!box.width || box.right <= document.documentElement.clientWidth + 1) return false;

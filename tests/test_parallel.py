@@ -1,4 +1,4 @@
-"""Work on two threads has one thread's results; errors come where results are requested."""
+"""Work on two threads gives the results of one; errors are raised where results are requested."""
 
 from __future__ import annotations
 

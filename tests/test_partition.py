@@ -1,6 +1,6 @@
 """The laws of a partition, against a byte-by-byte oracle.
 
-The places of parts and relocations in a real image.
+One test checks the owners of parts and relocations in a real image.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def test_an_entry_and_its_relocations_belong_to_the_operator(full_build: Build) 
     rows = read_map(full_build.map)
     parts = entry_parts(reach(graph_of_path(full_build.image.parent)), rows)
     ledger = elf_ledger(read_elf(full_build.shipped), read_elf(full_build.image), rows, parts)
-    # One entry of two pointers, each of which the loader fills in.
+    # The operator has one entry of two pointers, and the loader fills in both.
     sizes: dict[str, int] = {}
     for row in np.flatnonzero(ledger.owners.part >= 0).tolist():
         if ledger.parts[int(ledger.owners.part[row])] == "aten::relu":

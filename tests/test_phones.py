@@ -1,4 +1,4 @@
-"""Builds for Android and iOS, linked here: what the images need of those systems."""
+"""Builds for Android and iOS, linked on this machine, and what their images require."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_built_is_refused(
 
 
 def ndk_of(folder: Path) -> Path:
-    """Lay out a folder as the NDK has it, with this machine's clang for its own."""
+    """Lay out a folder like an NDK that contains this machine's clang."""
     programs = folder / "toolchains" / "llvm" / "prebuilt" / "linux-x86_64" / "bin"
     programs.mkdir(parents=True)
     for name, program in (
@@ -161,7 +161,7 @@ def ndk_of(folder: Path) -> Path:
 
 
 def toolchain_variables(target: str, *options: str, env: dict[str, str] | None = None) -> str:
-    """Include a toolchain file in a script, and print what it has set."""
+    """Include a toolchain file in a script, and return the variables that it sets."""
     names = (
         "CMAKE_SYSTEM_NAME ANDROID_ABI ANDROID_PLATFORM ANDROID_SUPPORT_FLEXIBLE_PAGE_SIZES"
         " SG_ANDROID_NAMES CMAKE_OSX_SYSROOT CMAKE_OSX_DEPLOYMENT_TARGET CMAKE_C_COMPILER_TARGET"

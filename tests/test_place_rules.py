@@ -1,4 +1,4 @@
-"""Rules of a person's own by source, section, object and symbol, on a linked program."""
+"""A user's own rules by source, section, object and symbol, on a linked program."""
 
 from __future__ import annotations
 

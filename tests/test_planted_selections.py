@@ -1,4 +1,4 @@
-"""Mistakes planted in selections: each fails or is named. Valid selections are not."""
+"""Mistakes planted in selections fail or are reported; valid selections are not reported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bench(
 
 @dataclass(frozen=True)
 class Planted:
-    """A mistake: what is put in place of what in the file, and what is said of it."""
+    """A mistake: the text that replaces another text of the file, and the expected message."""
 
     app: str
     old: str
@@ -50,20 +50,20 @@ class Planted:
 
 
 def operator(name: str, said: str, verdict: str = FAIL, app: str = "vision") -> Planted:
-    """An operator that is added."""
+    """Return a mistake that adds an operator."""
     return Planted(app, "operators:\n", f"operators:\n  {name}: {ENTRY}\n", said, verdict)
 
 
 def tag(old: str, new: str, said: str, verdict: str = FAIL, app: str = "vision") -> Planted:
-    """A line of kernel_metadata that is replaced."""
+    """Return a mistake that replaces a line of kernel_metadata."""
     return Planted(app, f"\n  {old}\n", f"\n  {new}\n", said, verdict)
 
 
 def names(key: str, new: str, said: str, verdict: str = FAIL) -> Planted:
-    """A list of classes or features that is replaced."""
+    """Return a mistake that replaces a list of classes or features."""
     if key == "custom_classes":
         return Planted("vision", "custom_classes: []", f"{key}: {new}", said, verdict)
-    if new.endswith("]"):  # the other feature of the app stays
+    if new.endswith("]"):  # keep the app's other feature
         new = f"{new[:-1]}, program_verification]".replace("[, ", "[")
     old = "build_features: [bundled_inputs, program_verification]"
     return Planted("vision", old, f"{key}: {new}", said, verdict)
@@ -158,7 +158,7 @@ MISTAKES = {
     "a list that is a word": names(
         "build_features", "bundled_inputs", "build_features must be a list"
     ),
-    # Everything, and the file
+    # Options that include everything, and keys of the file
     "all operators": Planted(
         "vision", "include_all_operators: false", "include_all_operators: true",
         "include_all_operators of the selection of app vision keeps", PASS,
@@ -199,7 +199,7 @@ def test_a_surplus_fails_if_the_policy_says_so(bench: SelectionBench) -> None:
 
 
 def test_a_merge_with_another_apps_selection_is_named(bench: SelectionBench) -> None:
-    """Whatever the other app's models are on record for: they are not models of this app."""
+    """The file records models of the other app, but they are not models of this app."""
     other = bench.app("language").selection
 
     def merged(text: str) -> str:
@@ -219,7 +219,7 @@ APPS = ("mlp", "branchy", "half_mix", "int_ops", "quant_cnn", "encoder", "lstm_t
 def test_valid_selections_are_not_named(
     models: str, bench: SelectionBench, models_dir: Path
 ) -> None:
-    """Of a trace, also without its record, of the static closure, and of both."""
+    """Judge a trace with and without its record, the static closure, and both merged."""
     chosen = [bench.model(models_dir / name / "model.pt2") for name in models.split()]
     traces = [(model.program.name, bench.tracer.trace(model)) for model in chosen]
     traced = merge(traces).selection
@@ -251,7 +251,7 @@ def test_reviewed_selections_are_not_named(app: str, bench: SelectionBench) -> N
 def test_names_of_libraries_that_are_not_linked_fail(
     root: Path, libraries: str, text: str, said: str
 ) -> None:
-    """Code is generated for the libraries that a build links: what others have does not exist."""
+    """Code is generated only for the libraries that a build links; other names are unknown."""
     native, chosen = root / "native", libraries.split()
     own = "aten::relu" if "operators" in chosen else "prepacked::linear_clamp_run"
     selection = parse_selection(f"operators:\n  {own}: {ENTRY}\n{text}\n".encode(), "app.yaml")

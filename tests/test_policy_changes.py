@@ -1,4 +1,4 @@
-"""Ways to change the terms that the gate judges by: each is named, with what was and what is."""
+"""Ways to change the gate's terms: each is reported with the old and the new value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.places import ROOT
 
 
 class GivenFiles:
-    """Files of a table."""
+    """Files from a mapping of paths to texts."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self.files = files
@@ -80,7 +80,7 @@ def test_each_change_of_terms_is_named(way: str) -> None:
     assert [(change.old, change.new, change.loosens) for change in named] == [
         (trick.old, trick.new, trick.loosens)
     ], found
-    assert {change.verdict for change in found} == {PASS}  # the base notes, it does not fail
+    assert {change.verdict for change in found} == {PASS}  # the base's policy is to report
     assert any(change.loosens for change in found) == trick.loosens
 
 
@@ -99,7 +99,7 @@ def test_what_changes_no_term_is_not_named(way: str) -> None:
 
 
 def test_two_overlapping_families_do_not_hide_a_name() -> None:
-    """aten::relu was in a family with 1 %; a longer pattern takes it over."""
+    """aten::relu was in a family limited to 1 %; a longer pattern now matches it."""
     old = config(("  operator/*:\n", "  operator/*relu*: {growth: 1%}\n  operator/*:\n"))
     both = edited_limits("  operator/*relu*: {growth: 1%}\n  operator/aten::rel*: {growth: 30%}\n")
     found = compare_terms(terms(changed(old)), terms(changed(both)))
@@ -144,7 +144,7 @@ def test_an_app_that_is_new_may_bring_its_baseline() -> None:
 
 
 def strict(files: Files) -> dict[str, str]:
-    """The project whose base says that a loosening fails."""
+    """Return the project with changed files and with `policy_changes: fail`."""
     found = changed(files)
     return {**found, "sizeguard.yaml": f"policy_changes: fail\n{found['sizeguard.yaml']}"}
 
@@ -161,13 +161,13 @@ def test_a_loosening_fails_where_the_base_says_so(way: str) -> None:
 
 
 def test_a_change_cannot_allow_itself_to_loosen() -> None:
-    """What the base says holds, whatever the change makes of it."""
+    """The base's `policy_changes` applies, even if the change sets another value."""
     found = compare_terms(terms(strict({})), terms(changed(TRICKS["maximum"].files)))
     assert [(change.what, change.verdict) for change in found] == [
         ("policy changed", FAIL),
         ("limit loosened", FAIL),
     ]
-    # Nor does the change's own `fail` count: it holds from the next change on.
+    # If the change itself sets `fail`, that applies only from the next change on.
     found = compare_terms(terms(PROJECT), terms(strict(TRICKS["maximum"].files)))
     assert {change.verdict for change in found} == {PASS}
 
@@ -182,7 +182,7 @@ def test_a_change_cannot_allow_itself_to_loosen() -> None:
         ("baseline removed", REVIEWED, True),
         ("waiver added", "ram of vision", True),
         ("waiver added", "load of vision", False),
-        ("maximum", "load maximum", False),  # limits are no matter of trailers
+        ("maximum", "load maximum", False),  # trailers do not accept limits
         ("maximum", "*", False),
         ("dtype", "vision dtypes of add_stub", False),
         ("app removed", "language", False),
@@ -200,12 +200,12 @@ def test_a_trailer_accepts_waivers_and_baselines_alone(
     )
 
 
-# The same in a repository, read from commits and the worktree.
+# The same checks in a repository, on files of commits and of the worktree.
 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A branch `work` that begins at main, the project."""
+    """Make a repository with the project on main and a branch `work` that begins there."""
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     run_git(tmp_path, "init", "-q", "-b", "main")
@@ -251,13 +251,13 @@ def test_uncommitted_committed_and_in_two_steps(way: str, repository: Path) -> N
     assert seen(compared(repository)) == expected
     commit(repository, "terms")
     assert seen(compared(repository)) == expected
-    # A second commit that uses the new terms does not make them old.
+    # The terms still count as changed after a second commit that uses them.
     write(repository, {"native/runtime/a.cpp": "int grown[1000];"})
     commit(repository, "growth")
     assert seen(compared(repository)) == expected
-    # Once the terms are merged they are the base's; the next change is free of them.
+    # After a merge the terms belong to the base, and the next change does not report them.
     run_git(repository, "branch", "-f", "main", "work~1")
-    run_git(repository, "branch", "-f", "mine", "main")  # what one way names as the new base
+    run_git(repository, "branch", "-f", "mine", "main")  # one of the ways sets this as the base
     assert compared(repository) == ()
 
 
@@ -282,7 +282,7 @@ def test_a_waiver_in_a_commit_is_named_and_accepted(repository: Path) -> None:
 
 
 def test_a_trailer_of_the_base_accepts_nothing(repository: Path) -> None:
-    """Only the change's own commits are reviewed with it."""
+    """Only trailers in the change's own commits count."""
     run_git(repository, "checkout", "-q", "main")
     write(repository, {"sizeguard.yaml": f"policy_changes: fail\n{CONFIG}"})
     commit(repository, "strict\n\nSize-Accept: baselines/*")

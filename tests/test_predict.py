@@ -1,4 +1,4 @@
-"""Predictions against what is built, and their laws."""
+"""Predictions, compared with builds, and the laws that they obey."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_more_operators_are_never_smaller(predictor: Predictor) -> None:
 
 
 def test_fewer_dtypes_are_never_larger(predictor: Predictor) -> None:
-    """Once the first is left out: with it comes the handler that all share."""
+    """The first removal adds a handler that all switches share, so sizes are compared after it."""
     tags = sorted({tag for tags in predictor.branches.tags for tag in tags})
     all_dtypes = frozenset(predictor.branches.dtypes)
     chance = random.Random(0)
@@ -85,7 +85,7 @@ def test_fewer_dtypes_are_never_larger(predictor: Predictor) -> None:
 
 
 def test_without_tools_and_sources(full_build: Build, tmp_path: Path) -> None:
-    """No compiler on PATH, no source tree to read."""
+    """Predict without a compiler on PATH and without a source tree."""
     path = tmp_path / "selected.yaml"
     path.write_text(
         "include_all_operators: false\noperators:\n  aten::relu: {include_all_overloads: false}\n"
@@ -141,9 +141,9 @@ def test_a_model_takes_its_dtypes_with_it(
     instrumented_build: Build,
     tmp_path: Path,
 ) -> None:
-    """The trace of two models, one of them dropped, is the trace of the other, dtypes and all.
+    """A trace of two models without one of them equals the trace of the other, including dtypes.
 
-    An operator that was added stays.
+    An operator added by the user stays.
     """
     traced = tmp_path / "both.yaml"
     trace_programs(

@@ -1,4 +1,4 @@
-"""A finished program computes what its steps say, however slots are shared."""
+"""Finished programs give the same results as their steps, however slots are shared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sizeguard.runtimes.sizeguard.program.program import (
 from tests.support.drawn import at_least
 from tests.support.program_interpreter import OPERATORS, run
 
-# Results are the terms that were computed: two programs agree if their terms are equal.
+# Results are terms, so two programs agree if their terms are equal.
 OPERATORS["test::term"] = lambda *arguments: Term("term", arguments)
 OPERATORS["test::pair"] = lambda *arguments: (Term("first", arguments), Term("second", arguments))
 
@@ -36,7 +36,7 @@ class Term:
 
 
 class Recipe:
-    """Builds steps, and computes what each variable is when all conditions are `taken`."""
+    """Builder of steps that computes each variable's value if all conditions are `taken`."""
 
     def __init__(self, draw: Callable[..., Any], taken: bool) -> None:
         self.draw = draw
@@ -54,9 +54,9 @@ class Recipe:
         return chosen
 
     def block(self, known: list[Ref], depth: int, runs: bool) -> list[Ref]:
-        """Some steps that use and make values; what is known after them.
+        """Add some steps that use and make values; return the values known after them.
 
-        runs: whether they are reached.
+        runs: whether the steps are reached.
         """
         known = list(known)
         for _ in range(self.draw(st.integers(1, 5))):
@@ -116,7 +116,7 @@ def test_a_chain_needs_two_slots() -> None:
         builder.call("test::term", [value], [made])
         value = made
     builder.outputs = [value]
-    # And the input keeps its own.
+    # The input keeps its own slot.
     assert builder.finish().slot_count == 3
 
 

@@ -1,4 +1,4 @@
-"""Program files read back equal, also by flatc; damaged ones are refused."""
+"""Program files are read back unchanged, also by flatc; damaged files are refused."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from sizeguard.runtimes.sizeguard.program.program_file import (
 
 SCHEMA = Path(__file__).parents[1] / "native" / "runtime" / "program.fbs"
 INT64 = st.integers(-(2**63), 2**63 - 1)
-# Which flatc prints as no JSON; they have a test of their own
+# flatc prints other numbers as invalid JSON; another test covers them
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 
 
 @st.composite
 def tensor_views(draw: st.DrawFn, storages: list[bytes]) -> TensorView:
-    """A view that is in its storage: any strides whose last element fits."""
+    """Draw a view within its storage: any strides for which the last element fits."""
     storage = draw(st.integers(0, len(storages) - 1))
     dtype = draw(st.sampled_from(sorted(NAMES)))
     elements = len(storages[storage]) // element_size(dtype)
@@ -204,7 +204,7 @@ def test_flatc_reads_the_same(tmp_path_factory: pytest.TempPathFactory, program:
     for value, expected in zip(read["values"], program.values, strict=True):
         assert value["tag"].upper() == expected.tag.name.replace("_", "")
         assert (value["integer"], value.get("text", "")) == (expected.integer, expected.text)
-        # Flatc prints 12 decimals
+        # flatc prints 12 decimals
         assert math.isclose(value["number"], expected.number, rel_tol=1e-9, abs_tol=1e-11)
         assert value.get("integers", []) == list(expected.integers)
         assert len(value.get("numbers", [])) == len(expected.numbers)
@@ -228,14 +228,14 @@ def test_flatc_reads_the_same(tmp_path_factory: pytest.TempPathFactory, program:
 def test_constants_are_aligned(program: Program) -> None:
     data = program_bytes(program)
     for storage in program.storages:
-        # The reader refuses data at other places; here the places themselves are looked for.
+        # The reader refuses unaligned data; this test searches the file for the aligned data.
         places = [i for i in range(0, len(data), 16) if data.startswith(storage, i)]
         assert places
     assert len(data) % 16 == 0
 
 
 def a_program() -> Program:
-    """A small program that uses every table."""
+    """Return a small program that uses every table."""
     values = (
         Value(Tag.TENSOR),
         Value(Tag.DOUBLE, number=-0.0),
@@ -385,7 +385,7 @@ def test_files_that_are_no_programs(tmp_path: Path) -> None:
 
 @pytest.mark.native
 def test_a_damaged_file_is_refused_or_a_program() -> None:
-    """Truncations at every length, and 20,000 seeded mutations: nothing else may happen."""
+    """Read truncations at every length, and 20,000 seeded mutations; no other error may occur."""
     data = program_bytes(a_program())
     accepted = 0
     generator = random.Random(7)
@@ -402,14 +402,14 @@ def test_a_damaged_file_is_refused_or_a_program() -> None:
             program = program_from_bytes(mutated_data)
         except (FlatBufferError, ProgramError):
             continue
-        # What was accepted can be written again.
+        # Accepted programs can be written again.
         program_bytes(program)
         accepted += 1
     assert 0 < accepted < len(mutations)
 
 
 def test_shared_parts_do_not_unfold_into_a_huge_program() -> None:
-    """If every value has the same long list, memory would be a hundred times the file."""
+    """If all values share one long list, unfolding it needs far more memory than the file."""
     count, length = 2000, 50_000
     program = Program(
         "p",

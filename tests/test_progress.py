@@ -1,4 +1,4 @@
-"""Progress on stderr: no remains on a terminal, a line a step elsewhere, estimates of builds."""
+"""Progress on stderr: cleared on a terminal, one line per step elsewhere, build estimates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ with Progress("building full", "gcc") as outer:
 
 
 def on_a_terminal(*arguments: str) -> list[str]:
-    """What a terminal of 80 columns shows in the end, line by line."""
+    """Return the lines that a terminal of 80 columns shows at the end."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
     with subprocess.Popen(
@@ -48,7 +48,7 @@ def on_a_terminal(*arguments: str) -> list[str]:
 
 
 def shown(text: str) -> list[str]:
-    """Play the few sequences that rich writes: lines, cursor up, and cleared lines."""
+    """Interpret the few sequences that rich writes: newlines, cursor up and cleared lines."""
     lines, row, column, i = [""], 0, 0, 0
     while i < len(text):
         if text[i] == "\x1b":

@@ -1,4 +1,4 @@
-"""Which folder a command works on: a project's, the runtime's sources, or none at all."""
+"""The folder that a command works on: a project, the runtime's sources, or none."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WAIVE = [
 
 @pytest.fixture
 def stranger(tmp_path: Path) -> Path:
-    """A git repository of somebody else, below a project that is none of its business."""
+    """Make a git repository inside the folder of an unrelated project."""
     (tmp_path / "sizeguard.yaml").write_text(APPS)
     for part in ("CMakeLists.txt", "runtime/a.h"):
         (tmp_path / "native" / part).parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def test_roots_are_found_above_up_to_the_repository(
 def test_a_work_tree_of_git_is_a_root_of_its_own(
     stranger: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its .git is a file."""
+    """The .git of a worktree is a file."""
     (stranger / "sizeguard.yaml").write_text(APPS)
     tree = stranger / ".sizeguard" / "worktrees" / "one"
     tree.mkdir(parents=True)
@@ -144,7 +144,7 @@ def test_a_work_tree_of_git_is_a_root_of_its_own(
 
 
 def test_sources_elsewhere_are_no_input_of_the_project(root: Path, stranger: Path) -> None:
-    """A file of the project that is called as a source of the runtime changes no binary."""
+    """A project's file does not change binaries, even if it has the name of a runtime source."""
     (stranger / "sizeguard.yaml").write_text(APPS)
     (stranger / "shop.yaml").write_text("operators: {}\n")
     request = Request(stranger, read_config(stranger), source=root)
@@ -186,7 +186,7 @@ def test_a_build_tells_what_it_was_made_from(root: Path, tmp_path: Path) -> None
 
 
 def test_sources_of_a_build(root: Path, stranger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the project around the build, else those that it names, else the project's."""
+    """Use the sources around the build, else those that it names, else those of the project."""
     project = stranger.parent
     (project / "configure.txt").write_text(f"cmake\n-S\n{root}/native")
     monkeypatch.chdir(project)
@@ -247,7 +247,7 @@ def test_static_selection_takes_features_of_named_sources(
 def test_the_first_line_says_which_policy_rules(
     stranger: Path, root: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], where: str
 ) -> None:
-    """Also below the folder of sizeguard.yaml; what programs read stays what it is."""
+    """It does so in subfolders of the project, too; output for programs is unchanged."""
     project = stranger / "src" / "mine\nand yours"
     (project / "baselines").mkdir(parents=True)
     (project / "deep").mkdir()

@@ -1,4 +1,4 @@
-"""Rules of a project's own in sizeguard.yaml: a list or a file, in reports and in the gate."""
+"""A project's own rules in sizeguard.yaml: a list or a file, in reports and in the gate."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def test_the_gate_limits_components_of_own_rules(
     found = checks["component/zipping"]
     assert found["verdict"] == "fail" and found["actual"] > 40
     build = ".sizeguard/builds/p.x86_64-linux"
-    for path in (build, f"{build}/p"):  # the build, and the bare image in the project
+    for path in (build, f"{build}/p"):  # the build's folder, and the image in it
         shown = project.run("report", path, "--by", "component", "--format", "json")
         rows = {row["component"]: row["load"] for row in json.loads(shown.out)["rows"]}
         assert rows["zipping"] == found["actual"]
-    # Another name for the component: the limit finds nothing, and the rules are a change of terms.
+    # With another component name the limit matches nothing, and the new rules change the terms.
     for name in ("sizeguard.yaml", "rules.yaml"):
         path = project.root / name
         path.write_text(path.read_text().replace("component: zipping", "component: other"))

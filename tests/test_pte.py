@@ -1,4 +1,4 @@
-"""Readings of ExecuTorch's programs equal gen_oplist's answers; damage is an error."""
+"""Operators read from ExecuTorch programs equal those of gen_oplist; damage is an error."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_truncated_programs_are_refused_or_whole(name: str, tmp_path: Path) -> N
     for size in range(0, len(data), max(1, len(data) // 300)):
         path.write_bytes(data[:size])
         try:
-            # What was cut off may be weights only.
+            # The missing part may contain only weights.
             assert read_operators(path).operators == whole
         except InputError:
             refusals += 1
@@ -122,9 +122,9 @@ def test_mutated_programs_are_refused_or_read(tmp_path: Path) -> None:
 
 
 def built(*, operator_index: int = 0, argument: int = 0, shared: int = 1) -> bytes:
-    """A program whose one call is of an operator and a value by index.
+    """Return a program with one call, of an operator and a value at the given indices.
 
-    shared: how often each list names its one element.
+    shared: how often each list refers to its one element.
     """
     builder = flatbuffers.Builder()
     name = builder.CreateString("aten::relu")
@@ -177,7 +177,7 @@ def test_indices_beyond_the_tables_are_refused(tmp_path: Path) -> None:
 
 
 def test_shared_parts_do_not_unfold(tmp_path: Path) -> None:
-    # 20,000 chains that are all the same list of 20,000 instructions: 160 kB that mean 400 million
+    # 20,000 chains share one list of 20,000 instructions, so a file of 160 kB has 400 million
     # calls.
     data = built(shared=20_000)
     assert len(data) < 200_000

@@ -1,4 +1,4 @@
-"""Readings of TorchScript models equal PyTorch's lists; pickles are read, never run."""
+"""Operators read from TorchScript models equal PyTorch's lists; pickles are never executed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES = sorted(path.stem for path in MODELS.glob("*.ptl"))
 
 
 def archive(path: Path, **pickles: bytes) -> Path:
-    """A model of these pickles: bytecode=…, data=…."""
+    """Write a model that consists of the given pickles: bytecode=…, data=…."""
     with zipfile.ZipFile(path, "w") as file:
         for name, data in pickles.items():
             file.writestr(f"model/{name}.pkl", data)
@@ -121,7 +121,7 @@ def test_the_refusal_names_what_would_have_run(tmp_path: Path) -> None:
 
 
 def test_allowed_names_run_nothing_either() -> None:
-    # collections.OrderedDict is allowed as a name: it stays one, and so does what it would make.
+    # The name collections.OrderedDict is allowed, but the reader neither imports nor calls it.
     read = read_pickle(b"\x80\x02ccollections\nOrderedDict\n)R}b.")
     assert read.value == ReducedObject(Global("collections.OrderedDict"))
     assert read.globals == {"collections.OrderedDict"}
@@ -143,7 +143,7 @@ PLAIN = st.recursive(
 
 
 def normal(value: Any) -> Value:
-    """Dictionaries as their pairs, as the reader gives them."""
+    """Replace dictionaries by their pairs, as the reader returns them."""
     if isinstance(value, dict):
         return Pairs([(key, normal(entry)) for key, entry in value.items()])
     if isinstance(value, tuple):
@@ -219,7 +219,7 @@ def test_deep_and_shared_values_take_no_stack_and_no_memory(tmp_path: Path) -> N
         refused(archive(tmp_path / "deep.ptl", bytecode=deep))
         == "bytecode.pkl: the bytecode does not begin with its version"
     )
-    # Each tuple holds the one before twice: 2 ** 1000 leaves.
+    # Each tuple contains the previous one twice, which gives 2 ** 1000 leaves.
     laughs = b"\x80\x02" + b"K\x08q\x00" + b"h\x00h\x00\x86q\x00" * 1000 + b"."
     assert refused(archive(tmp_path / "laughs.ptl", bytecode=laughs)).startswith(
         "bytecode.pkl: ends with"
@@ -227,8 +227,8 @@ def test_deep_and_shared_values_take_no_stack_and_no_memory(tmp_path: Path) -> N
 
 
 def test_a_table_that_many_functions_share_is_read_once(tmp_path: Path) -> None:
-    # 200,000 functions with one table of 200,000 operators: 2.5 billion entries if each were read
-    # for each.
+    # 50,000 functions share one table of 50,000 operators. Reading it for each function would give
+    # 2.5 billion entries.
     entries = tuple((f"aten::op{i}", "") for i in range(50_000))
     tables = (("operators", entries),)
     data = pickle.dumps((8, *(("f", tables) for _ in range(50_000))), protocol=2)
@@ -318,7 +318,7 @@ def test_mutated_models_are_refused_or_read(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mutated_bytecode_is_refused_or_read(name: str, tmp_path: Path) -> None:
-    # The checksum of the zip hides the pickle from the mutations above; these reach it.
+    # The zip's checksum catches the mutations above before the pickle is read; these reach it.
     with zipfile.ZipFile(io.BytesIO((MODELS / f"{name}.ptl").read_bytes())) as file:
         data = file.read(f"{name}/bytecode.pkl")
     source = random.Random(13)

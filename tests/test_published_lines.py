@@ -1,4 +1,4 @@
-"""Command lines that PyTorch and ExecuTorch published, run unchanged in a folder of ours."""
+"""Command lines that PyTorch and ExecuTorch published, run unchanged in a project of ours."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(line: str, folder: Path, code: int = 0, **more: str) -> subprocess.Compl
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project of somebody's: the script, and the runtime's sources beside it."""
+    """Make a user's project: the scripts, and the runtime's sources next to them."""
     folder = tmp_path_factory.mktemp("a project")
     shutil.copytree(ROOT / "docs" / "examples" / "scripts", folder / "scripts")
     ignored = shutil.ignore_patterns("models")
@@ -108,7 +108,7 @@ def test_the_tracer_refuses(models: str, message: str, tracer: Path, folder: Pat
 
 
 def the_articles_model() -> Program:
-    """x + len([x, x]) * x, with the two operators that the article's file names."""
+    """Build x + len([x, x]) * x, with the two operators that the article's file names."""
     builder = ProgramBuilder("article")
     x = builder.input(ProgramInput(0, Tag.TENSOR, CODE_OF_NAME["Float"], (Dim(2, 2), Dim(2, 2))))
     length, total = builder.variable(Tag.INT), builder.variable(Tag.TENSOR)
@@ -129,7 +129,7 @@ def test_the_articles_file_builds_and_its_model_runs(article_build: Path, folder
     assert run(f"{program} --check", folder).stderr == ""
     run(f"mkdir -p out && {program} --input x.npy --output-dir out", folder)
     assert np.array_equal(np.load(folder / "out" / "output0.npy"), given * 3)
-    # Names that are missing in the list do not exist.
+    # The image does not contain the names of other operators.
     done = run("strings build_mobile/install/bin/run_program | grep -c aten::", folder)
     assert int(done.stdout) <= 4
     assert (article_build / "install/lib/cmake/sizeguard/sizeguardConfig.cmake").is_file()
@@ -186,7 +186,7 @@ def test_options_of_cmake_as_in_the_environment(folder: Path) -> None:
         "nms_kernel belongs to no operator of this runtime; it would have kept Float"
         in " ".join(done.stderr.split())
     )
-    # Without TRACING_BASED the operators alone are selected, and tags are not looked at.
+    # Without TRACING_BASED only the operators are selected, and the tags are ignored.
     done = configured("-DTRACING_BASED=OFF", folder, "options")
     assert "nms_kernel" not in done.stdout + done.stderr
     chosen = yaml.safe_load((folder / "options" / CODE).read_text())

@@ -1,6 +1,6 @@
-"""A hundred models that nobody chose, made by tests/generators/random_models.py.
+"""A hundred random models, made by tests/generators/random_models.py.
 
-All import, run, and agree with PyTorch.
+All of them import, run and agree with PyTorch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MODELS = sorted(
 
 
 def cases_of(folder: Path) -> list[list[Path]]:
-    """The inputs of each case, in order."""
+    """Return the inputs of each case, in order."""
     count = len(list(folder.glob("case*_input0.npy")))
     return [sorted_by_number(folder, f"case{case}_input") for case in range(count)]
 

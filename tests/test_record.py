@@ -1,4 +1,4 @@
-"""Links recorded while a build runs: by every linker the live set is that of the linker's log."""
+"""Links recorded while a build runs: the live set equals that of each linker's log."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ODD = "a b'c\"é\nd"  # as a folder's name
 @pytest.mark.parametrize("linker", LINKERS)
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_the_live_set_is_the_linkers_own(tmp_path: Path, compiler: str, linker: str) -> None:
-    """A temporary object, a thin archive, a response file and a version script that vanish."""
+    """The inputs include a thin archive, and a temporary object and two files that are deleted."""
     folder = write_sources(tmp_path / ODD)
     script = (
         f"{compiler} {FLAGS} -fPIC -c one.c three.c && ar rcT lib.a three.o"
@@ -59,7 +59,7 @@ def test_the_live_set_is_the_linkers_own(tmp_path: Path, compiler: str, linker: 
 
 @pytest.mark.parametrize("linker", LINKERS)
 def test_rust_programs(tmp_path: Path, linker: str) -> None:
-    """Temporary objects and libraries of rustc; its linker's output goes to a file."""
+    """rustc links temporary objects and libraries; the linker's output goes to a file."""
     (tmp_path / "main.rs").write_text('fn main() { println!("{}", std::env::args().count()); }\n')
     driver = tmp_path / "driver"
     driver.write_text(f'#!/bin/sh\nexec cc "$@" {REMOVE} {LINKERS[linker]} >log.txt 2>&1\n')
@@ -92,7 +92,7 @@ def test_objects_of_lto_are_kept(tmp_path: Path, compiler: str, linker: str) -> 
 
 
 def test_every_kind_of_link_and_of_builder(tmp_path: Path) -> None:
-    """Side by side, one output twice, one that fails, nested, without an environment."""
+    """Record links that are parallel, repeated, failing, nested or without an environment."""
     folder = write_sources(tmp_path)
     link = f"gcc {FLAGS} {REMOVE} main.o one.o three.o"
     done = record(
@@ -122,7 +122,7 @@ def test_every_kind_of_link_and_of_builder(tmp_path: Path) -> None:
 
 
 def test_a_linker_without_a_loader_and_the_wrappers(tmp_path: Path) -> None:
-    """A static linker, and the wrappers that are used without a compiler."""
+    """Record a statically linked linker, and links through the wrappers."""
     folder = write_sources(tmp_path)
     (folder / "bin").mkdir()
     (folder / "ld.c").write_text(
@@ -163,7 +163,7 @@ def test_what_the_commands_make_of_a_record(tmp_path: Path) -> None:
     report = sizeguard(folder, "report", "out", "--by", "object", "--format", "json")
     rows = json.loads(report.stdout)["rows"]
     assert {"main.o", "one.o", "three.o"} <= {row["object"] for row in rows}
-    # Another link of the same image without a record
+    # Link the same image again, without recording it
     assert run(folder, "sh", "-c", script.replace("-Os", "-O0")).code == 0
     after = sizeguard(folder, "why", "out", "one")
     assert (after.code, "linked again" in after.stderr) == (3, True)

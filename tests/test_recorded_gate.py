@@ -1,7 +1,6 @@
-"""Limits, references, creep and advice over recorded measurements, without a build.
+"""Limits, references, creep and advice, tested with recorded measurements and without builds.
 
-The commits of a real repository have the recorded measurements in its store: what would be built
-is found there.
+A store has recorded measurements for the commits of a real repository, so none is built.
 """
 
 from __future__ import annotations
@@ -98,7 +97,7 @@ def test_a_measurement_is_what_was_recorded() -> None:
         assert sum(each.tables["operator"].values()) == each.sizes.load
 
 
-# An operator more: 391 bytes in all, 311 of its own; aten::relu shares what it had alone.
+# Another operator adds 391 bytes, 311 of its own; it shares code that only aten::relu used before.
 FROM_MLP = [
     ("load", "growth", "0", "fail", -391),
     ("load", "growth", "390 B", "fail", -1),
@@ -130,7 +129,7 @@ UNKNOWN = [
     ("symbol/nobody::*", "absolute", "1 B", "inconclusive", "matches nothing"),
     ("symbol/nobody::*", "growth", "1%", "inconclusive", "matches nothing"),
     ("symbol/sg::kernels::relu", "absolute", "9 MiB", "pass", ""),
-    # In the base or in the full build alone
+    # Only in the base, or only in the full build
     ("symbol/sg::kernels::erf", "absolute", "0", "pass", ""),
     ("symbol/_ZN2sg7kernels3erfERNS_7ContextENS_6TensorE", "growth", "0", "pass", ""),
 ]
@@ -163,7 +162,7 @@ def test_an_unknown_operator_proves_nothing() -> None:
     (check,) = size_checks(subject, [rule], growth, {})
     assert check.verdict == "inconclusive"
     assert "nearest is operator/aten::relu" in check.advice
-    # A name that the image has is known, whatever the sources say
+    # A name in the image is known, even if the sources do not have it
     (check,) = size_checks(subject, [replace(rule, metric="operator/aten::relu")], growth, {})
     assert check.verdict == "fail"
 
@@ -194,7 +193,7 @@ def test_a_limit_of_each_operator_fails_those_that_grew() -> None:
 
 
 def test_code_that_other_operators_share_now_is_no_growth() -> None:
-    """What aten::erf shares with aten::relu was the code of aten::relu alone."""
+    """The code that aten::erf shares with aten::relu used to belong only to aten::relu."""
     old, new = measured("mlp"), measured("mlp_and_erf")
     subject = CheckedApp("mlp", "x86_64-linux", new, lambda metric: 0, Moves(new).of)
     growth = SizeReference("merge base 1234567", old)
@@ -241,8 +240,8 @@ def test_causes_and_savings_sum_to_the_change_of_the_load() -> None:
 class Project:
     """A repository whose commits are measured.
 
-    v1 weighs what core does, `documents` the same; `grown` what mlp does, `broken` does not build,
-    and HEAD weighs what mlp_and_erf does. main is at `grown`.
+    v1 and `documents` have the sizes of core, `grown` has those of mlp, and HEAD has those of
+    mlp_and_erf. `broken` does not build. main is at `grown`.
     """
 
     root: Path
@@ -266,7 +265,7 @@ class Project:
         )  # fmt: skip
 
     def inputs(self) -> BuildInputs:
-        """What a build reads: the sources, the selection, installed tools, a generator if any."""
+        """Return a build's inputs: sources, selection, installed tools, generator if any."""
         generator = "sizeguard/runtimes/sizeguard/codegen/generate.py"
         names = ["native/runtime/a.cpp", SELECTION, *self.more]
         paths = [self.root / name for name in (*names, generator)]
@@ -327,7 +326,7 @@ def project(tmp_path: Path) -> Project:
 
 
 def reference_of(project: Project, base: str = "main") -> tuple[str, int | None, str]:
-    """The text and the load that growth is counted from, and the kind of it."""
+    """Return text, load and kind of the reference that growth is counted from."""
     history = History(project.root, project.history.place.store)
     found, source = growth_reference(project.root, history, history.base(base), project.subject())
     return found.text, found.measured.sizes.load if found.measured else None, source
@@ -339,7 +338,7 @@ def test_growth_is_counted_from_the_measured_merge_base(project: Project) -> Non
 
 
 def since_base(project: Project) -> SizeGrowth | None:
-    """The growth that is shown, and what growth is judged by."""
+    """Return the growth since the base, as the gate shows it."""
     history = History(project.root, project.history.place.store)
     base, subject = history.base("main"), project.subject()
     growth, source = growth_reference(project.root, history, base, subject)
@@ -351,7 +350,7 @@ def test_growth_since_the_merge_base_is_shown_whatever_decides(project: Project)
     grown = SizeGrowth(now.load - then.load, now.ram - then.ram, now.file - then.file)
     assert grown.load > 0
     assert since_base(project) == grown
-    # A baseline that the change brings decides, and hides nothing.
+    # A baseline of the change becomes the reference, but does not hide the growth.
     project.commit("review", {BASELINE: REVIEWED.replace("load: 31000", "load: 99000")})
     assert reference_of(project)[2] == "baseline"
     assert since_base(project) == grown
@@ -381,7 +380,7 @@ def test_a_change_of_documents_weighs_what_its_base_does(project: Project) -> No
     short = project.commits["more"][:7]
     found = reference_of(project, project.commits["more"])
     assert found == (f"merge base {short}", 32_057, "merge base")
-    # A commit that was never measured weighs the same: it reads the same.
+    # A commit that was never measured has the same size, since its build has the same inputs.
     project.history.place.store.folder = project.root.parent / "empty"
     assert reference_of(project, project.commits["more"]) == found
 
@@ -402,7 +401,7 @@ def test_a_commit_without_a_parent_is_compared_with_the_baseline(project: Projec
 
 
 def test_without_anything_before_growth_is_not_run(project: Project) -> None:
-    """Neither git, nor a commit before, nor a baseline: absolute limits decide alone."""
+    """Without git or an earlier commit, and without a baseline, only absolute limits decide."""
     run_git(project.root, "checkout", "-q", "-B", "main", project.commits["first"])
     history = History(project.root, project.history.place.store)
     (project.root / BASELINE).unlink()
@@ -419,7 +418,7 @@ def test_without_anything_before_growth_is_not_run(project: Project) -> None:
             "absolute": "pass",
         }
         assert all("there is no baseline" in c.advice for c in checks if c.kind == "growth")
-    # With a commit before, that one decides.
+    # An earlier commit, if there is one, is the reference.
     run_git(project.root, "checkout", "-q", "-f", "-B", "main", project.commits["grown"])
     (project.root / BASELINE).unlink()
     base = history.base()
@@ -461,7 +460,7 @@ def found_by_a_pattern(project: Project) -> None:
 
 def behind_a_link(project: Project) -> None:
     outside = project.root.parent / "outside.cpp"
-    outside.write_text("2")  # equal content, but not the commit's: it may change unseen
+    outside.write_text("2")  # equal content, but git does not see its changes
     (project.root / "native/runtime/a.cpp").unlink()
     (project.root / "native/runtime/a.cpp").symlink_to(outside)
 
@@ -481,7 +480,7 @@ def behind_a_link(project: Project) -> None:
 def test_a_measurement_is_not_its_own_reference(
     project: Project, change: Callable[[Project], None], tmp_path: Path
 ) -> None:
-    """What is here weighs 32,057; the merge base, 31,666 of another tree, decides."""
+    """The worktree's load is 32,057; the reference is the merge base's 31,666, of another tree."""
     project.commit("words", {"README.md": "more words"})
     keep(project, project.commits["more"], "mlp")
     change(project)
@@ -502,7 +501,7 @@ def test_a_header_that_a_commit_has_where_one_was_looked_for_counts(project: Pro
 
 @pytest.mark.parametrize("name", ["CXXFLAGS", "CPATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX"])
 def test_with_variables_that_change_code_the_baseline_decides(project: Project, name: str) -> None:
-    """The merge base would be built with the same variable."""
+    """The merge base is not used, since it would be built with the same variable."""
     project.environment[name] = "x"
     assert reference_of(project) == ("baseline", 31_000, "baseline")
 
@@ -543,7 +542,7 @@ def test_without_a_baseline_of_this_toolchain_the_merge_base_decides(
     assert found.why.endswith(update)
     text = f"merge base {project.commits['grown'][:7]} (no baseline for gcc-12.2-bfd-2.40-Os)"
     assert reference_of(project) == (text, 31_666, "merge base")
-    # A merge base that does not build has no size, and then there is nothing.
+    # A merge base that does not build has no size, so there is no reference.
     run_git(project.root, "branch", "-f", "main", project.commits["broken"])
     assert reference_of(project) == ("baseline", None, "")
 
@@ -584,7 +583,7 @@ def shares_of(project: Project, metric: str, base: int, actual: int) -> list[tup
 
 
 def test_creep_is_shared_out_over_the_commits_that_moved_it(project: Project) -> None:
-    """Documents and what does not build have no share; what is not committed comes last."""
+    """Commits of documents or of broken builds have no share; uncommitted changes come last."""
     assert shares_of(project, "load", 21_650, 32_057) == [("grown", 10_016), ("more", 391)]
     assert shares_of(project, "load", 21_650, 32_100) == [
         ("grown", 10_016),
