@@ -69,7 +69,7 @@ def test_main_is_in_the_object_that_lto_made(tmp_path: Path, arch: str) -> None:
 
 
 def test_an_object_that_was_not_given_is_missing(tmp_path: Path) -> None:
-    """Negative control: code of a linked object that is not given is in none of the objects."""
+    """Negative control: the code of a linked object is missing if that object is not given."""
     source = SOURCE.replace("used(argc)", "used(argc) + hidden(argc)")
     files = linked(tmp_path, "arm64", "int hidden(int);" + source, "hidden.o")
     assert gather(files).placement.missing == ("hidden.o",)

@@ -115,7 +115,7 @@ ROWS = st.dictionaries(
 
 @given(ROWS, ROWS)
 def test_no_growth_of_a_piece_counts_as_moved(old: Rows, new: Rows) -> None:
-    """Bytes that move to an operator leave another one; they exclude the growth of a symbol."""
+    """Bytes that move to an operator leave another one, and do not include a symbol's growth."""
     moved = moved_bytes(image(old), image(new))
     limit = 0
     for symbol in "fgh":

@@ -111,7 +111,7 @@ OPERATORS = ("aten::add.Tensor", "aten::add.Scalar", "aten::gelu")
 def test_every_spelling_finds_its_symbol_on_elf_and_macho(symbol: str, text: str) -> None:
     assert symbol in KNOWN.find(text)
     assert f"_{symbol}" in MACHO.find(text)
-    # KNOWN has Rust names, so words are searched without their lengths; this table has one name
+    # A table with Rust names, such as KNOWN, searches for words without their lengths
     assert symbol in SymbolNames.of([symbol]).find(text)
     # verify reads Mach-O symbols without their underscore, but users copy it from nm
     assert symbol in KNOWN.find(f"_{symbol}")

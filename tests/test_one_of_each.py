@@ -86,7 +86,7 @@ def name_scanners(sources: Sources) -> set[str]:
 
 def dtype_tables(sources: Sources) -> set[str]:
     """Modules with a literal of at least four dtypes, by their names or their C++ types."""
-    plain = {"int", "float", "double", "bool", "long", "short"}  # other things are named so, too
+    plain = {"int", "float", "double", "bool", "long", "short"}  # other things have such names
     words = {*SCALAR_TYPES, *NAME_OF_CPP_TYPE} - plain
     kinds = ast.Dict | ast.Tuple | ast.List | ast.Set
     return {

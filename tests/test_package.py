@@ -23,7 +23,7 @@ def test_a_checkout_reads_the_operators_of_its_sources(root: Path) -> None:
 
 
 def test_the_tree_has_no_links(root: Path) -> None:
-    """An archive or a checkout without symlink support turns links into files with a path."""
+    """Archives and checkouts without symlink support turn links into files that contain a path."""
     listed = subprocess.run(
         ["git", "ls-files", "--stage"], cwd=root, capture_output=True, text=True, check=True
     )

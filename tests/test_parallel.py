@@ -1,4 +1,4 @@
-"""Work on two threads gives the results of one; errors are raised where results are requested."""
+"""Two threads give the same results as one; errors are raised where results are requested."""
 
 from __future__ import annotations
 

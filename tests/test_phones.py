@@ -1,4 +1,4 @@
-"""Builds for Android and iOS, linked on this machine, and what their images require."""
+"""Builds for Android and iOS, linked on this machine, and the dependencies of their images."""
 
 from __future__ import annotations
 

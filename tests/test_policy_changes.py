@@ -80,7 +80,7 @@ def test_each_change_of_terms_is_named(way: str) -> None:
     assert [(change.old, change.new, change.loosens) for change in named] == [
         (trick.old, trick.new, trick.loosens)
     ], found
-    assert {change.verdict for change in found} == {PASS}  # the base's policy is to report
+    assert {change.verdict for change in found} == {PASS}  # the base's policy only reports
     assert any(change.loosens for change in found) == trick.loosens
 
 

@@ -35,7 +35,7 @@ from sizeguard.runtimes.sizeguard.program.program_file import (
 
 SCHEMA = Path(__file__).parents[1] / "native" / "runtime" / "program.fbs"
 INT64 = st.integers(-(2**63), 2**63 - 1)
-# flatc prints other numbers as invalid JSON; another test covers them
+# flatc prints NaN and infinities as invalid JSON; another test covers them
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 

@@ -1,4 +1,4 @@
-"""Progress on stderr: cleared on a terminal, one line per step elsewhere, build estimates."""
+"""Progress on stderr: cleared on a terminal, one line per step elsewhere, with estimates."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def test_a_build_tells_what_it_was_made_from(root: Path, tmp_path: Path) -> None
 
 
 def test_sources_of_a_build(root: Path, stranger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use the sources around the build, else those that it names, else those of the project."""
+    """Use the sources around the build, else those that it names, else the current folder's."""
     project = stranger.parent
     (project / "configure.txt").write_text(f"cmake\n-S\n{root}/native")
     monkeypatch.chdir(project)
@@ -247,7 +247,7 @@ def test_static_selection_takes_features_of_named_sources(
 def test_the_first_line_says_which_policy_rules(
     stranger: Path, root: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], where: str
 ) -> None:
-    """It does so in subfolders of the project, too; output for programs is unchanged."""
+    """The line also appears in subfolders of the project; machine-readable output is unchanged."""
     project = stranger / "src" / "mine\nand yours"
     (project / "baselines").mkdir(parents=True)
     (project / "deep").mkdir()

@@ -37,7 +37,7 @@ ODD = "a b'c\"é\nd"  # as a folder's name
 @pytest.mark.parametrize("linker", LINKERS)
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_the_live_set_is_the_linkers_own(tmp_path: Path, compiler: str, linker: str) -> None:
-    """The inputs include a thin archive, and a temporary object and two files that are deleted."""
+    """Record links of a thin archive, and of inputs that are deleted after the link."""
     folder = write_sources(tmp_path / ODD)
     script = (
         f"{compiler} {FLAGS} -fPIC -c one.c three.c && ar rcT lib.a three.o"
