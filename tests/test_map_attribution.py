@@ -1,6 +1,6 @@
 """Attribution of stripped images by their maps, compared with the unstripped images.
 
-Both name the same function and object for nearly all code.
+Both name the same function for nearly all code.
 """
 
 from __future__ import annotations

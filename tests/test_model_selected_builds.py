@@ -86,7 +86,7 @@ def test_a_build_for_a_model_runs_it(
         expected = outputs(full_build.image, compiled, case, tmp_path / f"full{case}")
         assert expected and outputs(image, compiled, case, tmp_path / f"own{case}") == expected
 
-    # The call table of the full build gives the same selection.
+    # A static selection from the full build itself is the same.
     chosen = read_selection(folder / "operators" / "selected_operators.yaml").selection
     features = NativeSources(ROOT, ROOT).features()
     static = static_selection(
