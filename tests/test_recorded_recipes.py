@@ -1,4 +1,4 @@
-"""Builds by recipe are recorded, and what the record needs outlives the worktree."""
+"""Recipe builds are recorded, and files that the record needs outlive the worktree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BUILD = ".sizeguard/builds/app.x86_64-linux"
 
 @pytest.fixture(scope="module")
 def gated(tmp_path_factory: pytest.TempPathFactory) -> AnyProject:
-    """A project that was gated, and whose worktrees are gone."""
+    """Run the gate in a project, then delete its worktrees."""
     project = made_project(tmp_path_factory.mktemp("recorded"), CONFIG, SOURCES)
     assert project.run("baseline", "update").code == 0
     done = project.run("gate", "--format", "json")

@@ -1,7 +1,7 @@
 """Verdicts on recorded builds: pass, fail and inconclusive, without a compiler.
 
-tests/generators/recorded_builds.py made them: the runtime with the selection mlp.yaml, and the
-programs of tests/data/retention by gcc and GNU ld.
+tests/generators/recorded_builds.py made the builds: the runtime with the selection mlp.yaml, and
+the programs of tests/data/retention with gcc and GNU ld.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ERF = """\
   aten::erf: {is_root_operator: true, is_used_for_training: false, include_all_overloads: false}
 """
 
-# Each program: the cause of what is still there, or how the function went.
+# How a program's function was removed, or why it is still in the image.
 DISCARDED, COMPILED_AWAY = "discarded_by_linker", "removed_by_compiler"
 GONE = {
     "00": DISCARDED,
@@ -116,7 +116,7 @@ def selection_of(runtime: RecordedRuntime) -> str:
 
 
 def claimed(runtime: RecordedRuntime, folder: Path, selection: str) -> Verification:
-    """The build, claimed to be of another selection."""
+    """Verify the build against another selection."""
     path = folder / "claimed.yaml"
     path.write_text(selection)
     return verify_build(runtime.root, runtime.build, RequestedClaims(selection=path))
@@ -222,7 +222,7 @@ def test_a_stripped_image_alone_proves_what_is_there_and_nothing_that_is_gone(
 
 
 def test_switches_are_undecided_where_no_code_is_placed(runtime: RecordedRuntime) -> None:
-    """An image without objects and map: none of its functions is known to have no switch."""
+    """Without objects and a map, any function of the image may have a switch."""
     image = runtime.build.image
     claims = RequestedClaims(selection=runtime.root / "mlp.yaml")
     found = verify_path(runtime.root, image, claims, Files(image))
@@ -244,7 +244,7 @@ def test_switches_are_undecided_where_no_code_is_placed(runtime: RecordedRuntime
 def test_missing_evidence_is_inconclusive(
     runtime: RecordedRuntime, change: dict[str, object], gap: str
 ) -> None:
-    """Without the record of the build, which would name what is missing."""
+    """Leave out the record of the build, since it names the missing files."""
     files = replace(files_of(runtime.build), build=None, **change)
     found = verify_path(
         runtime.root, files.image, RequestedClaims(selection=runtime.root / "mlp.yaml"), files
@@ -282,7 +282,7 @@ def test_free_claims_on_names(runtime: RecordedRuntime) -> None:
 
 
 def test_free_claims_on_operators(runtime: RecordedRuntime) -> None:
-    """By the registration tables, with or without the overload."""
+    """Find operators in the registration tables, with or without an overload."""
 
     def judged(absent: str, present: str) -> list[tuple[str, str, str]]:
         claims = RequestedClaims(absent=(absent,), present=(present,))
@@ -294,11 +294,11 @@ def test_free_claims_on_operators(runtime: RecordedRuntime) -> None:
         ("operator", "aten::relu", PASS),
     ]
     assert {verdict for _, _, verdict in judged("aten::relu", "aten::erf")[2:]} == {FAIL}
-    # Its overloads are aten::add.Tensor and aten::add.Scalar, and those of numbers
+    # The overloads of aten::add are Tensor, Scalar and those for numbers
     claimed = [name for _, name, _ in judged("aten::erf", "aten::add")[1:]]
     assert len({*claimed}) == 3
     assert all(name.startswith("aten::add.") for name in claimed)
-    # Another image's tables tell the same without the sources
+    # The tables of an image are enough, without the sources
     (bare,) = verify_symbols(Files(runtime.build.image), ["aten::relu"], []).verdicts
     assert (bare.kind, bare.verdict) == ("operator", FAIL)
 
@@ -335,7 +335,7 @@ def test_a_glob_claims_every_match(runtime: RecordedRuntime) -> None:
 
 
 def test_what_the_base_had_is_known(programs: Path) -> None:
-    """`subject` is in the base alone: it is lost, and not unknown."""
+    """`subject` is only in the base, so it is absent and not unknown."""
     gone, base = files_of_program(programs / "17"), files_of_program(programs / "09").image
     unknown = verify_symbols(gone, ["subject"], ["subject"])
     assert [v.verdict for v in unknown.verdicts] == [INCONCLUSIVE, INCONCLUSIVE]
@@ -355,7 +355,7 @@ def test_a_verifier_that_passes_everything_is_broken(
 
 @pytest.mark.parametrize("name", sorted(GONE))
 def test_a_program_without_the_function_passes(programs: Path, name: str) -> None:
-    # What the compiler removed has no name left anywhere
+    # A function that the compiler removed leaves no name
     may_be_unknown = RequestedClaims(unknown_ok=GONE[name] == "removed_by_compiler")
     files = files_of_program(programs / name)
     found = verify_symbols(files, [SUBJECTS[name]], [], may_be_unknown)
@@ -399,7 +399,7 @@ def test_exit_codes(programs: Path, claims: tuple[str, ...], with_map: bool, cod
 
 
 def test_formats_agree_on_a_failure(runtime: RecordedRuntime, tmp_path: Path) -> None:
-    """One more operator is claimed: it, its kernel and the selection fail."""
+    """Claim one more operator: the operator, its kernel and the selection fail."""
     selection = selection_of(runtime).replace("kernel_metadata:\n", f"{ERF}kernel_metadata:\n")
     found = claimed(runtime, tmp_path, selection)
     content = json.loads(verification_text(found, "json"))
@@ -431,7 +431,7 @@ def test_the_gates_check_of_elimination(
     verdict: str,
     left: int,
 ) -> None:
-    """Claims hold; three do not; the map is another build's, so that nobody can say."""
+    """All claims hold, three claims fail, or the map is from another build."""
     text = selection_of(runtime)
     if selection == "wider":
         text = text.replace("kernel_metadata:\n", f"{ERF}kernel_metadata:\n")

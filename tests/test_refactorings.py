@@ -1,4 +1,4 @@
-"""Harmless refactorings of kernels do not fail the verifier; tests/soak/refactorings.py has all."""
+"""Harmless refactorings of kernels pass verification; tests/soak/refactorings.py tries each."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def test_all_covering_refactorings_at_once_pass(
 
 
 def test_a_refactoring_hides_no_defect(root: Path, tmp_path: Path, native_tools: None) -> None:
-    """The switch of hardtanh is in a header, and its check is made when the program runs."""
+    """The switch of hardtanh is in a header, and the defect checks dtypes at run time."""
     runtime = Runtime(root, tmp_path)
     named("switch_in_a_header").apply(runtime.root)
     findings = runtime.outcome(DEFECTS / "runtime_check.patch").findings

@@ -1,4 +1,4 @@
-"""Memory regions: by a recorded map of firmware, by linker scripts, and on linked programs."""
+"""Memory regions from a recorded map of firmware, from linker scripts, and in linked programs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.places import ROOT
 
 DATA = ROOT / "tests" / "data" / "regions"
 FIRMWARE, MAP, SCRIPT = DATA / "cortex-m3.elf", DATA / "cortex-m3.map", DATA / "script.ld"
-# As arm-none-eabi-ld --print-memory-usage says of the recorded link: name, used, size.
+# Output of arm-none-eabi-ld --print-memory-usage for the recorded link: name, used, size.
 SAID = [("FLASH", 497, 16 << 10), ("RAM", 1161, 4 << 10)]
 
 
@@ -188,7 +188,7 @@ def test_the_gate_reads_the_script_of_the_link(
     ).stdout  # fmt: skip
     sizes = {
         found[1]: int(found[2]) for found in re.finditer(r"(\w+): +(\d+) B", said)
-    }  # what the linker says that it used
+    }  # the used bytes that the linker prints
     assert checks["region/RAM"]["verdict"] == "pass"
     assert checks["region/RAM"]["actual"] == sizes["RAM"]
     assert checks["region/RAM"]["limit"] == (4 << 10) * 90 // 100

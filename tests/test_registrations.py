@@ -1,6 +1,6 @@
-"""Operators of stripped images, read from the tables that register them.
+"""Operators of stripped images, read from their registration tables.
 
-Against readelf and the source of the tables.
+The expected entries come from readelf and from the source of the tables.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def test_entries_are_those_of_the_source(image: Path) -> None:
 
 
 def test_entries_are_readelfs(image: Path) -> None:
-    """Position-independent images with RELA: each entry's two addends."""
+    """In position-independent images with RELA, each entry has two addends."""
     text = subprocess.run(
         ["readelf", "-rW", str(image)], capture_output=True, text=True, check=True
     ).stdout
@@ -104,7 +104,7 @@ def test_entries_are_readelfs(image: Path) -> None:
         )
     }
     if image.parent.name.startswith("table") and not addends:
-        # No relocations, or packed ones: the words themselves
+        # Without relocations, or with packed ones, the words contain the addresses
         assert read_registrations(read_elf(image))
         return
     data = image.read_bytes()
@@ -204,8 +204,8 @@ def test_pointers_to_texts_beside_pointers_to_code_are_entries() -> None:
         data + 8: code,
         data + 16: text + 12,  # a class and its function
         data + 24: code + 16,
-        data + 40: text,  # no function behind it
-        data + 56: text + 16,  # its function is behind the section
+        data + 40: text,  # no function after it
+        data + 56: text + 16,  # its function is past the end of the section
         data + 64: code,
     }
     columns = (np.array([*some], np.int64) for some in (words.keys(), words.values()))

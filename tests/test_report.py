@@ -150,9 +150,9 @@ def test_sections_of_a_report_are_the_sections(full_build: Build) -> None:
 
 
 def test_symbols_of_a_report_have_nms_sizes(full_build: Build) -> None:
-    """Code alone: unwind records and symbol table entries of a function are rows of their own kind.
+    """Compare only code, without aliases.
 
-    Aliases are left out.
+    Unwind records and symbol table entries of a function have separate rows of other kinds.
     """
     lines = (
         line.split()
@@ -162,7 +162,7 @@ def test_symbols_of_a_report_have_nms_sizes(full_build: Build) -> None:
     names = Counter(row[0] for row in functions)
     sizes: Counter[str] = Counter()
     for address, size, _, name in functions:
-        if names[address] == 1:  # aliases are one row, which another test holds
+        if names[address] == 1:  # aliases share one row; another test checks it
             sizes[name] += int(size, 16)
     found = {
         row.keys[1]: row.load
@@ -202,7 +202,7 @@ def test_every_operator_is_found_where_it_is_registered(full_build: Build, root:
     known = read_operator_libraries(sorted((root / "native").glob("*/operators.yaml")))
     reached = reach(graph_of_path(full_build.image.parent))
     assert {entry.operator for entry in entries_of(reached)} == set(known)
-    # A row each, also where one kernel serves two: an entry of a table, and half of the kernel.
+    # Operators that share a kernel have a row each: a table entry and half of the kernel.
     rows = {row.keys[0]: row.load for row in report_of(full_build.image.parent, ("operator",)).rows}
     assert {name for name in rows if "::" in name} == set(known)
     assert all(rows[name] > 0 for name in known)

@@ -1,6 +1,6 @@
-"""Every way that code is retained, and why, against a marker in the stripped file.
+"""Every cause of retained code, checked against a marker in the stripped file.
 
-Every case meets every linker and every compiler; tests/soak/retention.py does all combinations.
+Each case uses every linker and every compiler; tests/soak/retention.py tries all combinations.
 """
 
 from dataclasses import replace
@@ -76,7 +76,7 @@ def test_missing_evidence_passes_nothing(program: tuple[Case, Program], missing:
     found = verdict(files, case)
     assert found in ((FAIL, INCONCLUSIVE) if built.kept else (INCONCLUSIVE,))
     if built.kept and missing in ("map", "objects"):
-        assert found == FAIL  # the image itself says so
+        assert found == FAIL  # the image is enough evidence
 
 
 def test_nothing_missing_decides(program: tuple[Case, Program]) -> None:

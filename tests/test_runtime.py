@@ -1,4 +1,4 @@
-"""The runtime's own promises: errors in one line, budgets, aliasing, traces that lack a branch."""
+"""The runtime: errors in one line, budgets, aliasing, and traces that lack a branch."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(image: Path, program: Path, *arguments: str) -> subprocess.CompletedProc
 
 
 def assert_one_line(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
-    """The program ended with an exit code of its own and one line that holds the words."""
+    """Check that the program ended with this exit code and printed one line with these words."""
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     assert done.stderr.startswith("error: "), done.stderr
@@ -51,7 +51,7 @@ def assert_one_line(done: subprocess.CompletedProcess[str], code: int, *words: s
 
 @pytest.fixture(scope="module")
 def programs(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Imports a sample model with the given cases bundled (all if none is given)."""
+    """Return a function that imports a sample model and bundles the given cases, or all."""
     folder = tmp_path_factory.mktemp("programs")
 
     def make(model: str, *numbers: int, prepack: bool = False) -> Path:
@@ -75,7 +75,7 @@ def programs(models_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Call
 def one_call(
     operator: str, tensors: int = 1, dims: int = 2, extra: tuple[Value, ...] = ()
 ) -> Program:
-    """A program that passes its inputs and some constants to one operator."""
+    """Return a program that passes its inputs and some constants to one operator."""
     count = len(extra)
     slots = tuple(range(count, count + tensors))
     inputs = tuple(ProgramInput(slot, Tag.TENSOR, FLOAT, (Dim(0, 8),) * dims) for slot in slots)

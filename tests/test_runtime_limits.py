@@ -1,4 +1,4 @@
-"""What the runtime does at its edges: outputs, memory, numbers, views and owners of tensors."""
+"""Limits and edge cases of the runtime: outputs, memory, numbers, dtypes and sizes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def calls(
     arrays: tuple[np.ndarray, ...] = (),
     results: int = 1,
 ) -> Path:
-    """A program that calls one operator with constants; arrays are the tensors they refer to."""
+    """Write a program that calls one operator with constants, which refer to `arrays`."""
     codes = {np.dtype(np.float32): FLOAT, np.dtype(np.int64): LONG, np.dtype(np.float64): DOUBLE}
     views = tuple(
         TensorView(
@@ -81,7 +81,7 @@ def calls(
 
 
 def constant_outputs(folder: Path, *values: Value) -> Path:
-    """A program whose outputs are its constants."""
+    """Write a program whose outputs are its constants."""
     path = folder / "outputs.sgp"
     slots = tuple(range(len(values)))
     write_program(Program("outputs", (), len(values), values, (), (), (), (), slots), path)
@@ -129,7 +129,7 @@ def test_an_option_that_is_no_number_is_refused(
     assert not list(tmp_path.glob("*.npy"))
 
 
-# Integers at which a detour through double rounds to another float than one conversion does.
+# Integers; some of them become a different float if they are converted through double.
 TWICE = [
     (1 << 60) + (1 << 36) + 1,
     -(1 << 60) - (1 << 36) - 1,
@@ -158,10 +158,10 @@ def bfloat16_bits(values: np.ndarray) -> np.ndarray:
 
 
 def test_integers_become_floats_with_one_rounding(full_build: Build, tmp_path: Path) -> None:
-    """numpy converts as PyTorch does: to float directly, to 16 bits by way of float."""
+    """Like PyTorch, numpy converts to float directly, and to 16-bit types through float."""
     array = np.array(TWICE, np.int64)
     floats = rounded_once(TWICE)
-    with np.errstate(over="ignore"):  # large integers are infinite as Half
+    with np.errstate(over="ignore"):  # large integers become infinite in Half
         halves = floats.astype(np.float16)
     for dtype, expected in (
         (FLOAT, floats.view(np.uint32)),
@@ -202,7 +202,7 @@ def test_numbers_become_floats_with_one_rounding(
 
 @pytest.mark.parametrize("code", [260, -252, 4 + (1 << 32), 8, 16, -1, SMALLEST])
 def test_a_code_that_is_no_dtype_is_refused(full_build: Build, tmp_path: Path, code: int) -> None:
-    """260 is 4, Long, in its lowest byte."""
+    """The lowest byte of 260 is 4, the code of Long."""
     array = np.ones(2, np.int64)
     floats = np.ones(2, np.float32)
     for operator, constants in (
@@ -248,7 +248,7 @@ def test_cropping_by_the_smallest_integer_keeps_nothing(full_build: Build, tmp_p
 
 
 def lstm(gates: int, hidden: int) -> tuple[tuple[Value, ...], tuple[np.ndarray, ...]]:
-    """Arguments of one layer whose weights have `gates` rows."""
+    """Return arguments for one layer whose weights have `gates` rows."""
     arrays = (
         np.ones((3, 2, 2), np.float32),
         np.ones((1, 2, hidden), np.float32),
@@ -294,7 +294,7 @@ LONGEST = 1 << 20
 @pytest.mark.parametrize(
     ("operator", "constants"),
     [
-        # Each part of an empty tensor takes 100 bytes and more, but holds no element.
+        # Each part of an empty tensor takes at least 100 bytes, but has no elements.
         ("aten::unbind.int", (tensor(0), integer(0))),
         ("aten::split.Tensor", (tensor(0), integer(1), integer(0))),
         ("aten::chunk", (tensor(0), integer(LONGEST), integer(0))),
@@ -316,7 +316,7 @@ def test_the_memory_limit_counts_all_that_lives(
 
 
 def test_a_limit_that_suffices_changes_nothing(full_build: Build, tmp_path: Path) -> None:
-    """Memory that was freed does not count: 1,000 times 16 KiB fit into 64 KiB and the file."""
+    """Freed memory does not count: 1,000 tensors of 16 KiB fit into the file's size plus 64 KiB."""
     constants = (integers(4096), integer(1), integer(FLOAT), NONE)
     fill = Instruction(Kind.CALL, 0, (0, 1, 2, 3, 3, 3), (4,))
     path = tmp_path / "fills.sgp"
@@ -332,7 +332,7 @@ def test_a_limit_that_suffices_changes_nothing(full_build: Build, tmp_path: Path
 
 
 def test_slots_that_nothing_names_are_refused(full_build: Build, tmp_path: Path) -> None:
-    """16 million slots would take 300 MB; the file has 200 bytes."""
+    """16 million slots would take 300 MB, but the file has 200 bytes."""
     path = tmp_path / "slots.sgp"
     write_program(Program("slots", (), 1 << 24, (), (), (), (), (), ()), path)
     assert_one_line(run(full_build.shipped, path, "--check"), 2, "too many slots")

@@ -1,4 +1,4 @@
-"""The runtime frees what nobody uses, when nobody uses it, and reads on after a signal."""
+"""The runtime frees tensors when they become unused, and continues to read after a signal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ FLOAT = 6
 
 
 def swap_program() -> Program:
-    """Swap two inputs, and two tensors that only the swapped slots hold; use up an input."""
+    """Return a program that swaps two inputs and two new tensors, and reads a third input once.
+
+    Only the swapped slots refer to the new tensors.
+    """
     size, three, four, none, a, b, c, d, used, count = range(10)
     constants = (
         Value(Tag.INT_LIST, integers=(64,)),
@@ -55,7 +58,7 @@ def test_owners_of_tensors(full_build: Build, tmp_path: Path, root: Path) -> Non
     command += sorted(str(path) for path in objects.rglob("*.o"))
     command += [str(folder / name) for name in ("libsg_kernels.a", "libsg_runtime.a")]
     subprocess.run([*command, "-o", "owners"], cwd=tmp_path, check=True)
-    # Memory that is freed is filled, so that its reader sees other numbers.
+    # Fill freed memory, so that a read of it gives other numbers.
     environment = {**os.environ, "MALLOC_PERTURB_": "165"}
     done = subprocess.run(
         [tmp_path / "owners", "swap.sgp"],

@@ -1,4 +1,4 @@
-"""Laws of savings and their intervals, and what is said where a build does not tell them."""
+"""Laws of savings and their intervals, and builds whose savings are unknown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_span_holds_its_most_likely_bytes(
 
 
 def test_a_deselected_case_leaves_at_least_a_jump() -> None:
-    """A case of 9 bytes, a body's address and a jump, becomes a call of at most 18."""
+    """A case of 9 bytes (a body's address and a jump) becomes a call of at most 18 bytes."""
     span = case_span(9, others=6, copies=1)
     assert span.less == 9 - 12
     assert span.high - span.low <= 64
@@ -72,7 +72,7 @@ def test_every_operator_and_branch_has_an_interval(
 def test_the_handler_is_counted_once(
     found: ImageSavings, savings: Savings, predictor: Predictor, root: Path
 ) -> None:
-    """Without a first dtype, others save more: the image has the handler already."""
+    """Once one dtype is deselected, others save more: the image already has the handler."""
     kept: dict[str, set[str]] = {}
     for branch in branches(root):
         kept.setdefault(branch.tag, set()).add(branch.dtype)
@@ -88,7 +88,7 @@ def test_the_handler_is_counted_once(
 def test_the_last_dtype_of_a_switch_is_unknown(
     savings: Savings, predictor: Predictor, root: Path
 ) -> None:
-    """Without any case, the code behind the switch goes, too."""
+    """A switch without any case also loses the code after it."""
     path = root / "native" / "apps" / "vision" / "selected_operators.yaml"
     kept = kept_by(read_selection(path).selection, predictor, dtypes=True)
     assert kept.dtypes is not None
@@ -100,7 +100,7 @@ def test_the_last_dtype_of_a_switch_is_unknown(
 
 
 def record_with(full: Build, folder: Path, **changes: str) -> Path:
-    """A folder with the record of the full build, changed."""
+    """Write a changed record of the full build to a folder."""
     record = json.loads((full.image.parent / "build.json").read_text())
     (folder / "build.json").write_text(json.dumps(record | changes))
     return folder

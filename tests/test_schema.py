@@ -1,4 +1,4 @@
-"""Schemas and operators.yaml: what is read, and what is said of what cannot be."""
+"""Parsing of schemas and operators.yaml, and errors in invalid ones."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_the_runtimes_operators_read_back_as_they_are_written() -> None:
     for entry in entries:
         schema = parse_schema(entry["func"])
         assert parse_schema(str(schema)) == schema
-        # One number for a list is spelled out; otherwise the text is the same.
+        # A single number as the default of a list is written as a list; other texts are unchanged.
         if not re.search(r"\[\d\][^,]*=\d", entry["func"]):
             assert str(schema) == entry["func"]
 

@@ -1,4 +1,4 @@
-"""What commands show at several widths and in a pipe, to the letter; no line is too wide."""
+"""Exact output of commands at several widths and in a pipe; no line is too wide."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_screens_are_the_reviewed_ones(shown: dict[str, str]) -> None:
-    """Wanted changes: python -m tests.support.screen_samples, then review the diff."""
+    """To accept changes, run python -m tests.support.screen_samples and review the diff."""
     assert set(shown) == {path.name for path in FOLDER.iterdir()}
     for name, text in shown.items():
         assert text == (FOLDER / name).read_text("utf-8"), name
@@ -36,7 +36,7 @@ def test_no_line_is_wider_than_asked(shown: dict[str, str]) -> None:
 
 
 def test_nothing_is_shortened_in_a_pipe(shown: dict[str, str]) -> None:
-    """But sg::f<…> is how template arguments are shown that tell nothing."""
+    """Check only reports and diffs: other screens print … between bounds and as a placeholder."""
     for name, text in shown.items():
         if name.endswith(f"{PIPED}.txt") and name.startswith(("report", "diff")):
             assert "…" not in text, name

@@ -1,4 +1,4 @@
-"""What blocks a change is read twice: by us, and by pyelftools or lief."""
+"""Sizes that block a change are read twice: by sizeguard, and by pyelftools or lief."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_a_section_that_one_reader_alone_sees_is_named(image: Path) -> None:
 def test_sizes_that_two_readers_disagree_about_are_refused(
     image: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A control: the second reading is one byte off."""
+    """As a control, make the second reading wrong by one byte."""
     again = again_of(image)
     wrong = replace(again, **{name: getattr(again, name) + 1})
     monkeypatch.setattr(second_reader, "read_again", lambda path: wrong)

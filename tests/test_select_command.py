@@ -1,4 +1,4 @@
-"""The commands of `sizeguard select`, as a person calls them."""
+"""The commands of `sizeguard select`, run from the command line."""
 
 from __future__ import annotations
 
@@ -63,8 +63,7 @@ def test_operators_of_every_kind_of_model(tmp_path: Path) -> None:
     selection = written.selection
     assert set(selection.operators) == set(rows)
     assert all(entry.is_root_operator for entry in selection.operators.values())
-    # What dtypes the kernels inside aten::linear meet is not in the file of a model: all are
-    # kept.
+    # A model file does not state the dtypes of kernels inside aten::linear, so all are kept.
     assert selection.include_all_non_op_selectives
     assert selection.operators["aten::linear"].debug_info == {"mlp.sgp", "model.pt2", "mlp.ptl"}
     assert selection.provenance["mixed.pte"].operator_dtypes["aten::mul.out"] == {"Long"}
@@ -204,7 +203,7 @@ def test_lint_takes_other_libraries(tmp_path: Path) -> None:
     tree = ("--runtime-source", str(REPOSITORY))
     assert select("lint", "s.yaml", *tree, cwd=tmp_path).returncode == 1
     done = select("lint", "s.yaml", cwd=tmp_path)
-    # Without sources operators and tags are those of the package.
+    # Without sources, operators and tags come from the package.
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
         "s.yaml:2: error: unknown operator my::op [unknown-operator]",

@@ -1,6 +1,6 @@
-"""The laws of selections.
+"""Laws of selections.
 
-Files keep them, merging is a union, and no file can hang or crash the reader.
+Files preserve selections, merging is a union, and no file can hang or crash the reader.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sizeguard.selection.union import credited, describe, merge
 from sizeguard.selection.write import format_selection, write_selection
 from tests.support.drawn import at_least
 
-# Any text, and often such as YAML takes for something else.
+# Any text, and often one that YAML reads as another type.
 TEXT = st.one_of(
     st.sampled_from(
         [
@@ -79,7 +79,7 @@ def reread(selection: Selection, file: Path) -> Selection:
 
 
 def plain(selection: Selection) -> Selection:
-    """Without a word of who asked."""
+    """Return the selection without debug info and provenance."""
     operators = {
         name: SelectedOperator(
             entry.is_root_operator, entry.is_used_for_training, entry.include_all_overloads
@@ -270,7 +270,7 @@ def test_hostile_yaml_is_one_line_in_bounded_time(name: str, tmp_path: Path) -> 
     start = time.process_time()
     with pytest.raises(InputError) as refusal:
         read_selection(path)
-    assert time.process_time() - start < 20  # whatever else runs
+    assert time.process_time() - start < 20  # CPU time, so other processes do not matter
     assert str(refusal.value).startswith(str(path))
     assert "\n" not in str(refusal.value)
     assert len(str(refusal.value)) < len(str(path)) + 300

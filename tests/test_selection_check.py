@@ -1,6 +1,6 @@
 """Operators and dtypes that models need and selections lack.
 
-By the names of models, by what kernels call, and by traces made again; and what stays quiet.
+They are found by names in models, by calls of kernels, and by new traces; harmless changes pass.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from sizeguard.snapshots.store import Store
 def full_of(
     calls: dict[str, str], switches: dict[str, str] | None = None, **more: object
 ) -> FullBuild:
-    """A runtime of the operators demo::NAME: who calls whom, and which tags each runs."""
+    """Return a build with the operators demo::NAME, the calls between them, and their tags."""
     table = {
         f"demo::{name}": frozenset(f"demo::{each}" for each in called.split())
         for name, called in calls.items()
@@ -68,7 +68,7 @@ def full_of(
 
 
 class Traces(Tracer):
-    """Stands in for the tracer: what each model uses, or how it fails; and which were requested."""
+    """A fake tracer with a selection or an error for each model; `traced` lists its requests."""
 
     def __init__(self, uses: dict[str, Selection | Exception]) -> None:
         self.uses = uses
@@ -96,7 +96,7 @@ def selecting(
 
 @dataclass
 class Project:
-    """An app of one model, which names what `names` says, with a record that holds for FULL."""
+    """An app with one model that names the operators in `names`, and a record made from `full`."""
 
     root: Path
     full: FullBuild
@@ -134,7 +134,7 @@ class Project:
         return list(found), traces.traced
 
 
-BEFORE = {"a": "b c", "b": "", "c": "", "d": ""}  # a calls c on a way that no input takes
+BEFORE = {"a": "b c", "b": "", "c": "", "d": ""}  # a calls c on a path that no input takes
 TAGS = {"a": "add", "b": "mul"}
 
 
@@ -162,7 +162,7 @@ def test_what_did_not_change_is_covered_and_not_traced(project: Project) -> None
 
 def test_a_kernel_that_calls_something_new(project: Project) -> None:
     found, traced = project.check(full_of({**BEFORE, "b": "d"}, TAGS))
-    # It failed without tracing
+    # It fails without a trace
     assert (brief(found), traced) == ([("closure", "demo::b", "fail")], [])
     assert found[0].message == "demo::b now calls demo::d, not in the selection of app shop"
     assert found[0].advice == "sizeguard select update --app shop"
@@ -236,7 +236,7 @@ def test_a_selection_that_was_edited(project: Project) -> None:
     found, _ = project.check(project.full, used)
     assert brief(found)[0] == ("operator", "demo::a", "fail")
     assert found[0].message == "m names demo::a, which the selection of app shop lacks"
-    # An operator that was added by hand: what it calls was never reviewed.
+    # An operator was added by hand, and its calls were never reviewed.
     project.full = full_of({**BEFORE, "d": "c"}, TAGS)
     project.select(selecting("a b d", {"add": "Float", "mul": "Float"}, "bundled_inputs"))
     found, _ = project.check(project.full, used)
@@ -255,7 +255,7 @@ def test_without_a_record_nothing_tells_what_is_new(project: Project) -> None:
         [("closure", "demo::a", "inconclusive"), ("trace", "m", "pass")],
         ["m"],
     )
-    # Where the selection holds all that can be reached, nothing can be new.
+    # If the selection has all reachable operators, nothing can be new.
     project.select(selecting("a b c", {"add": "Float", "mul": "Float"}, "bundled_inputs"))
     found, _ = project.check(project.full, used)
     assert brief(found) == [("trace", "m", "pass"), ("covered", "shop", "pass")]
@@ -338,13 +338,13 @@ def test_a_damaged_record_is_refused(text: str, message: str, tmp_path: Path) ->
     assert str(error.value).startswith(str(path))
 
 
-# The same on real builds.
+# The same checks on real builds.
 
 
 def with_kernel(full: Build, source: Path, replaced: tuple[str, str], folder: Path) -> Build:
-    """The full build with one kernel's source changed and compiled as it was.
+    """Return a copy of the full build with one kernel's source changed.
 
-    Nothing else of it is made again.
+    Only this source is compiled again, with the same options.
     """
     text = source.read_text()
     assert replaced[0] in text
@@ -387,7 +387,7 @@ def no_tracing(root: Path) -> Build:
 def checked(
     root: Path, full: Build, store: Store
 ) -> tuple[list[SelectionFinding], tuple[Problem, ...]]:
-    """This project's apps, and no tracing."""
+    """Check this project's apps without tracing; return findings that do not pass, and problems."""
     found, problems = check_selections(
         root,
         [app for app in read_config(root).apps if app.is_selective],
@@ -430,7 +430,7 @@ def test_a_patched_kernel_fails_for_exactly_the_apps_concerned(
     store: Store,
     tmp_path: Path,
 ) -> None:
-    """relu is selected by vision alone, permute by both; neither selects erf."""
+    """Only vision selects relu, both apps select permute, and neither selects erf."""
     source = root / "native" / "operators" / "kernels" / file
     changed = with_kernel(
         full_build,
@@ -484,9 +484,9 @@ def test_a_dtype_that_is_lacking_is_found_by_tracing(
     store: Store,
     tmp_path: Path,
 ) -> None:
-    """The instrumented build runs the model; what it used is compared with what is selected.
+    """Run the model in the instrumented build, and compare its trace with the selection.
 
-    Then the command puts it right.
+    Then update the selection.
     """
     app = app_of_mlp(tmp_path, models_dir, Selection())
     calls, tracer = (
@@ -527,7 +527,7 @@ def test_a_dtype_that_is_lacking_is_found_by_tracing(
     assert (exact.added, exact.dropped) == ((), ("gemm Double",))
     assert app.selection.read_text() == traced
 
-    # People ask for features that no model uses: another trace leaves them in.
+    # Users may select features that no model uses; a new trace keeps them.
     asked = "build_features: [bundled_inputs, program_verification, verbose_errors]"
     bare = asked.replace(", verbose_errors", "")
     app.selection.write_text(traced.replace(bare, asked).replace("[Float]", "[Byte, Float]", 1))
@@ -535,7 +535,7 @@ def test_a_dtype_that_is_lacking_is_found_by_tracing(
     assert [each.rpartition(" ")[2] for each in kept.dropped] == ["Byte"]
     assert asked in app.selection.read_text()
 
-    # A file of PyTorch's: its names become those that the traces have.
+    # Names in a PyTorch selection are translated into the names in traces.
     app.selection.write_text(
         "operators:\n  aten::relu.out: {include_all_overloads: false}\n"
         "kernel_metadata:\n  add_stub: [Float]\n"
@@ -613,7 +613,7 @@ def test_lint_errors_fail_and_warnings_are_shown(
         text.replace("kernel_metadata:\n", "kernel_metadata:\n  nothing: [Float]\n", 1)
     )
     other = dataclasses.replace(app, selection_file=tmp_path / "s.yaml")
-    for _ in range(2):  # found, and kept
+    for _ in range(2):  # the second time from the store
         found, problems = check_selections(
             root,
             [other],
@@ -639,7 +639,7 @@ def test_lint_errors_fail_and_warnings_are_shown(
 def test_names_that_a_change_takes_away_fail(
     table: str, name: str, verdict: str, root: Path, full_build: Build, store: Store, tmp_path: Path
 ) -> None:
-    """No claim is made of a feature that the kept names lack."""
+    """A feature that names.json lacks would have no claim."""
     left_out = shutil.ignore_patterns("models", "examples")
     shutil.copytree(root / "native", tmp_path / "native", ignore=left_out)
     (tmp_path / "native" / "models").symlink_to(root / "native" / "models")

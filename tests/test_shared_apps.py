@@ -1,4 +1,4 @@
-"""Two apps over shared kernels: each holds its effective selection, and a leak is of one alone."""
+"""Two apps with shared kernels: each passes with its effective selection; a leak fails only one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ apps:
 
 @pytest.fixture(scope="module")
 def tree(root: Path, native_tools: None) -> AppTree:
-    """The build tree of native/apps, as test_build makes it."""
+    """Build native/apps as test_build does."""
     tree = AppTree(root / "build" / "tests" / "apps-shared", shared=True)
     tree.configure()
     tree.make()
@@ -56,7 +56,7 @@ def test_alone_an_app_has_the_others_dtypes_too_many(tree: AppTree, full_build: 
 def test_a_leak_in_the_glue_of_one_app_fails_that_app_alone(
     tree: AppTree, full_build: Build, tmp_path: Path
 ) -> None:
-    """The other app is linked of the same kernels after the leak, and holds."""
+    """The other app uses the same kernels and still passes after the leak."""
     image, leak = tree.leak("vision", tmp_path)
     code, wrong = tree.verified(full_build, "vision", image, tree.objects("vision", leak))
     assert code == 1
@@ -68,7 +68,7 @@ def test_a_leak_in_the_glue_of_one_app_fails_that_app_alone(
 def gated(
     tree: AppTree, root: Path, vision: str = "vision", shared: str = "true"
 ) -> dict[str, str]:
-    """The gate's verdict on each app's claims, in a project of the images as found."""
+    """Return the gate's verdict on each app's claims, in a project with existing images."""
     for app in APPS:
         shutil.copyfile(selection_of(app), tree.folder / f"{app}.yaml")
     leak = f", {Path(vision).parent}/leak.o" if vision != "vision" else ""

@@ -35,7 +35,7 @@ NODE = st.integers(0, SIZE - 1)
 
 @st.composite
 def graphs(draw: st.DrawFn) -> SectionGraph:
-    """Graphs of sections, of which up to four are entries of up to three operators."""
+    """Draw graphs of sections; up to four sections are entries of up to three operators."""
     entries = draw(st.dictionaries(NODE, st.sampled_from(["a::a(t)", "a::b(t)", "c"]), max_size=4))
     return made_graph(
         draw(st.lists(st.integers(0, 40), min_size=SIZE, max_size=SIZE)),
@@ -68,7 +68,7 @@ def test_laws_of_any_graph(graph: SectionGraph) -> None:
         if not any(
             reachable(graph, graph.edges.target[_from(graph, i)])[entries].any() for i in entries
         ):
-            assert cost.exclusive == frees  # no operator's code names an entry
+            assert cost.exclusive == frees  # no operator's code refers to an entry
 
 
 def _from(graph: SectionGraph, node: int) -> slice:
@@ -85,7 +85,7 @@ def test_dtypes_sum_to_their_operator(graph: SectionGraph, dtypes: list[str]) ->
 
 
 def check_reports(place: Path) -> None:
-    """Check the laws of both reports with shares, and that `why` frees what they say."""
+    """Check the laws of both reports with shares, and that `why` frees the exclusive bytes."""
     analysis = analysis_of(place)
     assert analysis.users is not None
     graph = analysis.users.graph
@@ -136,7 +136,7 @@ def test_sections_are_reached_as_in_a_naive_graph(full_build: Build) -> None:
         for node in mine[~users.core[mine] & graph.nodes.is_exec[mine]].tolist():
             label = Path(graph.objects[int(graph.nodes.object[node])]).name
             ours.setdefault(f"{label} {graph.names[node]}", set()).add(name)
-    # To the naive graph, what a class reaches is the program's own.
+    # The naive graph counts sections that a class reaches as the program's own.
     ours = {key: names for key, names in ours.items() if all("::" in name for name in names)}
     assert len(ours) > 500
     assert {key: theirs.get(key) for key in ours} == ours

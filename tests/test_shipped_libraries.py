@@ -1,4 +1,4 @@
-"""Libraries that ship with an app count in its sizes, and new ones that it needs are findings."""
+"""Libraries that ship with an app count in its sizes, and newly needed ones are findings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def image(path: Path, *entries: tuple[int, str], interpreter: str = "") -> Path:
     inside = names + interpreter.encode() + b"\0"
     table = at + len(inside)
     rows = [(tag, names.index(b"\0" + text.encode() + b"\0") + 1) for tag, text in entries]
-    rows += [(STRTAB, 0x1000 + at), (STRSZ, len(names)), (0, 0), (NEEDED, 1)]  # ends before that
+    rows += [(STRTAB, 0x1000 + at), (STRSZ, len(names)), (0, 0), (NEEDED, 1)]  # ends at (0, 0)
     dynamic = b"".join(struct.pack("<QQ", *row) for row in rows)
     end = table + len(dynamic)
     segments = [
@@ -82,7 +82,7 @@ def test_libraries_beside_the_image_count(build: Path) -> None:
     alone = measurement_of(analysis_of(build), ())
     library = measure(add_library(build, "lib/libextra.so"))
     assert library.load > 0
-    add_library(build, "plugin")  # a name says nothing
+    add_library(build, "plugin")  # names do not matter
     (build / "libextra.so.1").symlink_to("lib/libextra.so")
     add_library(build, "CMakeFiles/3.25.1/CMakeDetermineCompilerABI_C.bin")
     add_library(build, "other/libother.so")
@@ -119,7 +119,7 @@ def test_a_snapshot_keeps_libraries(build: Path, tmp_path: Path) -> None:
     kept = read_snapshot(tmp_path / "s")
     assert kept.image.needed == analysis.image.needed
     assert measurement_of(kept, ()).sizes == measurement_of(analysis, ()).sizes
-    # One without the list says that it does not know
+    # An old snapshot has no list, which is None
     write_snapshot(tmp_path / "old", recorded_analysis("mlp"))
     assert read_snapshot(tmp_path / "old").image.needed is None
 

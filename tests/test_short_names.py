@@ -1,4 +1,4 @@
-"""The demangler and the one scanner that short names stand on."""
+"""The demangler, and the scanner of demangled names that short names use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sizeguard.names.short import (
         ("__ZN2ns3addEif", "ns::add(int, float)"),  # Mach-O
         ("_ZN2ns3addEif.cold", "ns::add(int, float) [clone .cold]"),
         ("_ZN2ns3addEif.isra.0", "ns::add(int, float) [clone .isra.0]"),
-        ("_ZL5table.lto_priv.3", "table [clone .lto_priv.3]"),  # c++filt knows those of functions
+        ("_ZL5table.lto_priv.3", "table [clone .lto_priv.3]"),  # not read by c++filt
         ("_Z1fv.$_0", "f().$_0"),
         ("main", "main"),
         ("_Z?", "_Z?"),
@@ -70,13 +70,13 @@ def test_clones_are_spelled_as_the_demangler_of_gcc_does() -> None:
 
 
 def _pairs(levels: int) -> str:
-    """A function whose nth argument is a pair of its argument before, twice."""
+    """Return a mangled function; each argument is a pair of two copies of the one before it."""
     types = "".join(f"S_I{_reference(i)}{_reference(i)}E" for i in range(1, levels))
     return f"_Z1f4pairIiiE{types}"
 
 
 def _packs(levels: int) -> str:
-    """A function whose parameters repeat a pack of sixty types in each other."""
+    """Return a mangled function whose parameters are nested expansions of a pack of sixty types."""
     nested = "T_"
     for _ in range(levels):
         nested = f"Dp1AI{nested}T_E"
@@ -84,7 +84,7 @@ def _packs(levels: int) -> str:
 
 
 def _reference(number: int) -> str:
-    """Refer to a type that the name had before: S_, S0_, S1_ …, SZ_, S10_ …."""
+    """Refer to an earlier type in the name: S_, S0_, S1_ …, SZ_, S10_ …."""
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     text, rest = "", number - 1
     while rest >= 0:
@@ -94,7 +94,7 @@ def _reference(number: int) -> str:
 
 @pytest.mark.parametrize("levels", [12, 20, 40, 100, 700])
 def test_a_name_that_explodes_stays_as_it_is(levels: int) -> None:
-    """One of 210 bytes stands for 33 MB; one of 410 for more than any memory."""
+    """A name of 210 bytes demangles to 33 MB; one of 410 bytes, to more than any memory."""
     tracemalloc.start()
     for name in (_pairs(levels), f"_{_pairs(levels)}", f"{_pairs(levels)}.isra.0"):
         assert demangle(name) == name
@@ -116,7 +116,7 @@ def test_a_short_text_is_shown_however_the_name_refers(picks: list[tuple[int, in
 @pytest.mark.parametrize(
     "name",
     [
-        "_Z1f" + "P" * 100_000 + "i",  # the demangler's recursion
+        "_Z1f" + "P" * 100_000 + "i",  # deep recursion in the demangler
         "_Z1f" + "1AI" * 50_000 + "i" + "E" * 50_000,
         "_Z" + f"{5000}{'a' * 5000}v",
         _packs(6),
@@ -217,7 +217,7 @@ def test_short_names_leave_out_what_they_are_told() -> None:
     assert short_name(mangled) == "ns::detail::loop<float, ns::Add>"
     assert short_name(mangled, ("ns::", "ns::detail::")) == "loop<float, Add>"
     assert short_name(f"_{mangled}", ("ns::", "ns::detail::")) == "loop<float, Add>"
-    assert short_name("ns::f(int) const") == "ns::f(int) const"  # nothing that was mangled
+    assert short_name("ns::f(int) const") == "ns::f(int) const"  # not a mangled name
 
 
 @pytest.mark.parametrize(

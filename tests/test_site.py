@@ -1,4 +1,4 @@
-"""The site builds without a warning, and its reference says what the commands themselves say."""
+"""The site builds without a warning, and its reference matches the commands' help."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
     config = ["--config-file", str(ROOT / "ci" / "site" / "mkdocs.yml"), "--site-dir", str(folder)]
-    done = subprocess.run(  # --strict ends with 1 after a warning
+    done = subprocess.run(  # --strict exits with 1 after a warning
         [*command, *config], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -38,7 +38,7 @@ def text_of(page: Path) -> str:
 
 
 def commands(words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Name all commands, as --help lists them."""
+    """Yield all commands that --help lists."""
     done = subprocess.run(
         [sys.executable, "-m", "sizeguard", *words, "--help"],
         capture_output=True,

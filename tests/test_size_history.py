@@ -1,4 +1,4 @@
-"""sizeguard history on real repositories: from the store, from baselines, built on request."""
+"""`sizeguard history` on real repositories: from the store, from baselines, or built on request."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sources(size: int) -> dict[str, str]:
 
 
 def known(project: AnyProject, *arguments: str) -> dict[str, Any]:
-    """The result, after what holds of every result was checked."""
+    """Run `sizeguard history`, check the laws of every result, and return it."""
     done = project.run("history", "--format", "json", *arguments)
     assert done.code == 0, done.err
     result: dict[str, Any] = json.loads(done.out)
@@ -70,7 +70,7 @@ def loads(result: dict[str, Any], app: str) -> list[tuple[str, int | None, str]]
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> AnyProject:
-    """Six commits: three releases, one of documents, one that does not build, one without a tag."""
+    """Make six commits, three with tags; one changes only a document, and one does not build."""
     made = made_project(tmp_path_factory.mktemp("history") / "p", CONFIG, sources(40))
     assert made.run("baseline", "update").code == 0
     made.commit("Review")
@@ -89,15 +89,15 @@ def project(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> Any
 
 
 def test_history_of_any_project(project: AnyProject) -> None:
-    """First from baselines alone; what is missing is built once, and then known."""
+    """Without builds, show baselines; --build builds each missing commit once."""
     before = known(project)
     assert (before["kind"], before["builds"]) == ("releases", 0)
     reviewed = {point["load"] for point in before["points"] if point["source"] == "baseline"}
-    assert len(reviewed) == 2  # of two images
+    assert len(reviewed) == 2  # one for each image
     measured = {point["commit"] for point in before["points"] if point["source"] == "measured"}
     assert len(measured) <= 1
     built = known(project, "--build", "--jobs", "2")
-    assert 1 <= built["builds"] <= 5  # four commits; the one that fails is tried for both images
+    assert 1 <= built["builds"] <= 5  # four commits; the failing one is tried for both images
     one = loads(built, "app.one")
     assert [names for names, _, _ in one] == ["v1.0", "v1.1", "broken", ""]
     assert [source for _, _, source in one] == [
@@ -113,7 +113,7 @@ def test_history_of_any_project(project: AnyProject) -> None:
     assert [(row["symbol"], row["delta"], row["cause"]) for row in rows] == [
         ("table", 4000, "grew")
     ]
-    assert len({load for _, load, _ in loads(built, "app.two")}) == 2  # None where nothing built
+    assert len({load for _, load, _ in loads(built, "app.two")}) == 2  # None where a build failed
     again = known(project, "--build")
     assert again["builds"] == 0
     assert again["points"] == built["points"]
@@ -194,7 +194,7 @@ def test_a_commit_of_another_line_is_no_beginning(project: AnyProject) -> None:
 def test_a_build_that_the_machine_fails_is_told_beside_the_baseline(
     tmp_path: Path, native_tools: None
 ) -> None:
-    """A build that hangs is not a fact about the commit: its baseline is shown, and why."""
+    """A hanging build proves nothing about its commit: show the baseline and the reason."""
     made = made_project(tmp_path / "p", CONFIG, sources(8))
     assert made.run("baseline", "update").code == 0
     slow = CONFIG.replace("cc -Os -c extra.c &&", "sleep 30;").replace(

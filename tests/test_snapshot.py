@@ -1,4 +1,4 @@
-"""Snapshots: the analysis's report, equal bytes for equal analyses, damage is refused."""
+"""Snapshots: same reports as the analysis, equal bytes for equal analyses, refusal of damage."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_texts_come_back(texts: list[bytes]) -> None:
 
 
 def read(path: Path, data: bytes) -> None:
-    """Reads all of it."""
+    """Write a snapshot and read all its content."""
     path.write_bytes(data)
     snapshot = read_snapshot(path)
     for level in LEVELS:
@@ -144,9 +144,9 @@ def test_another_version_says_so(tmp_path: Path) -> None:
 
 
 def forged(data: bytes, change: random.Random) -> bytes:
-    """Damage with a right checksum, as only a hostile writer makes it.
+    """Damage a snapshot but give it a correct checksum, as only an attacker would.
 
-    A number of the header, or a byte of an unpacked block.
+    Change a value in the header, or a byte of an unpacked block.
     """
     (length,) = struct.unpack_from("<I", data, HEAD)
     header = json.loads(data[HEAD + 4 : HEAD + 4 + length])
@@ -169,7 +169,7 @@ def forged(data: bytes, change: random.Random) -> bytes:
         if content:
             content[change.randrange(len(content))] = change.choice([0, 1, 127, 255])
         content += b"\xff" * change.choice([0, 0, 1, 40])
-        # A compressor of the usual preset takes 94 MiB
+        # With the default preset, the compressor takes 94 MiB
         blocks[which] = lzma.compress(bytes(content), preset=0)
         header["blocks"][which][1:] = [len(content), len(blocks[which])]
     text = json.dumps(header).encode()

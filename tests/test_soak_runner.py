@@ -1,4 +1,4 @@
-"""The runners of soak scripts and benchmarks: what they list, run, log and say at the end."""
+"""The runners of soak scripts and benchmarks: lists, runs, logs and summaries."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_an_unknown_script_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
 def test_scripts_run_with_a_log_each_and_one_that_fails_fails_all(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two that only print: the help of one, and one whose option is unknown."""
+    """Run two scripts that only print: one with --help, and one with an unknown option."""
     scripts = (Script("retention", 1, ("--help",)), Script("live_set", 1, ("--mod-e",)))
     assert run_scripts("soak", scripts, tmp_path / "logs", jobs=2) == 1
     said = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Inputs that never end, or that are larger than any of their kind, are refused at once."""
+"""Endless inputs, and inputs that are far too large for their format, are refused at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sizeguard.formats.linkmap import read_link_map
 from sizeguard.selection.read import read_selection
 from tests.support.made_elf import Form, MadeSection, make_elf
 
-# FIFO stands for the special file, ELF for an image, YAML for a selection.
+# FIFO is the special file, ELF is an image, and YAML is a selection.
 COMMANDS = """\
 report FIFO
 report ELF --map FIFO
@@ -91,7 +91,7 @@ def test_a_device_is_no_input(device: str) -> None:
 
 
 def test_an_open_pipe_is_read(tmp_path: Path) -> None:
-    """The shell's <(command)."""
+    """The shell passes such a pipe for <(command)."""
     ours, theirs = os.pipe()
     os.write(theirs, b"operators: {'aten::add': {}}\n")
     os.close(theirs)
@@ -99,7 +99,7 @@ def test_an_open_pipe_is_read(tmp_path: Path) -> None:
         found = read_selection(Path(f"/dev/fd/{ours}"))
     os.close(ours)
     assert list(found.selection.operators) == ["aten::add"]
-    # A FIFO that is opened by its name stays refused, however it is reached.
+    # A FIFO that is opened by name is still refused, even through a link.
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("fifo")
     for read in (readable, read_gc_log, read_link_map, read_selection):

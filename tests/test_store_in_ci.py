@@ -1,4 +1,4 @@
-"""The store in CI: who writes it, which of its results count, and what is installed for a run."""
+"""The store in CI: the runs that write it, the results that are reused, and installed tools."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEPS = {
     step["name"]: step
     for step in yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
 }
-# event, ref → whether its measurements are kept for others
+# event, ref → whether its measurements are saved for other runs
 WRITERS = {
     ("push", "refs/heads/main"): True,
     ("schedule", "refs/heads/main"): True,
@@ -128,7 +128,7 @@ def test_a_failed_configuration_of_the_runtime_leaves_nothing(tmp_path: Path) ->
     variant, tools = Variant("full"), find_toolchain("gcc", "bfd")
     folder.mkdir()
     (native / "CMakeLists.txt").write_text(begin + seen + "message(FATAL_ERROR stop)\n")
-    for _ in range(2):  # the second is not taken for configured
+    for _ in range(2):  # the second run configures again
         with pytest.raises(BuildError, match="configuring build failed"):
             _configure(tmp_path, variant, tools, folder)
         assert not (folder / CONFIGURED).exists()
@@ -141,7 +141,7 @@ def test_a_failed_configuration_of_the_runtime_leaves_nothing(tmp_path: Path) ->
 
 @pytest.mark.native
 def test_a_failed_configuration_of_a_project_leaves_nothing(tmp_path: Path) -> None:
-    """The base is configured from scratch after a setup that failed halfway, in the same place."""
+    """After a setup that failed halfway, the next one in the same place starts from scratch."""
     cmake = SOURCES["CMakeLists.txt"]
     stuck = cmake + 'set(MODE "broken" CACHE STRING "")\nmessage(FATAL_ERROR stop)\n'
     good = cmake + 'set(MODE "good" CACHE STRING "")\nif(MODE STREQUAL broken)\n'

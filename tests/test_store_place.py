@@ -1,4 +1,4 @@
-"""Where measurements are kept: in no folder that a change could bring along."""
+"""The folder of the store: one with files that git tracks is refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_change_that_brings_measurements_is_refused(project: Path) -> None:
     write(project, ".sizeguard/store/facts/x.json")
     commit(project)
     refused(project, ".sizeguard/store/facts/x.json")
-    # Taken out of the index, it is still the commit's.
+    # Removed from the index, it is still in the commit.
     run_git(project, "rm", "-q", "--cached", ".sizeguard/store/facts/x.json")
     refused(project, ".sizeguard/store/facts/x.json")
     run_git(project, "commit", "-q", "-m", "without")
@@ -74,7 +74,7 @@ def test_a_link_to_tracked_files_is_refused(project: Path, link: str) -> None:
     (project / link).symlink_to(project / "docs" / "store")
     commit(project)
     refused(project, link)
-    # The link is this machine's, and its files are the change's.
+    # The link is no longer tracked, but the files that it points to are.
     run_git(project, "rm", "-q", "--cached", link)
     run_git(project, "commit", "-q", "-m", "no link")
     if link == ".sizeguard/store":

@@ -1,4 +1,4 @@
-"""Functions of stripped images: a row for each, as unwind records and Go's table tell them."""
+"""Functions of stripped images: one row for each, from unwind records and Go's table."""
 
 from __future__ import annotations
 
@@ -73,7 +73,10 @@ def test_functions_without_a_name_are_one_in_a_diff(tmp_path: Path) -> None:
 
 
 def go_table(order: str, width: int, version: int, functions: dict[str, int]) -> bytes:
-    """A table as Go's linker writes it: functions by name, with their addresses; the last ends."""
+    """Make a table as Go's linker writes it.
+
+    functions: name → address; the last address is the end of the code
+    """
     names = b"".join(name.encode() + b"\0" for name in functions)
     starts = list(functions.values())
     word = "I" if width == 4 else "Q"

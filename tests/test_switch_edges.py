@@ -1,4 +1,4 @@
-"""Edges of dtype switches, against a plain loop over made-up section graphs."""
+"""Edges of dtype switches, compared with a plain loop over made-up section graphs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TABLE = ".rodata..Lswitch.table.f"
 FILES = ("a.cpp", "b.cpp")
 FUNCTIONS = ("f", "g")
 TAGS = ("t", "u", "v")
-# Symbols as f.Float: a function and the dtype in its name.
+# Symbols such as f.Float: a function and the dtype in its name.
 SYMBOLS = st.sampled_from(
     ["", "f", "g", "h", "f.part.0", "f.Float", "g.Float", "h.Long", "h.Long+Int"]
 )
@@ -44,7 +44,7 @@ def dtype_of(symbol: str) -> str:
 
 @st.composite
 def graphs(draw: st.DrawFn) -> SectionGraph:
-    """Graphs of two objects: functions, and tables of switches, that refer to each other."""
+    """Draw graphs of two objects, with functions and switch tables that refer to each other."""
     count = draw(st.integers(1, 8))
     first = draw(st.integers(0, count))
     code = np.array(draw(st.lists(st.booleans(), min_size=count, max_size=count)), bool)
@@ -100,7 +100,10 @@ def function_of(graph: SectionGraph, node: int) -> str:
 
 
 def tags_held(graph: SectionGraph, facts: BuildFacts, holder: int) -> frozenset[str]:
-    """Tags of the holder's own switches, else of those in its file that no function holds."""
+    """Return the tags of the holder's own switches.
+
+    Without any, return the tags of switches in its file whose functions are not in the object.
+    """
     here = [switch for switch in facts.switches if switch.file == source_of(graph, holder)]
     own = {switch.tag for switch in here if switch.function == function_of(graph, holder)}
     if own:
@@ -115,7 +118,7 @@ def tags_held(graph: SectionGraph, facts: BuildFacts, holder: int) -> frozenset[
 def plain_branches(
     graph: SectionGraph, facts: BuildFacts
 ) -> list[tuple[int, int, str, frozenset[str], int]]:
-    """Edge, holder, dtype, tags and table of every branch, edge by edge."""
+    """Return edge, holder, dtype, tags and table of every branch, in order of edges."""
     nodes = graph.nodes
     edges = list(zip(graph.edges.source.tolist(), graph.edges.target.tolist(), strict=True))
     found = []

@@ -1,6 +1,6 @@
-"""Dtype branches that are lambdas without a name of their own.
+"""Dtype branches that are unnamed lambdas.
 
-Against the order of the cases, rebuilds and llvm-symbolizer.
+They are compared with the order of the cases, with rebuilds and with llvm-symbolizer.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def compiled(folder: Path, compiler: str, *flags: str, name: str = "kernels") ->
 
 
 def rows(image: Path) -> list[tuple[str, str, str, int]]:
-    """Symbol, operator, dtype and loaded bytes of code."""
+    """Return symbol, operator, dtype and loaded bytes of all code."""
     analysis = analysis_of(image)
     columns = []
     for level in ("symbol", "operator", "dtype", "kind"):
@@ -75,9 +75,9 @@ def text_sizes(image: Path) -> Counter[str]:
 def test_each_case_has_the_dtype_of_its_place_in_the_switch(
     tmp_path: Path, compiler: str, optimize: str
 ) -> None:
-    """The cases are functions here, {lambda()#3}, numbered in the order of the source.
+    """The cases are functions such as {lambda()#3}, numbered in the order of the source.
 
-    That order is not evidence that a report has.
+    Reports do not use this order, so it is an independent check.
     """
     image = compiled(tmp_path, compiler, optimize, "-DATTRIBUTES=__attribute__((noinline))")
     seen: set[tuple[str, ...]] = set()
@@ -109,11 +109,11 @@ def test_each_case_has_the_dtype_of_its_place_in_the_switch(
 @COMPILERS
 @OPTIMIZE
 def test_inlined_cases_leave_with_their_dtype(tmp_path: Path, compiler: str, optimize: str) -> None:
-    """A kernel's sum within 15 %; 30 % where code before a case's call cannot be told.
+    """Bytes of a kernel's cases are within 15 %, or 30 % if code before a case's call is unknown.
 
-    Single ones within max(15 %, 48 B), 30 of 32: when index_select has one case left, gcc -O2
-    compiles its function in another way. Without Bool the cases have no hole, and gcc makes a
-    different switch.
+    Of 32 single cases, 30 are within max(15 %, 48 B): when index_select has one case left, gcc -O2
+    compiles its function in another way. Bool is never left out: without it, the cases have no
+    hole, and gcc makes a different switch.
     """
     image = compiled(tmp_path, compiler, optimize)
     named: Counter[tuple[str, str]] = Counter()
@@ -136,7 +136,7 @@ def test_inlined_cases_leave_with_their_dtype(tmp_path: Path, compiler: str, opt
     assert good >= 30
     for kernel, (predicted, measured) in totals.items():
         assert abs(predicted - measured) <= (0.30 if kernel == "pow_" else 0.15) * measured
-    # What is left is the switch itself; relu has a type of the template, but no switch.
+    # Only the switch itself is left; relu has a type of the template, but no switch.
     assert all(
         named[kernel, "neutral"] <= 0.15 * whole[kernel] for kernel in KERNELS if kernel != "pow_"
     )
@@ -155,9 +155,9 @@ def test_without_debug_information_the_cases_have_no_dtype(tmp_path: Path, compi
 
 @COMPILERS
 def test_branches_change_no_frames(tmp_path: Path, compiler: str) -> None:
-    """With and without asking for branches, each address has the same functions over it.
+    """Each address has the same inlined functions with and without branches.
 
-    Those that llvm-symbolizer names.
+    llvm-symbolizer names the same functions.
     """
     image = compiled(tmp_path, compiler, "-Os")
     with_branches, plain = inline_frames(image, templates=TEMPLATES), inline_frames(image)
@@ -181,7 +181,7 @@ def test_branches_change_no_frames(tmp_path: Path, compiler: str) -> None:
 
 
 def branches_of(image: Path, namespace: bytes = b"") -> set[tuple[bytes, ...]]:
-    """All that functions are in, of those with a namespace in their name."""
+    """Return the distinct branches of functions whose names contain a namespace."""
     frames = inline_frames(image, templates=TEMPLATES)
     return {
         branches
@@ -200,13 +200,13 @@ def test_all_kinds_of_debug_information_say_the_same(
     tmp_path: Path, compiler: str, flags: tuple[str, ...]
 ) -> None:
     expected = branches_of(compiled(tmp_path, compiler, "-Os"))
-    # By itself, and in the two branches of an index
+    # Each case by itself, and in the two branches of an index
     assert len(expected) == len(CASES) + len(INDICES) * len(CASES)
     assert branches_of(compiled(tmp_path, compiler, "-Os", *flags)) == expected
 
 
 def test_a_class_that_another_unit_has(tmp_path: Path) -> None:
-    """Clang, optimizing at link time, describes a class once for all units."""
+    """With LTO, Clang describes a class once for all units."""
     flags = ["clang++-19", "-std=c++20", "-g", "-Os", "-flto", "-fPIC"]
     for name, change in (("first", ""), ("second", "#define native other\n")):
         (tmp_path / f"{name}.cpp").write_text(f'#define NO_MAIN\n{change}#include "{SOURCE}"\n')
@@ -279,7 +279,7 @@ def test_damaged_debug_information_is_refused_or_read(
 
 
 def test_information_that_is_made_to_exhaust_is_refused(tmp_path: Path) -> None:
-    """Small files in which all functions are in each other, by their entries or by their names."""
+    """Small files nest all functions in each other, by their entries or by their names."""
     image = compiled(tmp_path, "g++", "-Os")
     start = next(s for s in read_elf(image).sections if s.name == ".text").address.to_bytes(
         8, "little"

@@ -1,4 +1,4 @@
-"""Metrics and filters of symbols mean the same symbols, however they are spelled."""
+"""Metrics and filters select the same symbols for every spelling of a name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_spelling_measures_the_same(text: str) -> None:
 
 
 def test_a_result_is_no_hiding_place() -> None:
-    """Demanglers print `void` before templates; a pattern for their scope means them, too."""
+    """Demanglers print `void` before templates; a pattern for the scope matches them, too."""
     analysis = recorded_analysis("mlp")
     whole = metric_value(analysis, Metric("symbol", f"void {SOFTMAX}*"))
     assert metric_value(analysis, Metric("symbol", f"{SOFTMAX}*")) == whole > 0
@@ -67,12 +67,12 @@ def test_a_glob_that_is_new_in_a_change_grows_from_what_the_base_has() -> None:
     now = measurement_of(recorded_analysis("mlp"), [name])
     size = now.value(GLOB)
     assert size
-    # The base was measured, and has nothing of this name: growth is all of it.
+    # The base was measured and has no such symbol, so all of it is growth.
     none = glob_check(measurement_of(recorded_analysis("core"), [name]), now)
     assert (none.base, none.limit, none.verdict) == (0, 64, FAIL)
     same = glob_check(measurement_of(recorded_analysis("mlp"), [name]), now)
     assert (same.base, same.limit, same.verdict) == (size, size + 64, PASS)
-    # A baseline from before the glob, and no base at all, say nothing.
+    # With a baseline older than the glob, or without a base, the check is inconclusive.
     unsaid = glob_check(replace(now, analysis=None, symbols={}), now)
     assert (unsaid.base, unsaid.limit, unsaid.verdict) == (None, None, INCONCLUSIVE)
     assert "has no" in unsaid.advice

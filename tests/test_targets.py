@@ -1,4 +1,4 @@
-"""The runtime by every compiler, linker and kind of link: exact ledgers, models that run."""
+"""The runtime with every compiler, linker and kind of link: ledgers are exact, and models run."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def test_row(
             text=True,
             check=False,
         )
-        # Three that the model names, and nine that these can call.
+        # The model names three operators, and these can call nine more.
         assert (done.returncode, done.stderr.count(" is not in this build")) == (1, 12)
 
 
 def check_kind(row: Row, image: Path) -> None:
-    """The image is what was requested, says readelf."""
+    """Check with readelf that the image has the requested form."""
     told = subprocess.run(
         ["readelf", "-hldW", image], check=True, capture_output=True, text=True
     ).stdout
@@ -74,7 +74,7 @@ def check_kind(row: Row, image: Path) -> None:
 
 
 def test_the_laws_can_be_broken(root: Path, full_build: Build) -> None:
-    """A ledger with a byte taken from one section and given to the next is found out."""
+    """The check of a ledger fails if it moves one byte to another section."""
     ledger = ledger_of(full_build.shipped)
     sections = list(ledger.sections)
     text, rodata = sections.index(".text"), sections.index(".rodata")
@@ -131,7 +131,7 @@ def test_full_build(
 @pytest.mark.native
 @pytest.mark.parametrize("linker", ["lld-14", "lld-22"])
 def test_other_versions_of_lld(linker: str, root: Path) -> None:
-    """They link what the 19 of the compiler does; LTO apart, which test_build.py sees refused."""
+    """They link the same as lld 19, except LTO, which is refused (see test_cross_targets.py)."""
     row = Row("core", "clang", "s", "executable", linker)
     built = build_row(row, Path, root / "build" / "tests" / "targets")
     check_laws(built.image)

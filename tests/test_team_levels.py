@@ -1,4 +1,4 @@
-"""Levels that teams think in: source, directory, namespace, package, owner, archive."""
+"""Levels for teams: source, directory, namespace, package, owner, archive."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_code_belongs_to_its_source(project: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(project)
     analysis = analysis_of(project / "app")
     source = sums(analysis, "source")
-    # The sizes of the functions that each file defines, as nm says.
+    # Sizes of functions, from nm.
     sizes = {
         name: int(size, 16)
         for _, size, kind, name in (
@@ -73,7 +73,7 @@ def test_code_belongs_to_its_source(project: Path, monkeypatch: pytest.MonkeyPat
     }
     net = sizes["_ZN3net6Socket4sendEv"] + sizes["_ZN3net6detail4moreEi"] + sizes["_Z4makei"]
     net += sizes["_ZN3net6SocketC1Ei"]
-    assert 0 <= source["src/net/a.cpp"] - net < 16  # with the padding between functions
+    assert 0 <= source["src/net/a.cpp"] - net < 16  # padding between functions
     assert source["src/ui/b.cpp"] == sizes["_ZN2ui4drawEi"] + sizes["main"]
     directory = sums(analysis, "directory")
     assert directory["src/net"] == source["src/net/a.cpp"]

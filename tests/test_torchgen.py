@@ -1,4 +1,4 @@
-"""Our answers about selections are torchgen's, which a generator recorded.
+"""Our answers about selections equal the recorded answers of torchgen.
 
 See tests/generators/torchgen_answers.py.
 """
@@ -25,8 +25,8 @@ RECORDED: dict[str, list[dict[str, Any]]] = json.loads(
 TEXTS = {entry["case"]: entry["text"] for entry in RECORDED["accepted"]}
 DTYPES = ("Byte", "Int", "Long", "Float", "Double", "Bool", "6", "float")
 
-# The one file that torchgen refuses and we read: its own mobile tracer writes it for a model that
-# met no dtype switch.
+# The one file that torchgen refuses and we read. PyTorch's mobile tracer writes such a file for a
+# model that runs no dtype switch.
 MILDER = {"kernel_metadata_empty_list"}
 
 
@@ -60,7 +60,7 @@ def check_answers(selection: Selection, answers: dict[str, Any]) -> None:
             dtype for dtype in DTYPES if selection.is_kernel_dtype_selected(tag, dtype)
         ] == dtypes, tag
     for name, keys, expected in answers["kernels"]:
-        # torchgen's IndexError is a defect: it splits "default" at a '/' that is not there.
+        # torchgen's IndexError is a defect: it splits "default" at a missing '/'.
         if expected != "IndexError":
             assert our_kernels(selection, name, keys) == expected, (name, keys)
     assert our_content(selection) == answers["content"]
@@ -104,7 +104,7 @@ def test_answers_are_torchgens(entry: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("entry", cases("accepted"))
 def test_our_form_is_the_one_that_torchgen_read(entry: dict[str, Any], tmp_path: Path) -> None:
-    # The generator gave this text to torchgen, which answered as for the original.
+    # torchgen gave the same answers for this text as for the original.
     assert format_selection(read(entry["text"], tmp_path)) == entry["ours"]
     assert read(entry["ours"], tmp_path) == read(entry["text"], tmp_path)
 
@@ -127,7 +127,7 @@ def test_refused_with_file_and_line(entry: dict[str, Any], tmp_path: Path) -> No
 def test_merges_are_torchgens(entry: dict[str, Any], tmp_path: Path) -> None:
     merged = merge([(case, read(TEXTS[case], tmp_path)) for case in entry["cases"]]).selection
     content, expected = our_content(merged), entry["answers"]["content"]
-    # Ours adds which file asked for what where nobody had said so; all else is equal.
+    # Our merge also records the requesting file if no file states one; all else is equal.
     assert set(expected["debug_info"]) <= set(content["debug_info"])
     for name, flags in expected["operators"].items():
         assert set(flags[3]) <= set(content["operators"][name][3])

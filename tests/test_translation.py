@@ -1,4 +1,4 @@
-"""Selections of PyTorch's and ExecuTorch's, in this runtime's names."""
+"""Selections of PyTorch and ExecuTorch, translated into this runtime's names."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_the_articles_file_keeps_what_it_lists(names: PytorchNames, deps: OpDeps
     tags = done.selection.kernel_metadata
     assert tags["add"] == tags["mul"] == {"Float"}
     assert {"Bool", "Byte", "Float"} <= tags["copy"] < set(DTYPES)
-    # A second translation has nothing to do.
+    # A second translation changes nothing.
     assert not translated(done.selection, deps, names).is_foreign
 
 
@@ -120,7 +120,7 @@ def test_what_is_left_out_is_said(
 
 
 def test_mistakes_stay_for_the_checks_of_names(names: PytorchNames, deps: OpDeps) -> None:
-    """A root operator that is not there, a misspelt dtype and a misspelt class of ours."""
+    """Keep an unknown root operator, a misspelt dtype and a misspelt class of ours."""
     done = of_article("aten::len.t", "aten::len.tt", deps, names)
     assert "aten::len.tt" in done.selection.operators and not done.left_out
     done = of_article("add_stub: [Float]", "add_stub: [Flaot]", deps, names)
@@ -140,7 +140,7 @@ def test_a_file_of_ours_is_not_touched(names: PytorchNames, deps: OpDeps) -> Non
 
 
 def test_operators_without_traced_dtypes_keep_all(names: PytorchNames, deps: OpDeps) -> None:
-    """PyTorch runs a convolution by a library that shows no tag, and ours calls other operators."""
+    """PyTorch's convolution runs in a library without tags; our kernel calls other operators."""
     done = of_article("aten::len.t", "aten::conv2d", deps, names)
     assert {"aten::convolution", "aten::select.int", "aten::unsqueeze"} == set(done.added or {})
     assert done.whole_tags == deps.tags["aten::convolution"]
@@ -237,7 +237,7 @@ def test_merged_lists_prefer_the_first(tmp_path: Path) -> None:
     kernels = [entry["kernels"][0]["kernel_name"].rpartition("::")[2] for entry in merged]
     assert kernels == ["opt_add_out", "mm_out", "twice_out"]
     assert merged[0]["kernels"][0]["arg_meta"] is None
-    # A list of this project's stays one.
+    # A merged list of this project keeps the project's format.
     own = OPERATORS / "operators.yaml"
     (tmp_path / "own.yaml").write_text(merged_lists(ROOT / "native/prepacked/operators.yaml", own))
     assert set(read_operator_libraries([tmp_path / "own.yaml"])) >= set(

@@ -23,7 +23,7 @@ build_features: [bundled_inputs]
 
 
 def named(line: str, folder: Path) -> dict[str, str]:
-    """What a line names, with the state in one selection, or the nearest name."""
+    """Return the names in a line, with their state in one selection or the nearest name."""
     (folder / "selected.yaml").write_text(SELECTION)
     arguments = ["triage", line, "--selection", str(folder / "selected.yaml"), "--format", "json"]
     done = CliRunner().invoke(cli, arguments, catch_exceptions=False)

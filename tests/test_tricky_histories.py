@@ -1,4 +1,4 @@
-"""Repositories and policies that look harmless: changed terms are named nevertheless."""
+"""Repositories and policies that look harmless: changed terms are still reported."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_replaced_file_is_read_as_it_was(repository: Path) -> None:
 
 
 def test_a_graft_moves_no_merge_base(repository: Path) -> None:
-    """main looks like a child of the change: their merge base would be the change itself."""
+    """The graft makes main a child of the change, so the change would be their merge base."""
     change = loosen(repository)
     main = run_git(repository, "rev-parse", "main")
     grafts = repository / ".git" / "info" / "grafts"
@@ -63,7 +63,7 @@ def test_a_merge_of_main_into_the_change_changes_nothing(repository: Path) -> No
 
 
 def test_a_merge_that_takes_the_changes_side_changes_nothing(repository: Path) -> None:
-    """The change says the same as main, which tightens the limit meanwhile: ours wins."""
+    """main tightens the limit; the change merges main, but keeps its own, looser limit."""
     run_git(repository, "checkout", "-q", "main")
     write(repository, TRICKS["limit tightened"].files)
     commit(repository, "tighten")

@@ -1,4 +1,4 @@
-"""docs/tutorial.md, followed to the letter: its files are written, its commands are run."""
+"""Follow docs/tutorial.md exactly: write its files and run its commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> Path:
 
 @pytest.fixture(scope="module")
 def followed(home: Path) -> Path:
-    """The folder of the app, when all that the page says is done."""
+    """Follow the tutorial and return the folder of the app."""
     (home / "sizeguard").symlink_to(ROOT)
     follow(list(blocks_of(TUTORIAL)), home)
     return home / "app"
@@ -34,13 +34,13 @@ def test_the_package_names_no_folder_of_this_machine(followed: Path, home: Path)
     for file in files:
         content = file.read_bytes()
         for folder in (ROOT, home):
-            # As a path from the root: lib/cmake/sizeguard/ is not one
+            # Only as an absolute path, unlike lib/cmake/sizeguard/
             path = rb"(?<![\w}.-])" + re.escape(f"{folder}/".encode())
             assert not re.search(path, content), file
 
 
 def test_the_app_has_no_other_operators(followed: Path, home: Path) -> None:
-    """Its schemas are those of the selection, and it needs no library of C++."""
+    """The app has only schemas of the selection, and does not need the C++ library."""
     app = (followed / "build" / "app").read_bytes()
     schemas = {schema.decode() for schema in re.findall(rb"aten::\w+(?:\.\w+)?(?=\()", app)}
     selected = (followed / "installed/share/sizeguard/selected_operators.yaml").read_text()

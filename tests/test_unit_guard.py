@@ -1,4 +1,4 @@
-"""The guard of unit tests: which tests are native, and what happens to others that compile."""
+"""The guard of unit tests: only native tests may run a compiler; others fail."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_by_fixture(image):
 
 
 def run(folder: Path, *arguments: str) -> list[str]:
-    """The words of pytest's report on the tests above: PASSED or FAILED and a name."""
+    """Run the tests above; return PASSED or FAILED and the name of each."""
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_all.py").write_text(TESTS)
     environment = {

@@ -1,4 +1,4 @@
-"""Sections that a shipped file has besides what is loaded, and that nobody makes by itself."""
+"""Sections of a shipped file that are neither loaded nor known."""
 
 from __future__ import annotations
 

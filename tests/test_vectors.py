@@ -1,6 +1,6 @@
 """The comparison with PyTorch's answers can fail.
 
-Wrong numbers, dtypes, shapes and calls that end a program are found and named.
+It finds and names wrong numbers, dtypes and shapes, and calls that end a program.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Verification of selections on real builds: what they keep and what they leave out.
+"""Verification of selections on real builds: kept and removed code.
 
-Against nm, strings, other names and builds that are known to be wrong.
+Verdicts are checked with nm and strings, on renamed symbols, and on builds known to be wrong.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def verified(root: Path, vision: Build) -> Verification:
 
 @pytest.fixture(scope="module")
 def unselected(root: Path, full_build: Build, vision_selection: Path) -> Verification:
-    """The full build claimed to be vision: everything that vision leaves out is there."""
+    """Verify the full build as vision: it contains everything that vision leaves out."""
     return verify_build(root, full_build, RequestedClaims(selection=vision_selection))
 
 
@@ -99,7 +99,7 @@ def test_all_of_a_selection_is_claimed_and_holds(
 
 
 def test_kernels_that_are_gone_have_no_symbol(verified: Verification, vision: Build) -> None:
-    """Independent of our readers: nm."""
+    """Check with nm, which is independent of our readers."""
     names = subprocess.run(
         ["nm", "-C", str(vision.image)], capture_output=True, text=True, check=True
     ).stdout
@@ -144,7 +144,7 @@ def test_everything_that_is_not_selected_fails_on_the_full_build(
         for v in unselected.verdicts
         if v.kind == "dtype" and v.expect == ABSENT and v.verdict == PASS
     ]
-    assert passed == ["any other"]  # bodies of no switch
+    assert passed == ["any other"]  # bodies without a switch
     assert unselected.canary == "ok"
     assert all(
         v.bytes > 0
@@ -212,9 +212,9 @@ def test_files_of_another_build_are_refused(root: Path, vision: Build, full_buil
 
 
 def test_another_effective_selection_fails(root: Path, vision: Build, full_build: Build) -> None:
-    """A build that was told to keep all dtypes says so in its selection.
+    """The selection of a build that keeps all dtypes is wider than the app's selection.
 
-    The claims are those of the app's.
+    The claims come from the app's selection.
     """
     wider = verify_build(root, replace(vision, selection=full_build.selection), RequestedClaims())
     assert {v.name for v in wider.verdicts if v.verdict == FAIL} == {
@@ -279,7 +279,7 @@ def test_claims_are_listed_without_an_image(root: Path, vision: Build, tmp_path:
 def test_without_debug_information_inlined_branches_are_not_decided(
     root: Path, vision: Build, tmp_path: Path
 ) -> None:
-    """One object is stripped of its debug information; image and map stay as they are."""
+    """Strip debug information from one object; image and map stay unchanged."""
     objects = []
     for path in vision.objects:
         copy = tmp_path / path.name
@@ -325,7 +325,7 @@ def test_every_format_has_every_failure(unselected: Verification) -> None:
     rows = list(csv.reader(io.StringIO(verification_text(unselected, "csv"))))
     assert len(rows) == len(unselected.verdicts) + 1
     annotations = verification_text(unselected, "github").splitlines()
-    # GitHub shows no more of a step
+    # GitHub shows at most 10 for a step
     assert sum(line.startswith("::error ") for line in annotations) == 10
     assert f"{unselected.count(FAIL) + 1 - 9} more like this" in annotations[9]
     assert "still there" in verification_text(unselected, "markdown")

@@ -1,6 +1,6 @@
 """The evidence of a verification.
 
-Machine code without names, places of sections, what was left out of a link.
+Machine code without names, placement of sections, and removed sections.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def test_places_are_those_of_nm_with_the_map_and_without(full_build: Build) -> N
 
 
 def test_every_function_is_found_by_its_bytes(full_build: Build) -> None:
-    """In the stripped file, with relocations applied and loads of addresses relaxed."""
+    """Search the stripped file, with relocations applied and loads of addresses relaxed."""
     evidence = gather(files_of(full_build))
     shipped = ImageBytes(read_elf(full_build.shipped))
     searched = 0
@@ -161,7 +161,7 @@ def test_the_linkers_own_list_is_evidence_and_that_of_another_build_is_refused(
 
 @pytest.mark.native
 def test_objects_without_a_section_graph_are_judged_all_the_same(tmp_path: Path) -> None:
-    """32-bit ones: what is there and what is gone is known, why it is there is not."""
+    """For 32-bit objects, the verdicts are known, but not the cause of a failure."""
     source = tmp_path / "a.c"
     source.write_text(
         "int sink;\n"
@@ -220,9 +220,9 @@ def test_a_selected_operator_lost_without_whole_archive_fails(linker: str, tmp_p
 def test_a_registrar_lost_to_another_of_its_name_fails(
     order: tuple[str, str], compiler: str, tmp_path: Path
 ) -> None:
-    """Two classes of one name.
+    """Two files define different classes with the same name.
 
-    The linker keeps the first constructor, and the other file's function is gone without a word.
+    The linker keeps the first constructor, and silently drops the other file's function.
     """
     cxx = {"gcc": "g++", "clang": "clang++-19"}[compiler]
     objects = tuple(compiled(tmp_path, f"registrar_{name}", "-O0", compiler=cxx) for name in order)
@@ -266,7 +266,7 @@ def test_lto_is_decided_by_the_objects_that_the_linker_made(
     )
     assert temporaries
     given = replace(files(program), objects=(made, *temporaries))
-    # LTO took its name away together with its code
+    # LTO removed the name together with the code
     found = verify_symbols(given, ["subject"], [], RequestedClaims(unknown_ok=True))
     assert (found.verdicts[0].verdict, found.canary) == (decided, "ok")
 
@@ -298,7 +298,7 @@ end:
 @pytest.mark.native
 @pytest.mark.parametrize("called", ["shorter", "longer"])
 def test_functions_that_differ_in_a_masked_end_are_two(called: str, tmp_path: Path) -> None:
-    """Both end in a jump: of 5 bytes, and of 6 that the linker rewrites."""
+    """Both end in a jump: one has 5 bytes, the other has 6 bytes that the linker rewrites."""
     (tmp_path / "twins.s").write_text(TWINS)
     (tmp_path / "main.c").write_text(f"void {called}(int);\nint main() {{ {called}(1); }}\n")
     objects = (tmp_path / "main.o", tmp_path / "twins.o")
@@ -311,7 +311,7 @@ def test_functions_that_differ_in_a_masked_end_are_two(called: str, tmp_path: Pa
 
 @pytest.mark.native
 def test_a_constant_finds_what_was_inlined(tmp_path: Path) -> None:
-    """No symbol of `subject` is left, its code is part of main."""
+    """No symbol of `subject` is left; its code is part of main."""
     source = tmp_path / "inlined.cpp"
     source.write_text(
         '#include "sink.h"\nstatic inline void subject() { sink = MARKER; }\nint main() {'
@@ -334,7 +334,7 @@ def test_a_constant_finds_what_was_inlined(tmp_path: Path) -> None:
     (marked,) = verify_symbols(files(program), ["subject@0x5d1ec7b39a017f01"], []).verdicts
     assert marked.verdict == FAIL
     assert "in main" in marked.evidence[0]
-    # Debug information says it without a constant.
+    # With debug information, no constant is needed.
     run([*compile_, "-g"])
     program = link(Case("inlined", "inlined"), "gcc", "bfd", tmp_path, (made,))
     (named,) = verify_symbols(files(program), ["subject"], []).verdicts

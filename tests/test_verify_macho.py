@@ -1,6 +1,6 @@
-"""RequestedClaims on Mach-O images.
+"""Verification of Mach-O images.
 
-Our own builds for macOS, against builds that are known to be wrong, other names and missing
+Cases are our builds for macOS, builds that are known to be wrong, other names, and missing
 evidence.
 """
 

@@ -1,4 +1,4 @@
-"""`sizeguard waivers`: which waivers end soon, in each format, and how the command ends."""
+"""`sizeguard waivers`: waivers that end soon, in each format, their owners, and failures."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_unknown_owners_and_files_without_owners_fail(waivers: Callable[..., str
     assert "CODEOWNERS does not name 'ann'" in said
     assert "add to .github/CODEOWNERS: /sizeguard.yaml @OWNER" in said
     assert "add to .github/CODEOWNERS: /baselines/ @OWNER" in said
-    Path("CODEOWNERS").write_text("* @org/all\n/baselines/\n")  # the last rule takes it back
+    Path("CODEOWNERS").write_text("* @org/all\n/baselines/\n")  # the last rule removes the owner
     said = waivers("--owners", fails=True)
     assert "does not name 'ann'" in said
     assert "/sizeguard.yaml" not in said

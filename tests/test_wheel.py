@@ -1,4 +1,4 @@
-"""The package in a clean environment, outside any source tree, for each Python that is here."""
+"""The package in a clean environment, outside any source tree, for each installed Python."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def interpreter(version: str) -> Path | None:
-    """The Python of a version: the running one, one of pyenv, or one in PATH."""
+    """Return the Python of a version: the running one, one of pyenv, or one in PATH."""
     name = f"python{version}"
     if version == RUNNING:
         return Path(sys.executable)
@@ -36,7 +36,7 @@ def interpreter(version: str) -> Path | None:
     in_path = shutil.which(name)
     for path in (*pyenv, *([Path(in_path)] if in_path else [])):
         done = subprocess.run([path, "-c", "import ensurepip"], capture_output=True, check=False)
-        if done.returncode == 0:  # a shim of pyenv is there for versions that are not active
+        if done.returncode == 0:  # pyenv has shims for inactive versions, too
             return path
     return None
 
@@ -45,7 +45,7 @@ PRESENT = [version for version in VERSIONS if interpreter(version) is not None]
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without what leads Python to a source tree."""
+    """Return the environment without variables that can point Python to a source tree."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -73,7 +73,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clean clone of the files that git tracks, as they are now."""
+    """Commit the current content of all tracked files to a new repository."""
     folder = tmp_path_factory.mktemp("clone")
     for name in git(ROOT, "ls-files", "-z").split("\0"):
         if name and (ROOT / name).exists():
@@ -96,7 +96,7 @@ def wheel(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made_venv(interpreter: Path, folder: Path) -> Path:
-    """The Python of a new environment."""
+    """Make a virtual environment and return its Python."""
     if interpreter == Path(sys.executable):
         venv.create(folder, with_pip=True, symlinks=True)
     else:
@@ -107,7 +107,7 @@ def made_venv(interpreter: Path, folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The package in an environment. here: a folder that is in no tree."""
+    """The package in an environment. here: a folder outside any source tree."""
 
     bin: Path
     here: Path
@@ -118,7 +118,7 @@ class Installed:
         return run(self.bin / "sizeguard", *arguments, cwd=cwd or self.here)
 
     def out(self, *arguments: str | Path) -> str:
-        """What a command prints that has to end with 0."""
+        """Return the output of a command, which must exit with 0."""
         done = self.run(*arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -140,7 +140,7 @@ def installed(
 
 @pytest.fixture
 def stranger(tmp_path: Path) -> Path:
-    """Somebody else's repository, of three commits of a program that grows."""
+    """Make an unrelated repository: three commits of a program that grows."""
     git(tmp_path, "init", "-q")
     for size in (1, 200, 900):
         (tmp_path / "main.c").write_text(
@@ -181,7 +181,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, tree: Path) -
 def test_an_archive_of_the_sources_makes_the_same_wheel(
     wheel: Path, tree: Path, tmp_path: Path
 ) -> None:
-    """It has to hold native/, where the lists of operators stand."""
+    """The archive must contain native/, which has the lists of operators."""
     python = made_venv(Path(sys.executable), tmp_path / "venv")
     assert run(python, "-m", "pip", "install", "-q", "hatchling", cwd=tmp_path).returncode == 0
     make = "import sys; from hatchling.build import build_sdist; print(build_sdist(sys.argv[1]))"
@@ -221,7 +221,7 @@ def test_report_diff_and_why_of_a_build(installed: Installed, full_build: Build)
     build = full_build.image.parent
     text = installed.out("report", build, "--by", "operator,dtype", "--format", "json")
     assert json.loads(text)["totals"]["load"] == full_build.sizes.load
-    # Rules and lists of names are all there: it says what the tree's package says.
+    # With all rules and lists of names in the wheel, reports equal those of the source tree.
     here = run(sys.executable, "-m", "sizeguard", "report", build, "--by", "operator,dtype",
                "--format", "json", cwd=ROOT)  # fmt: skip
     assert here.stdout == text

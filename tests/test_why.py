@@ -1,6 +1,6 @@
 """Why something is in an image.
 
-Against lld's own chains, against links without the thing, and as people see it.
+Chains are compared with lld's and with links that lack the subject; the command is tested, too.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_chains_agree_with_lld(full_build: Build, full_graph: SectionGraph, tmp_
 def test_chains_of_another_link_disagree(
     full_build: Build, full_graph: SectionGraph, tmp_path: Path
 ) -> None:
-    """The comparison itself: without the edges of the graph every chain is wrong."""
+    """Test the comparison itself: without the edges of the graph, every chain is wrong."""
     names = [name for name, _ in random.Random(1).sample(live_functions(full_graph), 2)]
     linked, chains = ask_lld(
         driver_of(full_build), full_build.image.parent, tmp_path / "out", names
@@ -120,9 +120,9 @@ EXPECTED = {
 
 @pytest.mark.parametrize("fixture", NAMES)
 def test_fixtures(fixture: str, tmp_path: Path) -> None:
-    """At -O0, where nothing is inlined.
+    """Link at -O0, where nothing is inlined.
 
-    What is kept has a chain that names how, what is not has none.
+    A kept subject has a chain that names the cause; a removed one has none.
     """
     linked = link_case(Case(fixture, "gcc", "0", "bfd", "executable"), tmp_path)
     assert isinstance(linked, Linked)
@@ -152,7 +152,7 @@ def test_objects_instead_of_a_build(full_build: Build, full_graph: SectionGraph)
         (full_graph.objects[full_graph.nodes.object[i]], full_graph.names[i])
         for i in live_sections(full_graph)
     }
-    # Start-up code was not given, nor what only it needs.
+    # The given objects lack start-up code and sections that only it needs.
     assert ours <= recorded
     assert all("/crt" in label or "Scrt1" in label for label, _ in recorded - ours)
 

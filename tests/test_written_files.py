@@ -1,4 +1,4 @@
-"""Outputs replace regular files alone: devices, FIFOs, open files and links stay what they are."""
+"""Outputs replace only regular files: devices, FIFOs, open files and links are kept."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_links_target_is_replaced_and_the_links_stay(tmp_path: Path) -> None:
     first.symlink_to("folder/second")
     with target.open() as held:
         write_atomic(first, "new")
-        assert held.read() == "old"  # whoever reads sees the old file, whole
+        assert held.read() == "old"  # a reader still sees the whole old file
     assert (target.read_text(), target.is_symlink()) == ("new", False)
     assert target.stat().st_ino != before
     assert first.is_symlink() and (tmp_path / "folder" / "second").is_symlink()
@@ -148,7 +148,7 @@ def test_an_open_file_goes_on_where_it_stands(tmp_path: Path, name: str) -> None
     with file.open("w+b", buffering=0) as stream:
         stream.write(b"before ")
         write_atomic(Path(name.format(stream.fileno())), "inside")
-        # Also if the file holds the same already.
+        # An open file is written even if it has the same content already.
         assert write_if_changed(Path(name.format(stream.fileno())), "before inside")
         stream.write(b" after")
         assert os.fstat(stream.fileno()).st_nlink == 1
@@ -223,7 +223,7 @@ def test_a_path_that_is_not_utf8_can_be_shown(tmp_path: Path) -> None:
 
 
 def made_image() -> bytes:
-    """An ELF executable with one function."""
+    """Return an ELF executable with one function."""
     form = Form()
     symbols, strings = form.symbols([MadeSymbol("main", 0x1000, 16)])
     sections = [
@@ -238,7 +238,7 @@ def made_image() -> bytes:
 def test_every_writing_option_writes_through(
     tmp_path: Path, fifo: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """A command for each of --output, --also, --save and -o, in this process."""
+    """Run a command with each of --output, --also, --save and -o in this process."""
     image, selection, result = (tmp_path / name for name in ("image", "s.yaml", "gate.json"))
     image.write_bytes(made_image())
     selection.write_text("operators: {}\n")

@@ -1,4 +1,4 @@
-"""Every wrong command line ends in one line: what is wrong, where, and what to type instead."""
+"""Every wrong command line gives one line that names the mistake, its place and the fix."""
 
 from __future__ import annotations
 
