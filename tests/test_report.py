@@ -1,4 +1,4 @@
-"""Readers agree with the system's tools; a report's rows sum to the file and the load."""
+"""Readers agree with the system's tools; a report's rows sum to the file and load sizes."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ def test_what_is_no_image_is_refused_in_one_line(tmp_path: Path, core_build: Bui
 def test_damaged_images_end_in_rows_that_sum_or_in_one_line(
     core_build: Build, tmp_path: Path
 ) -> None:
-    """Mutations of an image and an object, mostly in the header and the tables at the end."""
+    """Mutate an image and an object, mostly in the header and the tables at the end."""
     random_ = random.Random(5)
     originals = [
         core_build.shipped.read_bytes(),

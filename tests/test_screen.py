@@ -1,4 +1,4 @@
-"""Tables on a terminal: no line is too wide, no two names look alike, nothing is cut in a pipe."""
+"""Tables on a terminal: lines fit, names stay distinct, and nothing is shortened in a pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators and dtypes that models need and selections lack.
+"""Check for operators and dtypes that models need but selections lack.
 
 They are found by names in models, by calls of kernels, and by new traces; harmless changes pass.
 """

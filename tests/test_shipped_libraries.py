@@ -119,7 +119,7 @@ def test_a_snapshot_keeps_libraries(build: Path, tmp_path: Path) -> None:
     kept = read_snapshot(tmp_path / "s")
     assert kept.image.needed == analysis.image.needed
     assert measurement_of(kept, ()).sizes == measurement_of(analysis, ()).sizes
-    # An old snapshot has no list, which is None
+    # A snapshot without the list gives None
     write_snapshot(tmp_path / "old", recorded_analysis("mlp"))
     assert read_snapshot(tmp_path / "old").image.needed is None
 

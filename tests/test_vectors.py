@@ -1,4 +1,4 @@
-"""The comparison with PyTorch's answers can fail.
+"""Test that the comparison with PyTorch's answers can fail.
 
 It finds and names wrong numbers, dtypes and shapes, and calls that end a program.
 """
@@ -85,7 +85,7 @@ def test_slack_widens_the_absolute_tolerance() -> None:
 
 
 def test_failing_cases_are_found_among_others(full_build: Build, tmp_path: Path) -> None:
-    """Two wrong expectations, and a call that ends the whole program."""
+    """Run cases with two wrong expectations, and a call that ends the whole program."""
     vectors = read_vectors(VECTORS / "aten.select.int.zip")
     cases = vectors.cases[:40]
     refused = next(case for case in vectors.refusals if case.must)

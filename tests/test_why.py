@@ -1,4 +1,4 @@
-"""Why something is in an image.
+"""`sizeguard why`: reasons why a subject is in an image.
 
 Chains are compared with lld's and with links that lack the subject; the command is tested, too.
 """
