@@ -520,7 +520,7 @@ def test_a_tree_that_somebody_damaged_is_repaired(tmp_path: Path) -> None:
 def test_the_package_s_version_is_part_of_the_key_and_nothing_else_beside_the_sources(
     tmp_path: Path,
 ) -> None:
-    """CMake reads it for the installed package, but bases in our own repository are measured."""
+    """CMake reads it for the installed package; bases in our own repository are measured."""
     read = ["sizeguard/__init__.py", "native/runtime/value.h", "s.yaml"]
     inputs = BuildInputs({f"{tmp_path}/{name}": "1" for name in read}, {}, environment={})
     assert _elsewhere(inputs, tmp_path, "s.yaml") == ""
