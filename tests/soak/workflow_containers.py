@@ -50,11 +50,11 @@ def steps_of(name: str) -> list[dict[str, Any]]:
 
 @dataclass
 class Change:
-    """A pull request: what it edits, and what comes of it.
+    """A pull request: its edits, and the expected results.
 
     code:    exit code of the measuring job
-    comment: in the comment's first lines
-    base:    the branch that it is for
+    comment: text in the comment's first lines
+    base:    the target branch
     kill:    seconds until the gate is killed, as for a cancelled run; 0 for never
     """
 

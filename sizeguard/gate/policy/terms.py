@@ -150,7 +150,7 @@ class TermsReader:
         return AppTerms(self._selection(app), {model: self._model(model) for model in models})
 
     def _selection(self, app: App) -> Selection | None:
-        # Who compares identities alone reads no selection, 5 ms of imports.
+        # Imported on call, 5 ms: comparing identities needs no selection.
         from sizeguard.selection.read import parse_selection
 
         path = next(iter(self._selections(app)), "")
