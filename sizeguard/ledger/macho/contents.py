@@ -202,7 +202,9 @@ def _slot_names(of: Contents, table: Slots, fixed: _Fixed) -> tuple[Int, Int]:
     address = table.section.address + np.arange(len(table.symbol)) * table.size
     names = of.image.symbols.names
     symbol = table.symbol
-    name = np.where((symbol >= 0) & (names.end[symbol] > names.start[symbol]), symbol, NONE)
+    # A damaged image may have no symbols at all; NONE reads the appended 0.
+    length = np.append(names.end - names.start, 0)
+    name = np.where((symbol >= 0) & (length[symbol] > 0), symbol, NONE)
     unnamed = np.flatnonzero(symbol < 0)
     row = fixed.row(address[unnamed], imported=True)
     for i, import_ in zip(unnamed[row >= 0].tolist(), row[row >= 0].tolist(), strict=True):
