@@ -56,12 +56,12 @@ def _load(found: dict[str, Any]) -> dict[str, Any]:
     return dict(check)
 
 
-def _written(project: AnyProject, **values: object) -> str:
+def _written(project: AnyProject, **values: Any) -> str:
     """Write a copy of the base's snapshot with another origin; return its path."""
     snapshot = read_snapshot(project.root.parent / "base.snapshot")
     origin = snapshot.origin
     assert origin is not None
-    changed = replace(origin, **values)  # type: ignore[arg-type]
+    changed = replace(origin, **values)
     write_snapshot(project.root.parent / "other.snapshot", snapshot, changed)
     return "../other.snapshot"
 

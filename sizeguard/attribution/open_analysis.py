@@ -112,7 +112,7 @@ def analysis_of(
 
 
 def analysis_of_build(build: Build) -> LedgerAnalysis | JoinedAnalysis:
-    """Analyse the shipped file of a build with everything known about it."""
+    """Analyse the shipped file of a build, with its map, objects and debug information."""
     return analysis_of_files(_recorded(files_of(build)))
 
 

@@ -1,4 +1,4 @@
-"""Byte ranges inside symbols with an owner that only the objects of a link show.
+"""Byte ranges inside symbols whose owner is known only from the objects of the link.
 
 An example is an entry of a registration table.
 """

@@ -23,9 +23,11 @@ from tests.soak.clean_container import Container
 from tests.support.local_hub import TOKEN
 from tests.support.workflow_expressions import Context
 
+HOME = "/root"  # of the container's user
 REMOTES, WORK, ACTIONS, TEMP = "/srv/remotes", "/srv/work", "/srv/actions", "/srv/temp"
 OWN = "sizeguard/sizeguard"
-CACHE = "/root/.cache/sizeguard/store"
+_HOME_CACHE = f"{HOME}/.cache/sizeguard"
+CACHE = f"{_HOME_CACHE}/store"
 Steps = Sequence[Mapping[str, Any]]
 CHECKOUT = """
 set -eu
@@ -144,7 +146,7 @@ class Jobs:
     ) -> Ended:
         """Run the steps of a job; more: variables, those of the API."""
         self.runs += 1
-        shutil.rmtree(self.place("/root/.cache/sizeguard"), ignore_errors=True)
+        shutil.rmtree(self.place(_HOME_CACHE), ignore_errors=True)
         values = {**event.values, "github.run_id": str(self.runs),
                   "github.token": TOKEN, "github.event.workflow_run.id": "42",
                   **{f"inputs.{name}": text for name, text in (inputs or {}).items()}}  # fmt: skip

@@ -166,7 +166,7 @@ class Repository:
     def leave(self) -> None:
         self.git("checkout", "-q", "-f", "main")
         self.git("clean", "-fdq")
-        # ninja compares times, so restored files need new times.
+        # ninja compares modification times, so restored files need newer ones.
         time.sleep(0.01)
 
     def replace(self, path: str, old: str, new: str) -> None:

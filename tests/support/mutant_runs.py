@@ -153,7 +153,7 @@ class Session:
         return [[path, number] for path, number in tracer.lines] if passes else None
 
     def _in_child(self, run: Callable[[], Any]) -> Any:
-        """Call a function in a child with a folder of its own; None if the child died."""
+        """Call a function in a child with a separate temporary folder; None if the child died."""
         folder = self._folder / "child"
         folder.mkdir()
         answer = self._folder / "answer"
@@ -161,6 +161,7 @@ class Session:
         child = os.fork()
         if child == 0:
             try:
+                # pytest has no public way to move the folder of tmp_path after its start
                 factory: Any = self.items[0].config._tmp_path_factory  # type: ignore[attr-defined]
                 factory._basetemp = folder
                 signal.alarm(_WAIT)

@@ -11,10 +11,10 @@ _NAME = re.compile(r"[^\s<>(),;]+")
 
 
 def is_known_owner(owners: CodeOwners, text: str) -> bool:
-    """Return whether a rule names a person or team: `ann`, `@ann`, `@org/size`, `ann@example.org`.
+    """Return whether a rule lists a person or team: `ann`, `@ann`, `@org/size`, `ann@example.org`.
 
-    text: as written in a waiver, such as `Ann <ann@example.org>`; one known name is enough A team
-          may be named without its organization.
+    text: as written in a waiver, such as `Ann <ann@example.org>`; one known name is enough. A
+          team may be named without its organization.
     """
     known = {name for _, listed in owners.rules for name in _names(listed)}
     known |= {name.rpartition("/")[2] for name in known if "/" in name}

@@ -393,9 +393,9 @@ class Info:
         return found
 
     def value(self, unit: Unit, form: int, constant: int, position: int) -> tuple[int, int]:
-        """Read an attribute; return its number and its end.
+        """Read an attribute; return its value and its end.
 
-        For strings and blocks the number is their offset, for references an offset in the section.
+        The value of a string or block is its offset, and of a reference an offset in the section.
         """
         data = self.data
         width = _FIXED.get(form)

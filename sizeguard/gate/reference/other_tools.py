@@ -1,4 +1,4 @@
-"""Handle absolute limits that were set for other tools."""
+"""Judge absolute limits that were set for another toolchain."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class Prices:
 
     @property
     def target(self) -> str:
-        """The target of the full build."""
+        """Return the target that the full build is for."""
         return self.full.target
 
     @cached_property
