@@ -30,7 +30,13 @@ from sizeguard.builds.build_inputs import (
     placed,
     present_inputs,
 )
-from sizeguard.git.tree_contents import blob_id, commit_files, differing, relative_to
+from sizeguard.git.tree_contents import (
+    blob_id,
+    commit_files,
+    differing,
+    may_be_inside,
+    relative_to,
+)
 from sizeguard.runtimes.sizeguard.building.driver import first_moving
 from sizeguard.runtimes.sizeguard.building.read_inputs import (
     parse_deps,
@@ -345,3 +351,13 @@ def test_ids_of_contents_are_gits(tmp_path: Path) -> None:
     assert relative_to(tmp_path, f"{tmp_path}/x/../a") == "a"
     assert relative_to(tmp_path, f"{tmp_path}/../a") is None
     assert relative_to(tmp_path, f"{tmp_path}x/a") is None
+
+
+@pytest.mark.parametrize(
+    "path", ["/a/b/c.h", "/a//b/c.h", "//a/b//c.h", "/a/b/./c.h", "/a/x/../b/c.h", "/a/b//c.h"]
+)
+def test_every_spelling_of_a_path_inside_is_inside(path: str) -> None:
+    """Compilers write include folders as they were given, also with two slashes."""
+    root = Path("/a/b")
+    assert relative_to(root, path) == "c.h"
+    assert list(may_be_inside(root, [path, "/a/bc.h", "/usr/c.h"])) == [path]

@@ -97,13 +97,19 @@ def differing(root: Path, files: CommitTree, paths: Iterable[str]) -> frozenset[
 def relative_to(root: Path, path: str) -> str | None:
     """Return an absolute path relative to a root, normalized; None for a path outside."""
     top = f"{root}/"
-    if "/." in path:  # relpath takes 4 µs, and builds read 1,000 files
+    if "/." in path or "//" in path:  # relpath takes 4 µs, and builds read 1,000 files
         inside = os.path.relpath(path, root)
     else:
         inside = path[len(top) :] if path.startswith(top) else os.pardir
     if inside == os.pardir or inside.startswith(f"{os.pardir}/"):
         return None
     return inside.encode("utf-8", "backslashreplace").decode()
+
+
+def may_be_inside(root: Path, paths: Iterable[str]) -> Iterator[str]:
+    """Yield the paths that relative_to() may find inside; most files of a build are not."""
+    top = f"{root}/"
+    return (path for path in paths if path.startswith(top) or "/." in path or "//" in path)
 
 
 def _is_link(root: Path, files: CommitTree, inside: str) -> bool:
@@ -131,10 +137,7 @@ def _differs(top: str, files: CommitTree, inside: str) -> bool:
 
 def appeared(root: Path, files: CommitTree, absent: Iterable[str]) -> frozenset[str]:
     """List the paths that a build looked for and did not find, but that a commit has."""
-    top = f"{root}/"
-    # Most of the 4,000 paths are the system's and start outside of the root.
-    near = (path for path in absent if path.startswith(top) or "/." in path)
-    inside = (relative_to(root, path) for path in near)
+    inside = (relative_to(root, path) for path in may_be_inside(root, absent))
     return frozenset(path for path in inside if path is not None and files.has(path))
 
 

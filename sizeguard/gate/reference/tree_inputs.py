@@ -11,6 +11,7 @@ from sizeguard.git.tree_contents import (
     commit_files,
     differing,
     globbed,
+    may_be_inside,
     relative_to,
 )
 from sizeguard.toolchains.installed import installed_folders, is_below_any
@@ -24,10 +25,7 @@ def differing_inputs(root: Path, commit: str, inputs: Iterable[BuildInputs]) -> 
     files = commit_files(root, commit)
     records = list(inputs)
     read = {path for each in records for path in (*each.files, *each.tools)}
-    top = f"{root}/"
-    # Most files are the system's, and their paths show that they are outside.
-    near = (path for path in read if path.startswith(top) or "/." in path)
-    inside = {path: relative_to(root, path) for path in near}
+    inside = {path: relative_to(root, path) for path in may_be_inside(root, read)}
     installed = installed_folders(root)
     own = [
         path
