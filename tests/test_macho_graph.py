@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.base.errors import InconclusiveError
 from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.macho.macho_graph import build_macho_graph
+from sizeguard.linkgraph.open_graph import graph_of_objects
 from sizeguard.linkgraph.subjects import find_subject
 from sizeguard.names.demangle import demangle
 from sizeguard.names.dtype_of import dtype_of
@@ -127,6 +129,30 @@ def test_live_set_equals_the_linkers(objects: tuple[str, Path], flags: tuple[str
     graph = build_macho_graph([objects[1] / "main.o", objects[1] / "lib.a"], library=bool(flags))
     assert removed(graph) == linked(objects, *flags)
     assert [Path(label).name for label in graph.objects] == ["main.o", "lib.a(member.o)"]
+
+
+@pytest.mark.parametrize("flags", [(), ("-dylib",)])
+def test_objects_without_a_record_give_the_same_graph(
+    objects: tuple[str, Path], flags: tuple[str, ...]
+) -> None:
+    dead = linked(objects, *flags)
+    given = [objects[1] / "main.o", objects[1] / "lib.a"]
+    assert removed(graph_of_objects(objects[1] / "out", given)) == dead
+
+
+def test_objects_that_do_not_fit_the_image_are_refused(objects: tuple[str, Path]) -> None:
+    folder = objects[1]
+    given = [folder / "main.o", folder / "lib.a"]
+    linked(objects, "-dylib")
+    with pytest.raises(InconclusiveError, match="lacks _never: objects of another build"):
+        graph_of_objects(folder / "out", [*given, folder / "never.o"])
+    linked(objects)
+    subprocess.run(["llvm-strip-19", folder / "out", "-o", folder / "stripped"], check=True)
+    with pytest.raises(InconclusiveError, match="is stripped"):
+        graph_of_objects(folder / "stripped", given)
+    linked(objects, "-u", "__Z4deadi")
+    with pytest.raises(InconclusiveError, match="has __Z4deadi, which nothing reaches"):
+        graph_of_objects(folder / "out", given)
 
 
 def test_why(objects: tuple[str, Path]) -> None:

@@ -64,6 +64,10 @@ def graph_of_objects(image: Path, objects: Sequence[Path]) -> SectionGraph:
     """
     if not objects:
         raise InconclusiveError(f"{missing_record(image)}, or name its objects with --objects")
+    if image_format(image) == MACHO:
+        from sizeguard.linkgraph.macho.graph_of_image import graph_of_macho_image  # 25 ms
+
+        return graph_of_macho_image(image, expand(objects))
     elf = read_elf(image)
     inputs = without_lto(inferred(elf, expand(objects)))
     loaded = load(inputs)

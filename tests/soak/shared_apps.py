@@ -70,10 +70,9 @@ def check_tree(tree: AppTree, full: Build, tally: Tally) -> None:
 def bytes_by_operator(tree: AppTree, app: str) -> dict[str, int]:
     """Return the loaded bytes of each operator of an app."""
     image = tree.folder / app
-    objects = [] if tree.is_macho else tree.objects(app)  # the report reads those of ELF alone
     command = [
         sys.executable, "-m", "sizeguard", "report", image, "--by", "operator", "--format", "json",
-        "--map", f"{image}.map", *objects,
+        "--map", f"{image}.map", *tree.objects(app),
     ]  # fmt: skip
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     rows = json.loads(done.stdout)["rows"]
