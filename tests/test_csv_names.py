@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.report.writers.size_rows import csv_rows
+from sizeguard.report.writers.table import csv_rows
 
 ORDINARY = [
     "_ZN2sg7kernels3addERNS_7ContextENS_6TensorE",

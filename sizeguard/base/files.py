@@ -11,7 +11,6 @@ import errno
 import os
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -143,6 +142,9 @@ def _replace(path: Path, pieces: Iterable[bytes | str], about: os.stat_result | 
 
     about: status of the existing file, if any
     """
+    # Imported here, since tempfile takes 4 ms and most commands write no file.
+    import tempfile
+
     path.parent.mkdir(parents=True, exist_ok=True)
     # Names can have 255 bytes, so the temporary name uses only their beginning.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import json
 import os
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sizeguard import __version__
+from sizeguard.base.digest import content_digest, sha256
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
@@ -55,19 +55,19 @@ def _hash(path: Path, size: int, modified: int, inode: int) -> str:
     """Hash a file; size, modified and inode make a changed file a different cache key."""
     # 750 MB a second; 9 builds with their archives have 63 MB.
     with readable(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return content_digest(file)
 
 
 def fingerprint(inputs: Mapping[str, object]) -> str:
     """Hash named inputs, as hexadecimal digits."""
-    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
 def files_hash(root: Path, files: Iterable[Path]) -> str:
     """Hash files' paths, relative to root, and contents; the order of `files` does not matter."""
-    digest = hashlib.sha256()
+    digest = sha256()
     for path in sorted(files):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        content = sha256(path.read_bytes()).hexdigest()
         digest.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
     return digest.hexdigest()
 
@@ -87,7 +87,7 @@ def _hash_of_code(without: Sequence[str]) -> str:
 
     without: folders of the package to leave out
     """
-    digest = hashlib.sha256()
+    digest = sha256()
     for path, content in _code_files():
         if path.partition("/")[0] not in without:
             digest.update(f"{path} {content}\n".encode())
@@ -104,7 +104,7 @@ def _code_files() -> Sequence[tuple[str, str]]:
         for name in names:
             if not is_input and name.endswith((".py", ".yaml", ".txt")):
                 with open(f"{folder}/{name}", "rb") as file:  # noqa: PTH123  (a Path takes 10 µs)
-                    content = hashlib.sha256(file.read()).hexdigest()
+                    content = sha256(file.read()).hexdigest()
                 found.append((f"{folder}/{name}"[len(package) + 1 :], content))
     return sorted(found, key=lambda row: row[0].split("/"))
 

@@ -7,7 +7,6 @@ that was only touched does not.
 from __future__ import annotations
 
 import fnmatch
-import hashlib
 import os
 import re
 import stat
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sizeguard.base.digest import content_digest
 from sizeguard.base.fingerprint import fingerprint
 from sizeguard.base.hash_cache import HashCache
 
@@ -259,7 +259,7 @@ def content_hash(path: str) -> str:
         if not stat.S_ISREG(mode):
             return MISSING  # reading a pipe would wait for its writer
         with Path(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            return content_digest(file)
     except OSError:
         return MISSING
 

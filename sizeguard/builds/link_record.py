@@ -7,13 +7,13 @@ copies.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sizeguard.base.digest import content_digest, sha256
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.input_files import readable
@@ -159,10 +159,10 @@ def image_identity(path: Path) -> ImageIdentity:
     # Reading ELF imports numpy in 60 ms, which reading only records saves.
     from sizeguard.formats.elf import read_elf
 
-    total = hashlib.sha256()
+    total = sha256()
     if image_format(path) != ELF:
         with readable(path).open("rb") as file:
-            return ImageIdentity("", hashlib.file_digest(file, "sha256").hexdigest())
+            return ImageIdentity("", content_digest(file))
     elf = read_elf(path)
     for section in elf.sections:
         if section.is_allocated or elf.is_relocatable:

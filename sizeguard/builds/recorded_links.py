@@ -6,14 +6,13 @@ id or a hash of its loaded bytes identifies it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.digest import sha256
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.builds.link_record import (
@@ -54,7 +53,7 @@ class _Entry:
 
 def record_name(output: Path) -> str:
     """Return the file name of an output's record; a later link of the same output overwrites it."""
-    digest = hashlib.sha256(os.fsencode(output)).hexdigest()[:16]
+    digest = sha256(os.fsencode(output)).hexdigest()[:16]
     return f"{output.name[:80]}-{digest}{SUFFIX}"
 
 
@@ -100,6 +99,8 @@ def _remove_others(folder: Path, files: set[str]) -> None:
         used.update(record.map.parent for _ in range(1) if record.map is not None)
     for copies in (folder / COPIES).glob("*"):
         if copies not in used:
+            import shutil  # 4 ms
+
             shutil.rmtree(copies, ignore_errors=True)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -102,6 +101,8 @@ def _branches(
 
 
 def _nearest(graph: SectionGraph, text: str, table: dict[str, list[int]]) -> str:
+    import difflib  # 3 ms
+
     near = difflib.get_close_matches(
         text,
         [*table, *(name for name in set(graph.names[: graph.nodes.sections]))],

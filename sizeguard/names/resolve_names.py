@@ -7,7 +7,6 @@ overload. Globs match any of these spellings.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -261,6 +260,8 @@ class SymbolNames:
 
         Only symbols that share substrings with its last part are compared.
         """
+        import difflib  # 3 ms
+
         mangled = text.startswith(("_Z", "__Z", "_R"))
         last = spelling_of(text).parts[-1].name if not mangled else text
         step = max(1, (len(last) - _GRAM) // 6)
@@ -361,6 +362,8 @@ def _plain(
 
 
 def _likeness(one: str, other: str) -> float:
+    import difflib  # 3 ms
+
     return difflib.SequenceMatcher(None, one, other.partition("(")[0]).ratio()
 
 

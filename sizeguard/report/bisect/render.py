@@ -29,8 +29,8 @@ from sizeguard.report.bisect.bisect_words import (
 )
 from sizeguard.report.screen.fit import fit
 from sizeguard.report.writers.printable import NOTHING, printable
-from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
 from sizeguard.report.writers.style import Style
+from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
 _SUBJECT = 44

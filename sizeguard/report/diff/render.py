@@ -13,14 +13,13 @@ from sizeguard.report.screen.fit import fit
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, head_lines
 from sizeguard.report.writers.printable import NOTHING, printable, shown
 from sizeguard.report.writers.size_rows import (
-    csv_rows,
     image_json,
     json_rows,
     json_texts,
-    markdown_cell,
     texts_of,
 )
 from sizeguard.report.writers.style import Style, growth_look, kib
+from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
 _SHORT = 36  # characters of a symbol's name if it does not fit

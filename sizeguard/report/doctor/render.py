@@ -10,8 +10,8 @@ from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
 from sizeguard.report.screen.fit import fit
 from sizeguard.report.writers.markdown import prose
 from sizeguard.report.writers.printable import printable, shown
-from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
 from sizeguard.report.writers.style import Style
+from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
 _EVIDENCE = 4  # names to show of a finding on the terminal

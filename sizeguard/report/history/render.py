@@ -28,8 +28,8 @@ from sizeguard.report.screen.fit import fit
 from sizeguard.report.writers.markdown import code, prose
 from sizeguard.report.writers.markdown import row as markdown_row
 from sizeguard.report.writers.printable import middle, printable
-from sizeguard.report.writers.size_rows import csv_rows
 from sizeguard.report.writers.style import NONE, Style
+from sizeguard.report.writers.table import csv_rows
 
 SCHEMA_VERSION = 1
 _NAME = 16  # of a point

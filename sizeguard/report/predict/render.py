@@ -9,8 +9,8 @@ from dataclasses import asdict
 from sizeguard.predict.prediction import PredictedSaving, Prediction
 from sizeguard.report.screen.fit import fit
 from sizeguard.report.writers.printable import printable
-from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
 from sizeguard.report.writers.style import Style
+from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
 

@@ -15,16 +15,15 @@ from sizeguard.report.sizes.size_tree import Rest, RowGroup, aliases_of, metric_
 from sizeguard.report.writers.printable import shown
 from sizeguard.report.writers.size_rows import (
     columns_of,
-    csv_rows,
     image_json,
     json_rows,
     json_texts,
-    markdown_cell,
     regions_json,
     sums_json,
     texts_of,
 )
 from sizeguard.report.writers.style import Style, kib, share
+from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
 

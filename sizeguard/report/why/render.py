@@ -9,8 +9,8 @@ from pathlib import PurePath
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.report.screen.fit import fit
 from sizeguard.report.writers.printable import middle, printable, shown
-from sizeguard.report.writers.size_rows import csv_rows, markdown_cell
 from sizeguard.report.writers.style import Style
+from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
 _MOST_ALIASES = 8

@@ -1,19 +1,13 @@
-"""Write rows of sizes as CSV and JSON, in pieces."""
+"""Write rows of sizes as JSON, in pieces."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
 from collections.abc import Iterable, Iterator
 
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.columns.label import RowTexts
 from sizeguard.ledger.ledger import ImageInfo
-from sizeguard.report.writers.markdown import code
-from sizeguard.report.writers.style import NONE
-from sizeguard.report.writers.table import csv_cell
 
 _PIECE = 10_000  # rows
 
@@ -84,34 +78,3 @@ def json_texts(label: RowTexts) -> Iterator[str]:
 def texts_of(label: RowTexts) -> Iterator[str]:
     """Return the value of each row."""
     return (label.texts[i] for i in label.ids.tolist())
-
-
-def csv_rows(head: list[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
-    """Write CSV by RFC 4180: CRLF, quotes where needed; names are made harmless."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out)
-    writer.writerow(head)
-    for number, row in enumerate(rows):
-        writer.writerow([_harmless(cell) if type(cell) is str else cell for cell in row])
-        if number % _PIECE == 0:
-            yield out.getvalue()
-            out.seek(0)
-            out.truncate()
-    yield out.getvalue()
-
-
-_NUMBER = re.compile(r"[+-]?\d+")
-# Characters that csv_cell changes, besides unprintable ones.
-_RISKY = ("=", "+", "-", "@", "::", "#")
-
-
-def _harmless(text: str) -> str:
-    """Write a name as csv_cell does; numbers and ordinary names stay unchanged."""
-    if text.isprintable() and not text.lstrip().startswith(_RISKY) and "##[" not in text:
-        return text
-    return text if _NUMBER.fullmatch(text) else csv_cell(text)
-
-
-def markdown_cell(text: str) -> str:
-    """Write a name as code; the sign for an empty value stays."""
-    return text if text == NONE else code(text)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
-from sizeguard.report.writers.markdown import prose
+from sizeguard.report.writers.markdown import code, prose
 from sizeguard.report.writers.markdown import row as markdown_row
 from sizeguard.report.writers.printable import inert, plain_text, printable
+from sizeguard.report.writers.style import NONE
+
+_PIECE = 10_000  # rows
+_NUMBER = re.compile(r"[+-]?\d+")
+# Characters that csv_cell changes, besides unprintable ones.
+_RISKY = ("=", "+", "-", "@", "::", "#")
 
 
 def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]], format_: str) -> str:
@@ -41,3 +48,29 @@ def csv_cell(text: str) -> str:
     """
     shown = inert(printable(text))
     return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") and shown else shown
+
+
+def csv_rows(head: list[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+    """Write CSV by RFC 4180: CRLF, quotes where needed; names are made harmless."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(head)
+    for number, row in enumerate(rows):
+        writer.writerow([_harmless(cell) if type(cell) is str else cell for cell in row])
+        if number % _PIECE == 0:
+            yield out.getvalue()
+            out.seek(0)
+            out.truncate()
+    yield out.getvalue()
+
+
+def _harmless(text: str) -> str:
+    """Write a name as csv_cell does; numbers and ordinary names stay unchanged."""
+    if text.isprintable() and not text.lstrip().startswith(_RISKY) and "##[" not in text:
+        return text
+    return text if _NUMBER.fullmatch(text) else csv_cell(text)
+
+
+def markdown_cell(text: str) -> str:
+    """Write a name as code; the sign for an empty value stays."""
+    return text if text == NONE else code(text)
