@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.attribution.levels import LEVELS
 from sizeguard.cli import candidates
 from sizeguard.cli.option_groups import Decorator, option_group
 from sizeguard.report.result_formats import (
@@ -259,6 +260,36 @@ output_options = _output_options(SIZE_FORMATS)
 history_output_options = _output_options(HISTORY_FORMATS)
 table_output_options = _output_options(TABLE_FORMATS)
 judged_output_options = _output_options(JUDGED_FORMATS)
+
+
+def levels_option(default: str) -> Decorator:
+    """Make the option --by; default: what its help says of the levels without it."""
+    return click.option(
+        "--by",
+        default=None,
+        metavar="A,B",
+        help=f"Levels, outermost first: {' '.join(LEVELS)}. Default: {default}",
+        shell_complete=candidates.list_of(candidates.levels),
+    )
+
+
+rows_option = click.option(
+    "-n",
+    "limit",
+    default=25,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Rows to show; 0 for all. JSON, CSV and HTML have all.",
+)
+
+filters_option = click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    metavar="LEVEL=TEXT",
+    help="Show only these rows: TEXT, GLOB*, /REGEX/ or unattributed.",
+    shell_complete=candidates.filters,
+)
 
 
 def levels_of(by: str) -> list[str]:

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
-Bytes = npt.NDArray[np.uint8]
+from sizeguard.columns.texts import Bytes
 
 
 @dataclass(frozen=True, slots=True)

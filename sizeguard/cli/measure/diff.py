@@ -6,15 +6,16 @@ from pathlib import Path
 
 import click
 
-from sizeguard.attribution.levels import LEVELS
-from sizeguard.cli import candidates
 from sizeguard.cli.exit_codes import BY_VERDICT
 from sizeguard.cli.image_options import (
     ImageOptions,
     Output,
     evidence_options,
+    filters_option,
     levels_of,
+    levels_option,
     output_options,
+    rows_option,
 )
 
 
@@ -32,21 +33,8 @@ def _coloured(line: str) -> str:
 @click.command()
 @click.argument("old", type=click.Path(path_type=Path), metavar="OLD")
 @click.argument("new", type=click.Path(path_type=Path), metavar="NEW")
-@click.option(
-    "--by",
-    default=None,
-    metavar="A,B",
-    help=f"Levels, outermost first: {' '.join(LEVELS)}. Default: operator; image for containers.",
-    shell_complete=candidates.list_of(candidates.levels),
-)
-@click.option(
-    "-n",
-    "limit",
-    default=25,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Rows to show; 0 for all. JSON, CSV and HTML have all.",
-)
+@levels_option("operator; image for containers.")
+@rows_option
 @click.option(
     "--metric",
     type=click.Choice(["load", "file", "ram"]),
@@ -54,14 +42,7 @@ def _coloured(line: str) -> str:
     show_default=True,
     help="Metric to compare.",
 )
-@click.option(
-    "--filter",
-    "filters",
-    multiple=True,
-    metavar="LEVEL=TEXT",
-    help="Show only these rows: TEXT, GLOB*, /REGEX/ or unattributed.",
-    shell_complete=candidates.filters,
-)
+@filters_option
 @click.option(
     "--fail-if",
     "conditions",

@@ -6,48 +6,29 @@ from pathlib import Path
 
 import click
 
-from sizeguard.attribution.levels import LEVELS
-from sizeguard.cli import candidates
 from sizeguard.cli.image_options import (
     ImageOptions,
     Output,
     evidence_options,
+    filters_option,
     levels_of,
+    levels_option,
     output_options,
+    rows_option,
 )
 
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), metavar="IMAGE|BUILD|SNAPSHOT")
-@click.option(
-    "--by",
-    default=None,
-    metavar="A,B",
-    help=f"Levels, outermost first: {' '.join(LEVELS)}. Default: depends on the image.",
-    shell_complete=candidates.list_of(candidates.levels),
-)
-@click.option(
-    "-n",
-    "limit",
-    default=25,
-    show_default=True,
-    type=click.IntRange(min=0),
-    help="Rows to show; 0 for all. JSON, CSV and HTML have all.",
-)
+@levels_option("depends on the image.")
+@rows_option
 @click.option(
     "--sort",
     type=click.Choice(["load", "file", "ram", "count", "name"]),
     default="load",
     show_default=True,
 )
-@click.option(
-    "--filter",
-    "filters",
-    multiple=True,
-    metavar="LEVEL=TEXT",
-    help="Show only these rows: TEXT, GLOB*, /REGEX/ or unattributed.",
-    shell_complete=candidates.filters,
-)
+@filters_option
 @output_options
 @evidence_options
 @click.option(

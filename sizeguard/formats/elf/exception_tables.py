@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.texts import Int
-
-Bytes = npt.NDArray[np.uint8]
+from sizeguard.columns.texts import Bytes, Int
 
 _OMIT = 0xFF
 

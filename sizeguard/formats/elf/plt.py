@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from sizeguard.columns.texts import Int
+from sizeguard.columns.texts import Bytes, Int
 from sizeguard.formats.elf.image import Elf, Section
 from sizeguard.formats.elf.layout import SHT_REL, SHT_RELA, signed
-
-Bytes = npt.NDArray[np.uint8]
 
 NOWHERE = -(1 << 62)
 

@@ -9,10 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
-from sizeguard.columns.texts import Int
+from sizeguard.columns.texts import Bytes, Int
 from sizeguard.formats.elf.layout import Layout
-
-Bytes = npt.NDArray[np.uint8]
 
 GROUPED_BY_INFO, GROUPED_BY_OFFSET, GROUPED_BY_ADDEND, HAS_ADDEND = 1, 2, 4, 8
 

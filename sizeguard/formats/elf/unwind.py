@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.distinct import distinct
-from sizeguard.columns.texts import Int
+from sizeguard.columns.texts import Bytes, Int
 from sizeguard.formats.elf.image import Elf, Section
 from sizeguard.formats.elf.layout import Layout, signed
-
-Bytes = npt.NDArray[np.uint8]
 
 NOWHERE = -(1 << 62)
 CIE, FDE, END = 0, 1, 2

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.texts import Int, Texts
+from sizeguard.columns.texts import Bytes, Int, Texts
 from sizeguard.formats.macho.constants import (
     MH_DSYM,
     MH_OBJECT,
@@ -25,8 +25,6 @@ from sizeguard.formats.macho.constants import (
     VM_PROT_WRITE,
     ZEROFILL_TYPES,
 )
-
-Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from sizeguard.base.errors import InputError
+from sizeguard.columns.texts import Bytes
 from sizeguard.formats.macho import constants as c
-from sizeguard.formats.macho.image import BuildVersion, Bytes, LoadCommand
+from sizeguard.formats.macho.image import BuildVersion, LoadCommand
 from sizeguard.formats.magics import MACHO_MAGICS
 
 

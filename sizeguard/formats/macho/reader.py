@@ -11,12 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
-from sizeguard.columns.texts import Int, Texts
+from sizeguard.columns.texts import Bytes, Int, Texts
 from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.image import (
-    Bytes,
     Extent,
     LoadCommand,
     MachO,
@@ -25,6 +22,7 @@ from sizeguard.formats.macho.image import (
 )
 from sizeguard.formats.macho.segments import ADDRESS_LIMIT, SegmentReader
 from sizeguard.formats.magics import is_fat
+from sizeguard.formats.mapped import mapped
 
 MOST_NAME_BYTES = 64
 _DYNAMIC_TABLES = (
@@ -87,14 +85,7 @@ def read_macho_file(path: Path) -> MachO | FatFile:
 
     Raises InputError for a file that is not a Mach-O file, or whose tables point outside it.
     """
-    try:
-        # A plain array, since 800,000 pieces of a memmap take 2.2 s, of an array 0.15 s.
-        data: Bytes = np.memmap(readable(path), np.uint8, "r").view(np.ndarray)
-    except OSError as error:
-        raise cannot_read(path, error) from error
-    except ValueError as error:  # an empty file cannot be mapped
-        raise InputError(f"{path}: not a Mach-O file: it is empty") from error
-    return parse_macho_file(path, data)
+    return parse_macho_file(path, mapped(path, "Mach-O"))
 
 
 def parse_macho_file(path: Path, data: Bytes) -> MachO | FatFile:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sizeguard.columns.texts import Int
-from sizeguard.formats.macho.image import Bytes
+from sizeguard.columns.texts import Bytes, Int
 
 _MOST_BYTES = 9  # 63 bits, the most that fits a column
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from sizeguard.base.errors import InputError
-from sizeguard.formats.sectioned import Bytes
+from sizeguard.columns.texts import Bytes
 
 MACHINES = {
     0x14C: "i386",

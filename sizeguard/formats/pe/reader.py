@@ -7,11 +7,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-
-from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
+from sizeguard.columns.texts import Bytes
+from sizeguard.formats.mapped import mapped
 from sizeguard.formats.pe.layout import (
     CERTIFICATES,
     DEBUG,
@@ -26,7 +23,6 @@ from sizeguard.formats.pe.layout import (
 )
 from sizeguard.formats.pe.symbols import PlacedName, exports, functions, libraries, symbol_names
 from sizeguard.formats.sectioned import (
-    Bytes,
     CodeExtent,
     FilePart,
     NamedPart,
@@ -62,13 +58,7 @@ def read_pe(path: Path) -> SectionedImage:
 
     Raises InputError for a damaged file.
     """
-    try:
-        data: Bytes = np.memmap(readable(path), np.uint8, "r").view(np.ndarray)
-    except OSError as error:
-        raise cannot_read(path, error) from error
-    except ValueError as error:
-        raise InputError(f"{path}: not a PE file: it is empty") from error
-    return parse_pe(path, data)
+    return parse_pe(path, mapped(path, "PE"))
 
 
 def parse_pe(path: Path, data: Bytes) -> SectionedImage:

@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
-from sizeguard.formats.sectioned import Bytes, FilePart, NamedPart, SectionedImage
+from sizeguard.columns.texts import Bytes
+from sizeguard.formats.mapped import mapped
+from sizeguard.formats.sectioned import FilePart, NamedPart, SectionedImage
 from sizeguard.formats.wasm.names import (
     DataSymbol,
     ModuleNames,
@@ -91,13 +89,7 @@ def read_wasm(path: Path) -> SectionedImage:
 
     Raises InputError for a damaged file.
     """
-    try:
-        data: Bytes = np.memmap(readable(path), np.uint8, "r").view(np.ndarray)
-    except OSError as error:
-        raise cannot_read(path, error) from error
-    except ValueError as error:
-        raise InputError(f"{path}: not a WebAssembly file: it is empty") from error
-    return parse_wasm(path, data)
+    return parse_wasm(path, mapped(path, "WebAssembly"))
 
 
 def parse_wasm(path: Path, data: Bytes) -> SectionedImage:

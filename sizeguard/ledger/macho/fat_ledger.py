@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
-from sizeguard.columns.sort import hash_order
 from sizeguard.columns.sums import ColumnSums
-from sizeguard.columns.text_hash import hash_texts
 from sizeguard.formats.macho.reader import FatFile
+from sizeguard.ledger.claimed_ranges import ClaimList, OwnerTable
 from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition
 from sizeguard.ledger.macho.claim_columns import SECTION
-from sizeguard.ledger.macho.claimed_ranges import ClaimList, OwnerTable
 from sizeguard.ledger.partition import Partition, partition
 
 
@@ -33,25 +29,10 @@ def fat_ledger(fat: FatFile, title: str = "") -> Ledger:
     )
     nothing = np.zeros(0, np.int64)
     count = np.bincount(file.owner, minlength=len(table)).astype(np.int64)
-    symbols = table.symbol_texts()
-    hashes = hash_texts(symbols)
     everything = np.ones(len(table), np.bool_)
     sums = {"file": file.bytes_by_owner(len(table))[:-1], "load": load, "ram": ram, "count": count}
-    return Ledger(
-        image=info,
-        sections=tuple(table.sections),
-        segments=tuple(table.segments),
-        symbols=symbols,
-        inputs=(),
-        parts=table.part_texts(),
-        owners=table.owners(everything),
-        groups=table.groups(),
-        make_file=lambda: file,
-        make_memory=lambda: MemoryPartition(nothing, nothing, nothing),
-        sums=ColumnSums(sums),
-        hashes=hashes,
-        make_hash_order=cache(lambda: hash_order(hashes)),
-    )
+    memory = MemoryPartition(nothing, nothing, nothing)
+    return table.ledger(info, everything, file, memory, ColumnSums(sums))
 
 
 def _fat_claims(fat: FatFile, table: OwnerTable) -> tuple[Partition, list[int], list[int]]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import groupby
 
 import numpy as np
 
-from sizeguard.columns.sort import hash_order
 from sizeguard.columns.sums import ColumnSums
-from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int
 from sizeguard.formats.sectioned import FilePart, NamedPart, SectionedImage
+from sizeguard.ledger.claimed_ranges import ClaimList, OwnerTable
 from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition
-from sizeguard.ledger.macho.claimed_ranges import ClaimList, OwnerTable
 from sizeguard.ledger.partition import Partition, partition
 
 _PART = 1
@@ -126,33 +123,12 @@ class _SectionedBuilder:
         used = (count > 0) | (load > 0) | (ram > 0)
         new = np.cumsum(used) - 1
         memory = self.memory()
-        symbols = table.symbol_texts()
-        hashes = hash_texts(symbols)
         in_file = Partition(file.start, new[file.owner], file.size)
         in_memory = MemoryPartition(memory.address, memory.size, new[memory.owner])
         sizes = file.bytes_by_owner(len(table))[:-1]
-        return Ledger(
-            image=info,
-            sections=tuple(table.sections),
-            segments=tuple(table.segments),
-            symbols=symbols,
-            inputs=(),
-            parts=table.part_texts(),
-            owners=table.owners(used),
-            groups=table.groups(),
-            make_file=lambda: in_file,
-            make_memory=lambda: in_memory,
-            sums=ColumnSums(
-                {
-                    "file": sizes[used],
-                    "load": load[used],
-                    "ram": ram[used],
-                    "count": count[used],
-                }
-            ),
-            hashes=hashes,
-            make_hash_order=cache(lambda: hash_order(hashes)),
-        )
+        sums = {"file": sizes, "load": load, "ram": ram, "count": count}
+        kept = ColumnSums({name: column[used] for name, column in sums.items()})
+        return table.ledger(info, used, in_file, in_memory, kept)
 
 
 def _sum(owner: Int, column: Int, count: int) -> Int:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.sort import hash_order
+from sizeguard.columns.sums import ColumnSums
+from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Texts
 from sizeguard.ledger.kinds import ANALYZER, KIND
-from sizeguard.ledger.ledger import NONE, AliasGroups, Owners
-from sizeguard.ledger.partition import Claims
+from sizeguard.ledger.ledger import NONE, AliasGroups, ImageInfo, Ledger, MemoryPartition, Owners
+from sizeguard.ledger.partition import Claims, Partition
 
 
 class OwnerTable:
@@ -78,13 +82,32 @@ class OwnerTable:
             first, np.array([member for members in self._groups for member in members], np.int32)
         )
 
-    def symbol_texts(self) -> Texts:
-        """Return the names of symbols, by number."""
-        return Texts.of(self.symbols)
-
-    def part_texts(self) -> Texts:
-        """Return the names of parts, by number."""
-        return Texts.of(self.parts)
+    def ledger(
+        self,
+        info: ImageInfo,
+        used: npt.NDArray[np.bool_],
+        file: Partition,
+        memory: MemoryPartition,
+        sums: ColumnSums,
+    ) -> Ledger:
+        """Make the ledger of the used rows, by whose order the owners in the partitions count."""
+        symbols = Texts.of(self.symbols)
+        hashes = hash_texts(symbols)
+        return Ledger(
+            image=info,
+            sections=tuple(self.sections),
+            segments=tuple(self.segments),
+            symbols=symbols,
+            inputs=(),
+            parts=Texts.of(self.parts),
+            owners=self.owners(used),
+            groups=self.groups(),
+            make_file=lambda: file,
+            make_memory=lambda: memory,
+            sums=sums,
+            hashes=hashes,
+            make_hash_order=cache(lambda: hash_order(hashes)),
+        )
 
 
 class ClaimList:
