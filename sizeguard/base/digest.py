@@ -5,18 +5,21 @@ hashlib loads OpenSSL, which takes 4 ms. Commands that only read a build hash no
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hashlib import _Hash
     from io import BufferedReader
 
 
-def sha256(data: bytes = b"") -> _Hash:
-    """Start a hash with some bytes."""
+def digest(pieces: Iterable[bytes]) -> str:
+    """Hash pieces one after the other, as hexadecimal digits."""
     import hashlib
 
-    return hashlib.sha256(data)
+    total = hashlib.sha256()
+    for piece in pieces:
+        total.update(piece)
+    return total.hexdigest()
 
 
 def content_digest(file: BufferedReader) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sizeguard import __version__
-from sizeguard.base.digest import content_digest, sha256
+from sizeguard.base.digest import content_digest, digest
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
@@ -60,16 +60,15 @@ def _hash(path: Path, size: int, modified: int, inode: int) -> str:
 
 def fingerprint(inputs: Mapping[str, object]) -> str:
     """Hash named inputs, as hexadecimal digits."""
-    return sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+    return digest([json.dumps(inputs, sort_keys=True).encode()])
 
 
 def files_hash(root: Path, files: Iterable[Path]) -> str:
     """Hash files' paths, relative to root, and contents; the order of `files` does not matter."""
-    digest = sha256()
-    for path in sorted(files):
-        content = sha256(path.read_bytes()).hexdigest()
-        digest.update(f"{path.relative_to(root).as_posix()} {content}\n".encode())
-    return digest.hexdigest()
+    return digest(
+        f"{path.relative_to(root).as_posix()} {digest([path.read_bytes()])}\n".encode()
+        for path in sorted(files)
+    )
 
 
 @functools.cache
@@ -87,11 +86,11 @@ def _hash_of_code(without: Sequence[str]) -> str:
 
     without: folders of the package to leave out
     """
-    digest = sha256()
-    for path, content in _code_files():
-        if path.partition("/")[0] not in without:
-            digest.update(f"{path} {content}\n".encode())
-    return digest.hexdigest()
+    return digest(
+        f"{path} {content}\n".encode()
+        for path, content in _code_files()
+        if path.partition("/")[0] not in without
+    )
 
 
 @functools.cache
@@ -104,7 +103,7 @@ def _code_files() -> Sequence[tuple[str, str]]:
         for name in names:
             if not is_input and name.endswith((".py", ".yaml", ".txt")):
                 with open(f"{folder}/{name}", "rb") as file:  # noqa: PTH123  (a Path takes 10 µs)
-                    content = sha256(file.read()).hexdigest()
+                    content = digest([file.read()])
                 found.append((f"{folder}/{name}"[len(package) + 1 :], content))
     return sorted(found, key=lambda row: row[0].split("/"))
 

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sizeguard.base.digest import content_digest, sha256
+from sizeguard.base.digest import content_digest, digest
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.builds.linker_options import read_options
 from sizeguard.formats.sniff import ELF, image_format
+
+if TYPE_CHECKING:
+    from sizeguard.formats.elf import Elf
 
 SUFFIX = ".link.json"
 # suffix of the folder with a link's inputs, next to an image of another project
@@ -159,19 +163,22 @@ def image_identity(path: Path) -> ImageIdentity:
     # Reading ELF imports numpy in 60 ms, which reading only records saves.
     from sizeguard.formats.elf import read_elf
 
-    total = sha256()
     if image_format(path) != ELF:
         with readable(path).open("rb") as file:
             return ImageIdentity("", content_digest(file))
     elf = read_elf(path)
+    return ImageIdentity(elf.build_id, digest(_loaded(elf)))
+
+
+def _loaded(elf: Elf) -> Iterator[bytes]:
+    """List the places and bytes of sections in memory; without sections, the whole file."""
     for section in elf.sections:
         if section.is_allocated or elf.is_relocatable:
             place = f"{section.name}\0{section.address}\0{section.size}\0"
-            total.update(place.encode("utf-8", "replace"))
-            total.update(elf.content(section))
+            yield place.encode("utf-8", "replace")
+            yield elf.content(section)
     if not elf.sections:
-        total.update(elf.data.tobytes())
-    return ImageIdentity(elf.build_id, total.hexdigest())
+        yield elf.data.tobytes()
 
 
 def write_link_record(path: Path, record: LinkRecord) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.base.digest import sha256
+from sizeguard.base.digest import digest
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.builds.link_record import (
@@ -53,8 +53,8 @@ class _Entry:
 
 def record_name(output: Path) -> str:
     """Return the file name of an output's record; a later link of the same output overwrites it."""
-    digest = sha256(os.fsencode(output)).hexdigest()[:16]
-    return f"{output.name[:80]}-{digest}{SUFFIX}"
+    number = digest([os.fsencode(output)])[:16]
+    return f"{output.name[:80]}-{number}{SUFFIX}"
 
 
 def write_records(folder: Path, records: Iterable[LinkRecord]) -> list[Path]:
