@@ -25,7 +25,7 @@ from sizeguard.gate.cache.calls import kernel_calls
 from sizeguard.gate.cache.traces import Model, Tracer, read_model
 from sizeguard.gate.gate_result import Problem, SelectionFinding
 from sizeguard.gate.selection.all_apps import check_selections
-from sizeguard.gate.selection.check import SelectionCase, check_selection
+from sizeguard.gate.selection.check import check_selection
 from sizeguard.gate.selection.retrace import TRACED, WIDENED, update_selection
 from sizeguard.gate.selection.review_record import (
     Kernel,
@@ -36,6 +36,7 @@ from sizeguard.gate.selection.review_record import (
     record_path,
     write_record,
 )
+from sizeguard.gate.selection.selection_case import SelectionCase
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.predict.call_closure import Dependencies
 from sizeguard.predict.full_build import FullBuild

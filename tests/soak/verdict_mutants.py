@@ -86,6 +86,7 @@ RECORDED = (
     "sizeguard.gate.reference.reference",
     "sizeguard.gate.reference.tree_inputs",
     "sizeguard.gate.selection.check",
+    "sizeguard.gate.selection.selection_case",
     "sizeguard.gate.selection.model_needs",
     "sizeguard.measurement.metric",
     "sizeguard.measurement.metric_names",

@@ -14,8 +14,9 @@ from sizeguard.gate.cache.calls import kernel_calls
 from sizeguard.gate.cache.traces import Model, Tracer, read_model
 from sizeguard.gate.gate_result import FAIL, SelectionFinding
 from sizeguard.gate.selection.all_apps import lint_findings
-from sizeguard.gate.selection.check import SelectionCase, check_selection, read_subject
+from sizeguard.gate.selection.check import check_selection
 from sizeguard.gate.selection.review_record import record_of
+from sizeguard.gate.selection.selection_case import SelectionCase, read_subject
 from sizeguard.gate.selection.surplus import Prices, surplus_findings
 from sizeguard.predict.full_build import FullBuild
 from sizeguard.projects.project import NOTE, App

@@ -15,9 +15,10 @@ from sizeguard.gate.cache.calls import kernel_calls
 from sizeguard.gate.cache.traces import Tracer, read_model
 from sizeguard.gate.gate_result import FAIL, PASS, Problem, SelectionFinding
 from sizeguard.gate.selection.call_table import check_call_table
-from sizeguard.gate.selection.check import LINT, check_selection, read_subject
+from sizeguard.gate.selection.check import check_selection
 from sizeguard.gate.selection.full_names import COMMAND, stale_names
 from sizeguard.gate.selection.review_record import shown_path
+from sizeguard.gate.selection.selection_case import LINT, read_subject
 from sizeguard.gate.selection.surplus import Prices, surplus_findings
 from sizeguard.projects.project import NOTE, App
 from sizeguard.runtimes.known import source_tree

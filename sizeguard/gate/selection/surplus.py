@@ -9,8 +9,8 @@ from functools import cached_property
 from sizeguard.base.errors import SizeguardError
 from sizeguard.builds.build_record import Build
 from sizeguard.gate.gate_result import FAIL, PASS, SelectionFinding
-from sizeguard.gate.selection.check import SURPLUS, SelectionCase
 from sizeguard.gate.selection.model_needs import Needed
+from sizeguard.gate.selection.selection_case import SURPLUS, SelectionCase
 from sizeguard.operators.dtypes import DTYPES
 from sizeguard.predict.full_build import FullBuild
 from sizeguard.predict.predictor import Predictor
