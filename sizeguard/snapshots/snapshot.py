@@ -11,9 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from dataclasses import asdict
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +28,9 @@ from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sums import ColumnSums, sum_by
 from sizeguard.columns.texts import Int, Texts
-from sizeguard.ledger.ledger import ImageInfo
-from sizeguard.ledger.region_use import RegionUse
 from sizeguard.snapshots.magic import MAGIC as MAGIC
 from sizeguard.snapshots.magic import is_snapshot as is_snapshot
-from sizeguard.snapshots.origin import Origin, origin_from_json
+from sizeguard.snapshots.origin import Origin
 from sizeguard.snapshots.packing import (
     DamagedError,
     compress,
@@ -44,18 +40,19 @@ from sizeguard.snapshots.packing import (
     unpack_numbers,
     unpack_texts,
 )
+from sizeguard.snapshots.snapshot_header import (
+    HEAD,
+    LARGEST,
+    ORIGIN,
+    VERSION,
+    counts_of,
+    header_of,
+    image_of,
+    origin_of,
+    stated,
+)
 
-VERSION = 1
-_HEAD = struct.Struct("<H32sI")
-_OF_REGIONS = ("origin", "length", "used", "stored", "run")
 _COLUMNS = ("file", "load", "ram", "count")
-# Bytes of all blocks and strings, unpacked; a snapshot of 1,237,881 symbols has 0.3 times as many.
-_LARGEST = 1 << 30
-_MOST_ROWS = 1 << 23  # 72 bytes each when all labels are unpacked
-_HEADER_LARGEST = 1 << 20
-_NEEDED, _REGIONS = "needed", "regions"
-_ORIGIN = "origin"
-
 # The order of rows: neighbours with the same symbol compress best, but any fixed order would be
 # correct.
 _ORDER = (
@@ -106,13 +103,13 @@ def snapshot_bytes(analysis: Analysis, origin: Origin | None = None) -> bytes:
     packed = {name: compress(blocks[name]) for name in sorted(blocks)}
     header: dict[str, object] = {
         # The folder is the user's working directory, not part of the measurement.
-        "image": _stated(analysis.image),
+        "image": stated(analysis.image),
         "rows": len(first),
         "texts": sizes,
         "blocks": [[name, len(blocks[name]), len(data)] for name, data in packed.items()],
     }
     if origin is not None:
-        header[_ORIGIN] = origin.to_json()
+        header[ORIGIN] = origin.to_json()
     text = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
     content = struct.pack("<I", len(text)) + text + b"".join(packed.values())
     return MAGIC + struct.pack("<H", VERSION) + hashlib.sha256(content).digest() + content
@@ -123,16 +120,6 @@ def _several(analysis: Analysis) -> tuple[str, ...]:
     texts = distinct(analysis.label("image")).texts
     shown = [texts[i] for i in range(len(texts))]
     return () if shown in ([], [analysis.image.title]) else ("image",)
-
-
-def _stated(image: ImageInfo) -> dict[str, object]:
-    """Return the header's description of an image; unknown values take no bytes."""
-    found = asdict(image) | {"path": Path(image.path).name}
-    if image.needed is None:
-        del found[_NEEDED]
-    if image.regions is None:
-        del found[_REGIONS]
-    return found
 
 
 def _relative(load: Int, file: Int) -> Int:
@@ -189,10 +176,10 @@ class Snapshot:
     def __init__(self, path: Path, data: bytes) -> None:
         """Read the header and the sizes; path appears in messages. Raises DamagedError."""
         self._path = path
-        header, self._blocks = _header(data)
-        self.image = _image(header)
-        self.origin = _origin(header)
-        self._rows, self._sizes = _counts(header)
+        header, self._blocks = header_of(data)
+        self.image = image_of(header)
+        self.origin = origin_of(header)
+        self._rows, self._sizes = counts_of(header)
         columns = {name: self._numbers(name, self._rows) for name in _COLUMNS}
         code = columns["load"]
         columns["load"] = np.where(code == 0, columns["file"], np.maximum(code, 2) - 2)
@@ -298,7 +285,7 @@ class Snapshot:
     def _texts(self, name: str) -> Texts:
         """Unpack strings."""
         count = int(self._numbers(f"{name}/count", 1)[0])
-        if count > _LARGEST // 16:
+        if count > LARGEST // 16:
             raise DamagedError(f"{name} has too many texts")
         shared, added = (
             self._numbers(f"{name}/shared", count),
@@ -313,7 +300,7 @@ def read_snapshot(path: Path) -> Snapshot:
         data = readable(path).read_bytes()
     except OSError as error:
         raise cannot_read(path, error) from error
-    if not data.startswith(MAGIC) or len(data) < len(MAGIC) + _HEAD.size:
+    if not data.startswith(MAGIC) or len(data) < len(MAGIC) + HEAD.size:
         raise InputError(f"{path}: not a snapshot")
     (version,) = struct.unpack_from("<H", data, len(MAGIC))
     if version != VERSION:
@@ -325,111 +312,3 @@ def read_snapshot(path: Path) -> Snapshot:
         return Snapshot(path, data)
     except DamagedError as error:
         raise InputError(f"{path}: damaged snapshot: {error}") from error
-
-
-Blocks = dict[str, tuple[bytes, int]]
-
-
-def _origin(header: dict[str, object]) -> Origin | None:
-    """Return the origin of the build, if it was saved."""
-    try:
-        return origin_from_json(header.get(_ORIGIN))
-    except ValueError as error:
-        raise DamagedError(f"its header has a {error}") from error
-
-
-def _header(data: bytes) -> tuple[dict[str, object], Blocks]:
-    """Check the checksum; return the header, and each block's bytes and unpacked size."""
-    _, digest, length = _HEAD.unpack_from(data, len(MAGIC))
-    start = len(MAGIC) + _HEAD.size
-    if hashlib.sha256(data[start - 4 :]).digest() != digest:
-        raise DamagedError("its checksum is wrong")
-    if length > min(_HEADER_LARGEST, len(data) - start):
-        raise DamagedError("its header is truncated")
-    try:
-        header = json.loads(data[start : start + length])
-    except (ValueError, RecursionError) as error:
-        raise DamagedError("its header is not JSON") from error
-    if not isinstance(header, dict) or not isinstance(header.get("blocks"), list):
-        raise DamagedError("its header has no blocks")
-    blocks: Blocks = {}
-    at = start + length
-    total = 0
-    for block in header["blocks"]:
-        if not (
-            isinstance(block, list)
-            and len(block) == 3
-            and isinstance(block[0], str)
-            and _is_size(block[1])
-            and _is_size(block[2])
-        ):
-            raise DamagedError("its header has a damaged block")
-        name, size, packed = block
-        total += size
-        if at + packed > len(data) or total > _LARGEST:
-            raise DamagedError(f"block {name} is too large")
-        blocks[name] = data[at : at + packed], size
-        at += packed
-    return header, blocks
-
-
-def _is_size(value: object) -> bool:
-    """Check for an integer that is a valid size."""
-    return type(value) is int and 0 <= value <= _LARGEST
-
-
-def _counts(header: dict[str, object]) -> tuple[int, dict[str, int]]:
-    """Return the number of rows, and the bytes of each level's strings."""
-    rows, texts = header.get("rows"), header.get("texts")
-    if (
-        not _is_size(rows)
-        or not isinstance(texts, dict)
-        or not all(map(_is_size, texts.values()))
-        or sum(texts.values()) > _LARGEST
-    ):
-        raise DamagedError("its header has no rows or texts")
-    if cast(int, rows) > _MOST_ROWS:
-        raise DamagedError("it has too many rows")
-    return cast(int, rows), texts
-
-
-def _image(header: dict[str, object]) -> ImageInfo:
-    """Return the image that was measured."""
-    image = header.get("image")
-    texts, sizes = ("path", "title", "format", "arch", "id"), ("file", "load", "ram")
-    if not isinstance(image, dict) or set(image) - {_NEEDED, _REGIONS} != {*texts, *sizes}:
-        raise DamagedError("its header has no image")
-    if not all(isinstance(image[name], str) for name in texts) or not all(
-        type(image[name]) is int and image[name] >= 0 for name in sizes
-    ):
-        raise DamagedError("its header has a damaged image")
-    needed = image.pop(_NEEDED, None)
-    regions = _regions_of(image.pop(_REGIONS, None))
-    if needed is None:
-        return ImageInfo(**image, regions=regions)
-    if not isinstance(needed, list) or not all(isinstance(name, str) for name in needed):
-        raise DamagedError("its header has damaged libraries")
-    return ImageInfo(**image, needed=tuple(needed), regions=regions)
-
-
-def _regions_of(content: object) -> tuple[RegionUse, ...] | None:
-    """Return the memory regions of an image; None if not known."""
-    if content is None:
-        return None
-    damaged = DamagedError("its header has damaged memory regions")
-    if not isinstance(content, list):
-        raise damaged
-    found = []
-    for each in content:
-        if not isinstance(each, dict) or each.keys() != {"name", *_OF_REGIONS, "sections"}:
-            raise damaged
-        names = each["sections"]
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise damaged
-        numbers = [each[name] for name in _OF_REGIONS]
-        if not all(type(number) is int and 0 <= number < 1 << 64 for number in numbers):
-            raise damaged
-        if not isinstance(each["name"], str):
-            raise damaged
-        found.append(RegionUse(**(each | {"sections": tuple(names)})))
-    return tuple(found)
