@@ -44,7 +44,7 @@ ROOMS: Mapping[str, str] = {
     ),
     "verify": "formats operators names builds linkgraph selection claims",
     "projects": "names builds git toolchains runtimes",
-    "proposals": "formats builds selection git runtimes projects",
+    "proposals": "formats builds selection git toolchains runtimes projects",
     "measurement": (
         "operators names builds claims git toolchains runtimes attribution snapshots projects"
     ),

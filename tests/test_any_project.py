@@ -139,4 +139,4 @@ def test_a_definition_is_told_from_declarations_and_calls(
 ) -> None:
     (tmp_path / "a.cpp").write_text(text)
     lines = SourceLines(tmp_path, commit="")
-    assert lines._line("a.cpp", name) == line
+    assert [each.line for each in lines._lines("a.cpp", name)] == ([line] if line else [])

@@ -10,7 +10,8 @@ import pytest
 
 from sizeguard.git.trees import Reads, Scope, reads_hash
 from sizeguard.projects.known_reads import KnownReads
-from sizeguard.toolchains.read_files import ReadFiles, read_since, watch
+from sizeguard.proposals.propose import _ignores_markdown
+from sizeguard.toolchains.read_files import ReadFiles, read_since, records_reads, watch
 from tests.support.any_project import AnyProject, made_project
 
 FILES = {"a.c": "int a;\n", "sub/b.c": "int b;\n", "sub/notes.txt": "Notes.\n"}
@@ -47,21 +48,20 @@ def test_files_and_folders_that_any_program_reads_are_told(tree: AnyProject) -> 
 def test_a_replaced_file_counts_as_read(tree: AnyProject) -> None:
     (tree.root / "a.c").unlink()
     found = read_since(tree.root)
-    assert found is not None
     assert "a.c" in found.files
 
 
-def test_nothing_is_known_where_git_was_asked_for_files(tree: AnyProject) -> None:
+def test_a_build_that_asks_git_is_told(tree: AnyProject) -> None:
     tree.git("show", "HEAD:a.c")
-    assert read_since(tree.root) is None
+    assert read_since(tree.root) == ReadFiles(asks_git=True)
 
 
 def test_what_builds_read_is_united_and_unknown_stays_unknown(tmp_path: Path) -> None:
     known = KnownReads(tmp_path / "reads", "app")
     assert known.get() is None
     known.add(ReadFiles(frozenset({"a"}), frozenset({""})))
-    known.add(ReadFiles(frozenset({"b"}), frozenset({"sub"})))
-    assert known.get() == Reads(frozenset({"a", "b"}), frozenset({"", "sub"}))
+    known.add(ReadFiles(frozenset({"b"}), frozenset({"sub"}), asks_git=True))
+    assert known.get() == Reads(frozenset({"a", "b"}), frozenset({"", "sub"}), asks_git=True)
     known.add(None)
     known.add(ReadFiles())
     assert known.get() is None
@@ -115,3 +115,30 @@ def test_a_file_that_no_build_reads_is_skipped_without_ignore(tmp_path: Path) ->
     done = project.run("gate")
     assert done.code == 0
     assert "building" not in done.err
+
+
+@pytest.mark.native
+def test_a_build_that_asks_git_skips_ignored_files_that_it_does_not_open(tmp_path: Path) -> None:
+    asks = "app: *.c\n\tgit rev-parse HEAD\n\tcat READ.md >/dev/null\n\tcc -Os -o app *.c\n"
+    texts = {"READ.md": "Read.\n", "OTHER.md": "Other.\n", "NOTES": "Notes.\n"}
+    config = CONFIG.format(more="    ignore: '*.md'\n")
+    project = made_project(tmp_path, config, {"Makefile": asks, **texts, **C})
+    assert project.run("baseline", "update").code == 0
+    project.commit("Review the sizes")
+    assert project.run("gate").code == 0
+    if not list((project.root / ".sizeguard" / "store" / "reads").glob("*.json")):
+        pytest.skip("nothing is known of reads")
+    builds = {}
+    for name in texts:
+        project.write({name: "Changed.\n"})
+        builds[name] = "building" in project.run("gate").err
+        project.git("checkout", "--", ".")
+    assert builds == {"READ.md": True, "OTHER.md": False, "NOTES": True}
+
+
+def test_documents_are_ignored_unless_code_makes_them_a_part_of_the_image(tmp_path: Path) -> None:
+    project = made_project(tmp_path, "", {"Cargo.toml": 'readme = "README.md"\n'})
+    assert _ignores_markdown(project.root) == records_reads(project.root)
+    project.write({"src/lib.rs": '#![doc = include_str!("../README.md")]\n'})
+    project.commit("Include")
+    assert not _ignores_markdown(project.root)

@@ -105,7 +105,8 @@ def judge_app(
     sizes += tuple(needed_checks(subject, growth, counts=counts))
     claims, verification = _claims(request, pair)
     models = run_models(request, pair)
-    found = _Findings((*sizes, *claims), verification, models, growth, source, full)
+    commit = counted_from(history, base, measured)
+    found = _Findings((*sizes, *claims), verification, models, growth, source, full, commit)
     since_base = growth_since_base(history, base, measured, growth, source)
     result = _app_result(request, pair, measured, found)
     result = replace(
@@ -121,7 +122,6 @@ def judge_app(
         baseline = reviewed_reference(root, measured)
         reviewed = size_checks(subject, limits, baseline, creep, full)
         reviewed += file_check(subject, limits, baseline, pages)
-    commit = counted_from(history, base, measured)
     snapshot = _base_snapshot(request, result, commit, growth)
     image = pair.selective.image.name
     result = with_edited_lines(result, request.root, commit)
@@ -149,6 +149,7 @@ class _Findings:
 
     growth, source: the sizes that growth is counted from, and their source
     full: the measurement of the full build, if any
+    commit: that growth is counted from; empty without one
     """
 
     checks: tuple[Check, ...]
@@ -157,6 +158,7 @@ class _Findings:
     growth: SizeReference
     source: str
     full: Measurement | None
+    commit: str
 
 
 def _measured_app(request: Request, pair: Pair, limits: Iterable[Limit]) -> MeasuredApp:
@@ -229,18 +231,19 @@ def _app_result(request: Request, pair: Pair, measured: MeasuredApp, found: _Fin
         verification=found.verification,
         old_sizes=old.sizes if old else None,
         base=found.source,
-        causes=_causes(_source_lines(request, pair), found.growth, now, changed),
+        causes=_causes(_source_lines(request, pair, found.commit), found.growth, now, changed),
         offers=offers(found.checks),
         folder=folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder),
         runs=pair.target.run,
     )
 
 
-def _source_lines(request: Request, pair: Pair) -> SourceLines:
+def _source_lines(request: Request, pair: Pair, since: str) -> SourceLines:
     """Choose the sources: the runtime's, or all files of the project that git lists."""
     if pair.head is None:
         return SourceLines(request.source or request.root)
-    return SourceLines(request.root, commit=pair.head.commit)
+    image = pair.selective.image
+    return SourceLines(request.root, commit=pair.head.commit, since=since, image=image)
 
 
 def _with_shares(request: Request, measured: MeasuredApp, check: Check) -> Check:

@@ -38,27 +38,31 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """Files that builds read, and folders that they listed; the root is ""."""
+    """Files that builds read, and folders that they listed; the root is "".
+
+    asks_git: a build asked git, too, which knows all files and the commit
+    """
 
     files: frozenset[str]
     folders: frozenset[str]
+    asks_git: bool = False
 
 
 def reads_hash(repository: Path, commit: str, scope: Scope, reads: Reads) -> str:
     """Hash the files of a commit that builds read, and the names of files that they may have seen.
 
-    For an unread file in scope, its name counts. For a file out of scope, its name counts only if
-    its folder was listed and a file of that kind was read. Links and submodules count in full.
+    For an unread file in scope, its name counts, or its content if builds ask git. For a file out
+    of scope, its name counts only if its folder was listed and a file of that kind was read. Links
+    and submodules count in full.
     """
     entries = tree_entries(repository, commit, "-r", "--full-tree")
     kinds = {_kind(path) for path in reads.files}
     rows = []
     for path, entry in sorted(entries.items()):
-        if path in reads.files or not entry.startswith(_FILE):
+        in_scope = _is_in(path, scope)
+        if path in reads.files or not entry.startswith(_FILE) or (in_scope and reads.asks_git):
             rows.append(f"{entry}\t{path}")
-        elif _is_in(path, scope) or (
-            path.rpartition("/")[0] in reads.folders and _kind(path) in kinds
-        ):
+        elif in_scope or (path.rpartition("/")[0] in reads.folders and _kind(path) in kinds):
             rows.append(f"{entry.split()[0]}\t{path}")
     return fingerprint({"read": rows})
 

@@ -19,8 +19,9 @@ from sizeguard.git.trees import Reads
 from sizeguard.toolchains.read_files import ReadFiles
 
 FOLDER = "reads"
-_VERSION = 1
+_VERSION = 2
 _UNKNOWN = "unknown"
+_ASKS_GIT = "asks_git"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,11 @@ class KnownReads:
     def get(self) -> Reads | None:
         """Return the files that any build read; None if a build's reads are unknown."""
         found = self._read()
-        return Reads(found.files, found.folders) if isinstance(found, ReadFiles) else None
+        return (
+            Reads(found.files, found.folders, found.asks_git)
+            if isinstance(found, ReadFiles)
+            else None
+        )
 
     def add(self, read: ReadFiles | None) -> None:
         """Add the files that a build read; None if unknown, which makes the set unknown."""
@@ -50,6 +55,7 @@ class KnownReads:
                 united = read | before if isinstance(before, ReadFiles) else read
                 content["files"] = sorted(map(_text, united.files))
                 content["folders"] = sorted(map(_text, united.folders))
+                content[_ASKS_GIT] = united.asks_git
             write_atomic(self._file, json.dumps(content) + "\n")
 
     @property
@@ -69,7 +75,11 @@ class KnownReads:
         files, folders = content.get("files"), content.get("folders")
         if not isinstance(files, list) or not isinstance(folders, list):
             return _UNKNOWN
-        return ReadFiles(frozenset(map(str, files)), frozenset(map(str, folders)))
+        return ReadFiles(
+            frozenset(map(str, files)),
+            frozenset(map(str, folders)),
+            content.get(_ASKS_GIT) is not False,
+        )
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

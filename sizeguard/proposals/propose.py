@@ -18,8 +18,11 @@ from sizeguard.proposals.image_files import parts_of
 from sizeguard.proposals.proposal import Proposal, ProposedImage
 from sizeguard.runtimes.runtime import VARIANTS
 from sizeguard.selection.read import read_selection
+from sizeguard.toolchains.read_files import records_reads
 
 _MARKDOWN = "*.md"
+# Code that makes a Markdown file a part of an image
+_EMBEDS = r"(include_str!|include_bytes!|#embed|incbin|xxd|objcopy|file\(READ|configure_file).*\.md"
 _MAKE = "Make"
 _MOST = 12  # images to propose at most
 _OWN_FOLDER = (
@@ -180,7 +183,7 @@ def _proposal(built: _Built, root: Path, is_git: bool, chosen: Sequence[FoundIma
         commands.setup,
         commands.build,
         tuple(images),
-        (*(() if not is_git or _reads_markdown(root) else (_MARKDOWN,)), *ignore),
+        (*((_MARKDOWN,) if is_git and _ignores_markdown(root) else ()), *ignore),
         tuple(_selections(root)) if is_git else (),
         tuple(left_out),
         (*notes, *commands.notes),
@@ -257,11 +260,21 @@ def _name(text: str, taken: set[str]) -> str:
     return name
 
 
-def _reads_markdown(root: Path) -> bool:
-    """Return whether a file of the project names a Markdown file, which a build may read."""
+def _ignores_markdown(root: Path) -> bool:
+    """Return whether Markdown files cannot change an image, even of a build that asks git.
+
+    A file that a build opens counts even if it is ignored, if the file system records that.
+    """
+    if _finds(root, "-E", _EMBEDS):
+        return False
+    return records_reads(root) or not _finds(root, "-F", _MARKDOWN[1:])
+
+
+def _finds(root: Path, *pattern: str) -> bool:
+    """Return whether a file that may be a part of the build has a pattern, as git grep takes it."""
     others = (":!*.md", ":!.github", ":!.gitlab-ci.yml", ":!*.yaml", ":!*.yml")
     try:
-        return bool(git(root, "grep", "-l", "-I", "-F", ".md", "--", ".", *others))
+        return bool(git(root, "grep", "-l", "-I", *pattern, "--", ".", *others))
     except InputError:
         return False  # git exits with 1 if there is none
 

@@ -2,7 +2,8 @@
 
 The access time of each file and folder is set before its last change. Linux then records the first
 read by anybody (with `relatime`, the usual mount option, and with `strictatime`). If nothing is
-recorded, or the build asked git itself for files, it is unknown what was read.
+recorded, it is unknown what was read. A build that asked git itself may know more of the commit
+than the files that it opened.
 """
 
 from __future__ import annotations
@@ -29,19 +30,25 @@ class ReadFiles:
     """Files read since the access times were reset, by path from the worktree's root.
 
     folders: listed folders; the root is empty
+    asks_git: git was asked, too, for files, names or the commit
     """
 
     files: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
+    asks_git: bool = False
 
     def __or__(self, other: ReadFiles) -> ReadFiles:
         """Combine two."""
-        return ReadFiles(self.files | other.files, self.folders | other.folders)
+        return ReadFiles(
+            self.files | other.files,
+            self.folders | other.folders,
+            self.asks_git or other.asks_git,
+        )
 
 
 def watch(tree: Path) -> bool:
     """Begin to watch a worktree; return False if this file system does not record reads."""
-    if not sys.platform.startswith("linux") or not _is_told(tree):
+    if not records_reads(tree):
         return False
     names = _tracked(tree)
     for name in (*names, *_folders(names), _GIT_FILE):
@@ -52,17 +59,14 @@ def watch(tree: Path) -> bool:
     return True
 
 
-def read_since(tree: Path) -> ReadFiles | None:
-    """Return the files read since `watch`; None if unknown, since git was asked for files.
-
-    A file that the build replaced or removed counts as read.
-    """
-    if _is_read(tree / _GIT_FILE):
-        return None
+def read_since(tree: Path) -> ReadFiles:
+    """Return the files read since `watch`; those that the build replaced or removed count, too."""
+    asks_git = _is_read(tree / _GIT_FILE)
     names = _tracked(tree)
     return ReadFiles(
         frozenset(name for name in names if _is_read(tree / name)),
         frozenset(name for name in _folders(names) if _is_read(tree / name)),
+        asks_git,
     )
 
 
@@ -88,8 +92,10 @@ def _folders(names: list[str]) -> set[str]:
     return found
 
 
-def _is_told(folder: Path) -> bool:
-    """Test whether reads are recorded, and whether files can be copied without a read."""
+def records_reads(folder: Path) -> bool:
+    """Test whether a folder's file system records reads, and never copies files without a read."""
+    if not sys.platform.startswith("linux"):
+        return False
     try:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="read-") as place:
             probe = Path(place) / _PROBE

@@ -27,15 +27,16 @@ _WANTED = frozenset(
 _CUT = {"str_offs": "str_offsets"}
 
 
-def elf_sections(elf: Elf) -> dict[str, bytes]:
-    """Return the content of each .debug_NAME by NAME.
+def elf_sections(elf: Elf, *more: str) -> dict[str, bytes]:
+    """Return the content of each .debug_NAME by NAME, also of the names in `more`.
 
     Raises InputError for damaged sections, InconclusiveError if there is no .debug_info.
     """
     found: dict[str, bytes] = {}
     for section in elf.sections:
         name = section.name.removeprefix(_OLD if section.name.startswith(_OLD) else ".debug_")
-        if name == section.name or name not in _WANTED or section.is_nobits or name in found:
+        wanted = name in _WANTED or name in more
+        if name == section.name or not wanted or section.is_nobits or name in found:
             continue
         found[name] = unpacked(elf, section)
     if not found.get("info"):

@@ -12,10 +12,7 @@ import numpy.typing as npt
 from sizeguard.formats.dwarf.function_names import FunctionNames
 from sizeguard.formats.dwarf.ranges import AddressRanges
 from sizeguard.formats.dwarf.units import (
-    DW_AT_HIGH_PC,
-    DW_AT_LOW_PC,
     DW_AT_NAME,
-    DW_AT_RANGES,
     UT_SPLIT,
     UT_SPLIT_TYPE,
     UT_TYPE,
@@ -26,7 +23,7 @@ from sizeguard.formats.dwarf.units import (
 )
 from sizeguard.formats.dwarf.walk import read_unit
 
-_COMPILATION_FOLDER = 0x1B  # DW_AT_comp_dir
+DW_AT_COMPILATION_FOLDER = 0x1B
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +68,30 @@ def _unit(
     info: Info, texts: FunctionNames, ranges: AddressRanges, unit: Unit
 ) -> tuple[str, list[tuple[int, int]]]:
     """Return a unit's source, relative to the current folder if inside it, and its addresses."""
+    found = first_entry(info, unit)
+    name, folder = (
+        text_of(texts, unit, found, key) for key in (DW_AT_NAME, DW_AT_COMPILATION_FOLDER)
+    )
+    path = posixpath.normpath(posixpath.join(folder, name)) if name else ""
+    return path.removeprefix(f"{Path.cwd()}/"), ranges.of(unit, found)
+
+
+def first_entry(info: Info, unit: Unit) -> dict[int, tuple[int, int]]:
+    """Return value and form of each attribute of a unit's first entry; empty without one."""
     read_unit(info, unit)
     code, position = leb(info.data, unit.entries)
     found: dict[int, tuple[int, int]] = {}
-    words = {DW_AT_NAME: b"", _COMPILATION_FOLDER: b""}
-    if not code:
-        return "", []
-    for attribute, form, constant in unit.abbreviations[code].attributes:
+    for attribute, form, constant in unit.abbreviations[code].attributes if code else ():
         value, position = info.value(unit, form, constant, position)
-        if attribute in words:
-            words[attribute] = texts.text(unit, form, value)
-        elif attribute in (DW_AT_LOW_PC, DW_AT_HIGH_PC, DW_AT_RANGES):
-            found[attribute] = (value, form)
-    name, folder = (words[key].decode("utf-8", "backslashreplace") for key in words)
-    path = posixpath.normpath(posixpath.join(folder, name)) if name else ""
-    return path.removeprefix(f"{Path.cwd()}/"), ranges.of(unit, found)
+        found[attribute] = (value, form)
+    return found
+
+
+def text_of(
+    texts: FunctionNames, unit: Unit, entry: dict[int, tuple[int, int]], attribute: int
+) -> str:
+    """Return the text of an entry's attribute; empty if it has none."""
+    if attribute not in entry:
+        return ""
+    value, form = entry[attribute]
+    return texts.text(unit, form, value).decode("utf-8", "backslashreplace")

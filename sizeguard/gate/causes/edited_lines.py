@@ -54,12 +54,20 @@ def edited_ranges(root: Path, commit: str, paths: Sequence[str]) -> Mapping[str,
 
 def _edited(cause: Cause, root: Path, edits: Mapping[str, Ranges]) -> Cause:
     file, line = _parts(cause.place)
-    ranges = edits.get(file, ())
+    edited = first_edit(root / file, line, edits.get(file, ()))
+    return replace(cause, edited=f"{file}:{edited}") if edited else cause
+
+
+def first_edit(path: Path, line: int, ranges: Ranges) -> int:
+    """Return the first edited line of the function that begins at `line`; 0 if there is none.
+
+    line: 0 for the whole file
+    """
     if not ranges:
-        return cause
-    last = _end(root / file, line) if line else 1 << 30
+        return 0
+    last = _end(path, line) if line else 1 << 30
     lines = [max(first, line) for first, end in ranges if first <= last and end >= line]
-    return replace(cause, edited=f"{file}:{min(lines)}") if lines else cause
+    return min(lines, default=0)
 
 
 def _parts(place: str) -> tuple[str, int]:

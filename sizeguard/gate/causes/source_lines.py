@@ -1,13 +1,16 @@
-"""Find the source file and line of a symbol, from its object file if that is known."""
+"""Find the source file and line of symbols: in the text, the debug information, or the change."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
+from sizeguard.builds.debug_lines import lines_of_functions
+from sizeguard.gate.causes.edited_lines import edited_ranges, first_edit
 from sizeguard.git.tree_contents import commit_files
 from sizeguard.runtimes.known import short_name, source_tree
 
@@ -27,7 +30,6 @@ _SOURCES = (
     ".inl",
     ".rs",
 )
-_MOST_PLACES = 2  # more places are not useful
 _COMMENT_OR_TEXT = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S
 )
@@ -44,17 +46,48 @@ _UP_TO_BODY = re.compile(
 )
 
 
+class Piece(NamedTuple):
+    """A symbol of an object file. object: empty if unknown."""
+
+    object: str
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Line:
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The lines where a function may begin. file: known source; empty if unknown."""
+
+    file: str
+    lines: tuple[_Line, ...]
+
+    @property
+    def text(self) -> str:
+        if len(self.lines) != 1:
+            return self.file
+        return f"{self.lines[0].path}:{self.lines[0].line}"
+
+
 @dataclass
 class SourceLines:
     """The sources in a folder; objects are named after them.
 
     commit: the commit of another project's sources; empty if the build is not of a commit; None for
     the runtime's own sources
+    since:  the commit that growth is counted from; empty if unknown
+    image:  with symbols, and debug information if the build makes any
     """
 
     root: Path
     texts: dict[str, str] = field(default_factory=dict)
     commit: str | None = None
+    since: str = ""
+    image: Path | None = None
 
     @cached_property
     def paths(self) -> dict[str, list[str]]:
@@ -73,50 +106,90 @@ class SourceLines:
         entries = commit_files(self.root, self.commit).entries
         return [path for path in entries if path.endswith(_SOURCES)]
 
-    def place(self, object_: str, symbol: str) -> str:
-        """Find file and line of a symbol.
+    def places(self, pieces: Iterable[Piece]) -> Mapping[Piece, str]:
+        """Find file and line of symbols: native/operators/kernels/convolution.cpp:88.
 
-        native/operators/kernels/convolution.cpp:88 for libsg_kernels.a(convolution.cpp.o). Empty
-        unless exactly one source fits.
+        A function that several lines could begin is the one that debug information names, else the
+        only one that the change edits. The line, or all, is left out if it is unknown.
         """
-        if not object_:
-            return self._anywhere(symbol) if self.commit else ""
-        member = _MEMBER.fullmatch(object_)
-        source = (member[1] if member else object_).removesuffix(".o")
+        found = {piece: self._candidates(piece) for piece in dict.fromkeys(pieces)}
+        unclear = {piece for piece, each in found.items() if len(each.lines) != 1}
+        if unclear and self.commit is not None:
+            debug = self._debug_lines({piece.symbol for piece in unclear})
+            for piece in unclear:
+                line = debug.get(piece.symbol) or self._edited(found[piece].lines)
+                found[piece] = replace(found[piece], lines=(line,) if line else ())
+        return {piece: each.text for piece, each in found.items()}
+
+    def place(self, object_: str, symbol: str) -> str:
+        """Find file and line of one symbol."""
+        piece = Piece(object_, symbol)
+        return self.places([piece])[piece]
+
+    def _candidates(self, piece: Piece) -> _Found:
+        """List the lines where functions of the symbol's name begin.
+
+        They are in the source of its object, else in all sources.
+        """
+        if not piece.object:
+            return _Found("", self._anywhere(piece.symbol) if self.commit else ())
+        member = _MEMBER.fullmatch(piece.object)
+        source = (member[1] if member else piece.object).removesuffix(".o")
         known = self.paths.get(Path(source).name, [])
         if not known and self.commit:
-            return self._anywhere(symbol)  # an object of several sources
+            return _Found("", self._anywhere(piece.symbol))  # an object of several sources
         fitting = (
             known if len(known) == 1 else [path for path in known if _ending(path, source) >= 2]
         )
         if len(fitting) != 1:
-            return ""
-        line = self._line(fitting[0], symbol)
-        return f"{fitting[0]}:{line}" if line else fitting[0]
+            return _Found("", ())
+        return _Found(fitting[0], self._lines(fitting[0], piece.symbol))
 
-    def _anywhere(self, symbol: str) -> str:
-        """Find the only place in all sources where the function begins."""
-        found: list[str] = []
-        for path in (each for paths in self.paths.values() for each in paths):
-            is_file = (self.root / path).is_file()
-            line = self._line(path, symbol) if is_file and len(found) < _MOST_PLACES else 0
-            found += [f"{path}:{line}"] if line else []
-        return found[0] if len(found) == 1 else ""
+    def _anywhere(self, symbol: str) -> tuple[_Line, ...]:
+        """Find the places in all sources where the function begins."""
+        paths = [path for paths in self.paths.values() for path in paths]
+        files = [path for path in paths if (self.root / path).is_file()]
+        return tuple(line for path in files for line in self._lines(path, symbol))
 
-    def _line(self, path: str, symbol: str) -> int:
-        """Find the line where the function of that name begins; 0 unless there is exactly one.
+    def _lines(self, path: str, symbol: str) -> tuple[_Line, ...]:
+        """Find the lines where functions of that name begin.
 
         It reads the source text only, because objects may lack debug information.
         """
         name = re.search(r"([A-Za-z_]\w*)(?:<.*>)?$", short_name(symbol))
         if not name:
-            return 0
+            return ()
         if path not in self.texts:
             text = (self.root / path).read_text(encoding="utf-8", errors="replace")
             self.texts[path] = _COMMENT_OR_TEXT.sub(_blank, text)
         text = self.texts[path]
-        found = list(_bodies(text, name[1], is_rust=path.endswith(".rs")))
-        return text.count("\n", 0, found[0]) + 1 if len(found) == 1 else 0
+        found = _bodies(text, name[1], is_rust=path.endswith(".rs"))
+        return tuple(_Line(path, text.count("\n", 0, start) + 1) for start in found)
+
+    def _debug_lines(self, symbols: Iterable[str]) -> Mapping[str, _Line]:
+        """Find the lines of symbols that debug information names, in files of the project."""
+        if self.image is None:
+            return {}
+        found = {}
+        for symbol, line in lines_of_functions(self.image, symbols).items():
+            known = self.paths.get(PurePosixPath(line.path).name, [])
+            fitting = [path for path in known if f"/{line.path}".endswith(f"/{path}")]
+            if fitting:
+                found[symbol] = _Line(max(fitting, key=len), line.line)
+        return found
+
+    def _edited(self, lines: Iterable[_Line]) -> _Line | None:
+        """Return the only function that differs from the base; None if there is no such one."""
+        at = list(lines)
+        if not self.since or len(at) < 2:
+            return None
+        ranges = edited_ranges(self.root, self.since, sorted({line.path for line in at}))
+        edited = [
+            line
+            for line in at
+            if first_edit(self.root / line.path, line.line, ranges.get(line.path, ()))
+        ]
+        return edited[0] if len(edited) == 1 else None
 
 
 def _blank(found: re.Match[str]) -> str:

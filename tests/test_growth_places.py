@@ -1,0 +1,79 @@
+"""The place of a function that grew, if several functions of the project have its name."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sizeguard.builds.debug_lines import lines_of_functions
+from sizeguard.formats.dwarf.lines import SourceLine
+from sizeguard.gate.causes.source_lines import Piece, SourceLines
+from tests.support.any_project import AnyProject, made_project
+
+ONE = "namespace one {\nint parse(int x);\n\nint parse(int x)\n{\n  return x + 1;\n}\n}\n"
+TWO = ONE.replace("one", "two")
+MAIN = (
+    "namespace one { int parse(int); }\nnamespace two { int parse(int); }\n"
+    "int main() { return one::parse(1) + two::parse(2); }\n"
+)
+SOURCES = {"a/one.cpp": ONE, "b/two.cpp": TWO, "main.cpp": MAIN}
+NAMES = ("_ZN3one5parseEi", "_ZN3two5parseEi")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> AnyProject:
+    """Make a repository with two functions of one name."""
+    return made_project(tmp_path / "tree", "", SOURCES)
+
+
+def test_the_function_that_the_change_edits_is_named(project: AnyProject) -> None:
+    base = project.git("rev-parse", "HEAD")
+    lines = SourceLines(project.root, commit=base, since=base)
+    assert [lines.place("", name) for name in NAMES] == ["", ""]
+    project.write({"b/two.cpp": TWO.replace("x + 1", "x * x * x")})
+    edited = SourceLines(project.root, commit=base, since=base)
+    assert edited.place("", NAMES[1]) == "b/two.cpp:4"
+    project.write({"a/one.cpp": ONE.replace("x + 1", "x * x * x")})
+    assert SourceLines(project.root, commit=base, since=base).place("", NAMES[1]) == ""
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    "flags",
+    [
+        *(("-gdwarf-2",), ("-gdwarf-3", "-O2"), ("-gdwarf-4", "-gz"), ("-gdwarf-5",)),
+        ("-g", "-flto", "-O1", "-fno-inline"),
+        ("-g", "-fdebug-prefix-map=/=/mapped/"),
+    ],
+)
+def test_the_function_of_the_debug_information_is_named(
+    project: AnyProject, flags: tuple[str, ...]
+) -> None:
+    folder = project.root
+    image = folder / "app"
+    subprocess.run(["g++", *flags, "-o", image, *SOURCES], check=True, cwd=folder)
+    lines = SourceLines(folder, commit=project.git("rev-parse", "HEAD"), image=image)
+    found = lines.places([Piece("", name) for name in NAMES])
+    assert [*found.values()] == ["a/one.cpp:5", "b/two.cpp:5"]
+
+
+@pytest.mark.native
+def test_no_line_is_known_without_debug_information_or_of_damaged_one(project: AnyProject) -> None:
+    folder = project.root
+    image = folder / "app"
+    subprocess.run(["g++", "-o", image, *SOURCES], check=True, cwd=folder)
+    assert lines_of_functions(image, NAMES) == {}
+    assert lines_of_functions(folder / "main.cpp", NAMES) == {}
+    subprocess.run(["g++", "-g", "-o", image, *SOURCES], check=True, cwd=folder)
+    whole = lines_of_functions(image, NAMES)
+    assert whole[NAMES[0]] == SourceLine(str(folder / "a/one.cpp"), 5)
+    size = ["objcopy", "--dump-section", f".debug_line={folder / 'lines'}", image]
+    subprocess.run(size, check=True)
+    table = (folder / "lines").read_bytes()
+    for cut in range(0, len(table), 7):
+        (folder / "lines").write_bytes(table[:cut] + b"\xff" * 5 + table[cut + 5 :])
+        changed = ["objcopy", "--update-section", f".debug_line={folder / 'lines'}", image]
+        subprocess.run(changed, check=True)
+        lines_of_functions(image, NAMES)
