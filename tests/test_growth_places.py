@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sizeguard.builds.debug_lines import lines_of_functions
-from sizeguard.formats.dwarf.lines import SourceLine
-from sizeguard.gate.causes.source_lines import Piece, SourceLines
+from sizeguard.formats.dwarf.lines import CodeLine
+from sizeguard.gate.causes.source_lines import ObjectSymbol, SourceLines
 from tests.support.any_project import AnyProject, made_project
 
 ONE = "namespace one {\nint parse(int x);\n\nint parse(int x)\n{\n  return x + 1;\n}\n}\n"
@@ -55,7 +55,7 @@ def test_the_function_of_the_debug_information_is_named(
     image = folder / "app"
     subprocess.run(["g++", *flags, "-o", image, *SOURCES], check=True, cwd=folder)
     lines = SourceLines(folder, commit=project.git("rev-parse", "HEAD"), image=image)
-    found = lines.places([Piece("", name) for name in NAMES])
+    found = lines.places([ObjectSymbol("", name) for name in NAMES])
     assert [*found.values()] == ["a/one.cpp:5", "b/two.cpp:5"]
 
 
@@ -68,7 +68,7 @@ def test_no_line_is_known_without_debug_information_or_of_damaged_one(project: A
     assert lines_of_functions(folder / "main.cpp", NAMES) == {}
     subprocess.run(["g++", "-g", "-o", image, *SOURCES], check=True, cwd=folder)
     whole = lines_of_functions(image, NAMES)
-    assert whole[NAMES[0]] == SourceLine(str(folder / "a/one.cpp"), 5)
+    assert whole[NAMES[0]] == CodeLine(str(folder / "a/one.cpp"), 5)
     size = ["objcopy", "--dump-section", f".debug_line={folder / 'lines'}", image]
     subprocess.run(size, check=True)
     table = (folder / "lines").read_bytes()

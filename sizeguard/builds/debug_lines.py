@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.formats.dwarf.lines import SECTION, SourceLine, lines_of
+from sizeguard.formats.dwarf.lines import SECTION, CodeLine, lines_of
 from sizeguard.formats.dwarf.sections import elf_sections
 from sizeguard.formats.elf import STT_FUNC, read_elf
 
 
-def lines_of_functions(image: Path, names: Iterable[str]) -> Mapping[str, SourceLine]:
+def lines_of_functions(image: Path, names: Iterable[str]) -> Mapping[str, CodeLine]:
     """Return the line of each function with a name of the symbol table.
 
     Empty for anything except an ELF image with debug information.

@@ -40,7 +40,7 @@ _MOST = 4_000_000  # operations of one table
 
 
 @dataclass(frozen=True, slots=True)
-class SourceLine:
+class CodeLine:
     """A line of a source. path: as the compiler wrote it, with the folder of the compilation."""
 
     path: str
@@ -49,10 +49,10 @@ class SourceLine:
 
 def lines_of(
     sections: dict[str, bytes], addresses: Iterable[int], *, is_big: bool
-) -> Mapping[int, SourceLine]:
+) -> Mapping[int, CodeLine]:
     """Return the line of each address that begins a line; from damaged tables what precedes it."""
     left = set(addresses)
-    found: dict[int, SourceLine] = {}
+    found: dict[int, CodeLine] = {}
     try:
         info = Info(sections, "big" if is_big else "little")
         texts, ranges = FunctionNames(info), AddressRanges(info)
@@ -67,14 +67,14 @@ def lines_of(
             if not mine or _LINES not in entry:
                 continue
             folder = text_of(texts, unit, entry, DW_AT_COMPILATION_FOLDER)
-            found |= _Table(info, unit, folder, entry[_LINES][0]).find(mine)
+            found |= _LineTable(info, unit, folder, entry[_LINES][0]).find(mine)
             left -= mine
     except (DwarfError, IndexError, KeyError):
         pass  # keep the units before it
     return found
 
 
-class _Table:
+class _LineTable:
     """The line table of a unit."""
 
     def __init__(self, info: Info, unit: Unit, folder: str, start: int) -> None:
@@ -103,12 +103,12 @@ class _Table:
         self.counts = [self._number(1) for _ in range(self.first_special - 1)]
         self.files = self._new_files(folder) if self.version == 5 else self._old_files(folder)
 
-    def find(self, addresses: set[int]) -> dict[int, SourceLine]:
+    def find(self, addresses: set[int]) -> dict[int, CodeLine]:
         """Return the lines of addresses at which a row begins."""
-        found: dict[int, SourceLine] = {}
+        found: dict[int, CodeLine] = {}
         for address, file, line in self._rows():
             if address in addresses and address not in found and line and file in self.files:
-                found[address] = SourceLine(self.files[file], line)
+                found[address] = CodeLine(self.files[file], line)
                 if len(found) == len(addresses):
                     break
         return found

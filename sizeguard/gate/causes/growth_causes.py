@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff
-from sizeguard.gate.causes.source_lines import Piece, SourceLines
+from sizeguard.gate.causes.source_lines import ObjectSymbol, SourceLines
 from sizeguard.gate.gate_result import MOVED, Cause, Growth
 from sizeguard.gate.reference.moved_bytes import holders_of, may_move
 from sizeguard.measurement.measurement import Measurement
@@ -102,7 +102,7 @@ def causes_between(old: Analysis, new: Analysis, sources: SourceLines) -> tuple[
     changed = [item for item in sums.items() if item[1].old != item[1].new]
     changed.sort(key=lambda item: (-abs(item[1].new - item[1].old), item[0]))
     shown = changed[:SHOWN]
-    places = sources.places(Piece(key[3], key[2]) for key, _ in shown if key[2])
+    places = sources.places(ObjectSymbol(key[3], key[2]) for key, _ in shown if key[2])
     causes = [_cause(key, row, places) for key, row in shown]
     rest = [row for _, row in changed[SHOWN:]]
     if rest:
@@ -176,7 +176,7 @@ def _key(operator: str, dtype: str, symbol: str, object_: str, kind: str) -> _Ke
     return operator, "", "", "", "other"
 
 
-def _cause(key: _Key, row: _Sum, places: Mapping[Piece, str]) -> Cause:
+def _cause(key: _Key, row: _Sum, places: Mapping[ObjectSymbol, str]) -> Cause:
     operator, dtype, symbol, object_, kind = key
     grew = row.new > row.old
     # The largest part gives the cause, unless the whole row changed in the other direction.
@@ -193,5 +193,5 @@ def _cause(key: _Key, row: _Sum, places: Mapping[Piece, str]) -> Cause:
         row.new,
         kind,
         cause,
-        places[Piece(object_, symbol)] if symbol else "",
+        places[ObjectSymbol(object_, symbol)] if symbol else "",
     )

@@ -46,7 +46,7 @@ _UP_TO_BODY = re.compile(
 )
 
 
-class Piece(NamedTuple):
+class ObjectSymbol(NamedTuple):
     """A symbol of an object file. object: empty if unknown."""
 
     object: str
@@ -54,17 +54,17 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Line:
+class _Place:
     path: str
     line: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Candidates:
     """The lines where a function may begin. file: known source; empty if unknown."""
 
     file: str
-    lines: tuple[_Line, ...]
+    lines: tuple[_Place, ...]
 
     @property
     def text(self) -> str:
@@ -106,7 +106,7 @@ class SourceLines:
         entries = commit_files(self.root, self.commit).entries
         return [path for path in entries if path.endswith(_SOURCES)]
 
-    def places(self, pieces: Iterable[Piece]) -> Mapping[Piece, str]:
+    def places(self, pieces: Iterable[ObjectSymbol]) -> Mapping[ObjectSymbol, str]:
         """Find file and line of symbols: native/operators/kernels/convolution.cpp:88.
 
         A function that several lines could begin is the one that debug information names, else the
@@ -123,35 +123,35 @@ class SourceLines:
 
     def place(self, object_: str, symbol: str) -> str:
         """Find file and line of one symbol."""
-        piece = Piece(object_, symbol)
+        piece = ObjectSymbol(object_, symbol)
         return self.places([piece])[piece]
 
-    def _candidates(self, piece: Piece) -> _Found:
+    def _candidates(self, piece: ObjectSymbol) -> _Candidates:
         """List the lines where functions of the symbol's name begin.
 
         They are in the source of its object, else in all sources.
         """
         if not piece.object:
-            return _Found("", self._anywhere(piece.symbol) if self.commit else ())
+            return _Candidates("", self._anywhere(piece.symbol) if self.commit else ())
         member = _MEMBER.fullmatch(piece.object)
         source = (member[1] if member else piece.object).removesuffix(".o")
         known = self.paths.get(Path(source).name, [])
         if not known and self.commit:
-            return _Found("", self._anywhere(piece.symbol))  # an object of several sources
+            return _Candidates("", self._anywhere(piece.symbol))  # an object of several sources
         fitting = (
             known if len(known) == 1 else [path for path in known if _ending(path, source) >= 2]
         )
         if len(fitting) != 1:
-            return _Found("", ())
-        return _Found(fitting[0], self._lines(fitting[0], piece.symbol))
+            return _Candidates("", ())
+        return _Candidates(fitting[0], self._lines(fitting[0], piece.symbol))
 
-    def _anywhere(self, symbol: str) -> tuple[_Line, ...]:
+    def _anywhere(self, symbol: str) -> tuple[_Place, ...]:
         """Find the places in all sources where the function begins."""
         paths = [path for paths in self.paths.values() for path in paths]
         files = [path for path in paths if (self.root / path).is_file()]
         return tuple(line for path in files for line in self._lines(path, symbol))
 
-    def _lines(self, path: str, symbol: str) -> tuple[_Line, ...]:
+    def _lines(self, path: str, symbol: str) -> tuple[_Place, ...]:
         """Find the lines where functions of that name begin.
 
         It reads the source text only, because objects may lack debug information.
@@ -164,9 +164,9 @@ class SourceLines:
             self.texts[path] = _COMMENT_OR_TEXT.sub(_blank, text)
         text = self.texts[path]
         found = _bodies(text, name[1], is_rust=path.endswith(".rs"))
-        return tuple(_Line(path, text.count("\n", 0, start) + 1) for start in found)
+        return tuple(_Place(path, text.count("\n", 0, start) + 1) for start in found)
 
-    def _debug_lines(self, symbols: Iterable[str]) -> Mapping[str, _Line]:
+    def _debug_lines(self, symbols: Iterable[str]) -> Mapping[str, _Place]:
         """Find the lines of symbols that debug information names, in files of the project."""
         if self.image is None:
             return {}
@@ -175,10 +175,10 @@ class SourceLines:
             known = self.paths.get(PurePosixPath(line.path).name, [])
             fitting = [path for path in known if f"/{line.path}".endswith(f"/{path}")]
             if fitting:
-                found[symbol] = _Line(max(fitting, key=len), line.line)
+                found[symbol] = _Place(max(fitting, key=len), line.line)
         return found
 
-    def _edited(self, lines: Iterable[_Line]) -> _Line | None:
+    def _edited(self, lines: Iterable[_Place]) -> _Place | None:
         """Return the only function that differs from the base; None if there is no such one."""
         at = list(lines)
         if not self.since or len(at) < 2:
