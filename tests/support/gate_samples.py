@@ -564,7 +564,50 @@ def terms() -> GateResult:
     return replace(failing(), apps=(judged,), policy_changes=changes)
 
 
+ERROR = "native/operators/kernels/convolution.cpp:88:5: error: 'tile' was not declared"
+
+
+def shared() -> GateResult:
+    """Two apps for four targets, where one cause fails several builds."""
+    problems, apps = [], []
+    for app in ("vision", "language"):
+        for target in ("x86_64-linux", "aarch64-linux"):
+            load = 41_204 if app == "vision" else 31_190
+            limit = check(
+                app,
+                target,
+                "load",
+                load,
+                load - 204,
+                base=load - 1_204,
+                advice=f"shrink {app}",
+            )
+            made = app_result(app, target, load, load - 1_204, limit, verdict=FAIL, causes=grown())
+            made = replace(made, commands=COMMANDS if app == "vision" else ())
+            apps.append(made)
+        folder = f"{app}-armv7-linux"
+        message = f"building {folder} failed: {ERROR}; log: build/{folder}/build.log"
+        again = f"fix it, then run sizeguard gate --app {app} --target armv7-linux"
+        problems.append(Problem(app, "armv7-linux", message, again, 4))
+        advice = f"review and keep its sizes: sizeguard baseline update --app {app}"
+        new = check(app, "riscv64-linux", "load", 50_000, None, since="baseline", advice=advice)
+        apps.append(app_result(app, "riscv64-linux", 50_000, None, new, verdict=INCONCLUSIVE))
+    models = (ModelResult("encoder", "language", FAIL, 0, (), "timed out", "x86_64-linux"),)
+    apps[3] = replace(apps[3], models=models)
+    calls = tuple(
+        SelectionFinding(
+            app, "closure", "aten::linear", FAIL,
+            f"aten::linear now calls aten::bmm (118 bytes), not in the selection of app {app}",
+            f"sizeguard select update --app {app}", "native/operators/kernels/linear.cpp:31",
+        )
+        for app in ("vision", "language")
+    )  # fmt: skip
+    base = Base("4f2a91cdeadbeef", "origin/main")
+    return GateResult(FAIL, tuple(apps), calls, (), tuple(problems), base, "77b01de")
+
+
 SAMPLES = {
+    "shared": shared,
     "passing": passing,
     "failing": failing,
     "undecided": undecided,

@@ -50,7 +50,7 @@ RESULTS: dict[str, Callable[[Style], Iterable[str]]] = {
     "bisect": lambda style: bisect_chunks(three_culprits(), "terminal", 5, style),
     "history": lambda style: history_chunks(made_up_history(), "terminal", 3, style),
 }
-GATES = ("passing", "failing", "undecided", "everything", "terms")
+GATES = ("passing", "failing", "undecided", "everything", "terms", "shared")
 
 
 def prepare(folder: Path) -> Path:

@@ -5,7 +5,7 @@ All other numbers are folded, and the whole fits GitHub's limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sizeguard.gate.gate_result import (
@@ -23,8 +23,9 @@ from sizeguard.report.gate.gate_findings import GateFinding, findings
 from sizeguard.report.gate.gate_words import (
     CheckLine,
     Placed,
-    broken_claims,
+    counted,
     elimination_text,
+    has_own_growth,
     headline,
     is_urgent,
     limit_lines,
@@ -32,6 +33,7 @@ from sizeguard.report.gate.gate_words import (
     notes,
     offer_text,
     others,
+    own_claims,
     placed,
     selection_text,
     todo,
@@ -50,6 +52,9 @@ from sizeguard.report.gate.markdown_sizes import (
     unchanged_builds,
 )
 from sizeguard.report.gate.moved_code import moved_lines
+from sizeguard.report.gate.shared.markdown_shared import build_names, shared_sizes
+from sizeguard.report.gate.shared.shared_builds import Together, together
+from sizeguard.report.gate.shared.shared_findings import SharedFinding
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.markdown import (
     code,
@@ -85,11 +90,13 @@ def _blocks(result: GateResult, frame: Frame) -> Iterator[Block]:
     yield Block(0, [frame.marker, title, "", *base, *frame.notes])
     yield from _changed_terms(found)
     yield from matrix(builds)
-    wrong = _wrong(builds, outside)
+    parts = together(builds, outside)
+    wrong = _wrong(parts, len(builds))
     urgent = bool(outside) or any(map(is_urgent, builds))
     if urgent:
         yield from wrong
-    for build in builds:
+    yield from shared_sizes(parts.sizes)
+    for build in parts.builds:
         yield from _sizes(build)
     yield from unchanged_builds(builds)
     yield from growths(result)
@@ -174,37 +181,53 @@ def _short(text: str) -> str:
     return text if len(text) <= _MESSAGE else f"{text[: _MESSAGE - 1]}…"
 
 
-def _wrong(builds: Sequence[Placed], outside: Iterable[GateFinding]) -> list[Block]:
-    """List the failures that are not sizes, each once with all its builds."""
-    found: dict[_Item, list[str]] = {}
-    for finding in outside:
-        subject = " ".join(part for part in (finding.app, finding.target) if part)
-        found.setdefault(_item(finding), []).append(subject)
-    for build in builds:
-        for item in _of_build(build):
-            found.setdefault(item, []).append(f"{build.app.app} {build.app.target}")
+def _wrong(parts: Together, count: int) -> list[Block]:
+    """List the failures that are not sizes, each once with all its builds.
+
+    count: of all builds
+    """
     rows: list[str] = []
-    for item, names in found.items():
-        rows += item.lines(_where(names) if len(builds) > 1 or len(names) > 1 else "")
+    for shared in parts.others:
+        rows += _shared_item(shared, parts)
+    for finding in parts.outside:
+        subject = " ".join(part for part in (finding.app, finding.target) if part)
+        rows += _item(finding).lines(_where([subject]) if subject and count > 1 else "")
+    for build in parts.builds:
+        where = _where([f"{build.app.app} {build.app.target}"]) if count > 1 else ""
+        for item in dict.fromkeys(_of_build(build)):
+            rows += item.lines(where)
     return [Block(1, ["", "**Failures**", ""], rows)] if rows else []
 
 
+def _shared_item(shared: SharedFinding, parts: Together) -> Iterator[str]:
+    """Write a failure of several builds, and what to do."""
+    names = [" ".join(filter(None, build)) for build in shared.builds]
+    claims = parts.claims_of(shared)
+    text = f"{counted(len(claims), 'claim')} of the selection" if claims else shared.message
+    places = {finding.place for finding in shared.found}
+    place = f" ({code(shared.first.place)})" if shared.first.place and len(places) == 1 else ""
+    yield f"- {ICONS[shared.first.verdict]} {_where(names)}{prose(_short(text))}{place}"
+    yield from (f"  - {prose(_short(claim_message(claim)))}" for claim in claims[:_CLAIMS])
+    if len(claims) > _CLAIMS:
+        yield f"  - {len(claims) - _CLAIMS:,} more claims"
+    yield from (f"  - {instruction(advice)}" for advice in shared.advice[:_CLAIMS])
+    if len(shared.advice) > _CLAIMS:
+        yield f"  - and {len(shared.advice) - _CLAIMS:,} more for other builds"
+
+
 def _where(names: Sequence[str]) -> str:
-    known = list(dict.fromkeys(name for name in names if name))
-    shown = ", ".join(code(middle(name, _NAME)) for name in known[:_NAMED])
-    more = f" and {len(known) - _NAMED:,} more" if len(known) > _NAMED else ""
-    return f"{shown}{more}: " if known else ""
+    return f"{build_names(names)}: "
 
 
 def _of_build(build: Placed) -> Iterator[_Item]:
     """List the failures of a build that are not sizes."""
-    yield from map(_item, others(build.found))
-    claims = broken_claims(build.app)
+    yield from map(_item, others(build.own))
+    claims = own_claims(build)
     for claim in claims[:_CLAIMS]:
         yield _Item(claim.verdict, prose(_short(claim_message(claim))))
     if len(claims) > _CLAIMS:
         yield _Item(INCONCLUSIVE, f"{len(claims) - _CLAIMS:,} more claims")
-    for finding in build.found:
+    for finding in build.own:
         if finding.rule != "elimination" or finding.verdict == PASS:
             continue
         if not claims:
@@ -218,12 +241,12 @@ def _sizes(build: Placed) -> Iterator[Block]:
     app = build.app
     is_bad = build.verdict != PASS
     if is_bad:
-        text = headline(app, build.found, "").strip().replace("`", "")
+        text = headline(app, build.own, "").strip().replace("`", "")
         name = f"{code(app.app)} for {code(app.target)}"
         yield Block(1, ["", f"#### {ICONS[build.verdict]} {name} {prose(_short(text))}"])
     if app.sizes and (is_bad or is_changed(app)):
         yield size_table(build, 1 if is_bad else 2)
-    rows = bad_limits(build)
+    rows = bad_limits(build) if has_own_growth(build) else []
     if rows:
         yield Block(1, [""], rows)
 

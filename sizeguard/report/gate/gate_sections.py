@@ -19,10 +19,10 @@ from sizeguard.report.gate.gate_findings import GateFinding
 from sizeguard.report.gate.gate_lines import advice_line, cut, finding_lines, marked, wrapped
 from sizeguard.report.gate.gate_words import (
     Placed,
-    broken_claims,
     cause_name,
     offer_text,
     others,
+    own_claims,
     waiver_line,
 )
 from sizeguard.report.gate.moved_code import changed, moved_lines
@@ -54,8 +54,8 @@ def changed_terms(found: Iterable[GateFinding], style: Style) -> Iterator[str]:
 
 def failures(build: Placed, style: Style) -> Iterator[str]:
     """Write the failures that are not sizes: models, selections, claims, builds."""
-    found, claims = others(build.found), broken_claims(build.app)
-    elimination = [f for f in build.found if f.rule == "elimination" and f.verdict != PASS]
+    found, claims = others(build.own), own_claims(build)
+    elimination = [f for f in build.own if f.rule == "elimination" and f.verdict != PASS]
     if found or claims or elimination:
         yield ""
         yield "failures"
@@ -90,7 +90,10 @@ def _largest(app: AppResult, causes: Sequence[Cause], style: Style) -> Iterator[
         return
     total = sum(cause.delta for cause in causes)
     limit = CAUSES if app.verdict != PASS else 3
-    rows = [(cause, *_cause(cause, style)) for cause in causes[:limit]]
+    rows = [
+        (cause, cause_text(cause, style), f"{cause.old:,} → {cause.new:,}")
+        for cause in causes[:limit]
+    ]
     width = max(len(text) for _, text, _ in rows)
     yield ""
     yield "what grew" if total > 0 else "what changed"
@@ -112,10 +115,10 @@ def _largest(app: AppResult, causes: Sequence[Cause], style: Style) -> Iterator[
         yield f"  {total:>+9,}  = the change of `load`"
 
 
-def _cause(cause: Cause, style: Style) -> tuple[str, str]:
+def cause_text(cause: Cause, style: Style) -> str:
     """Describe a cause so that it fits a line with its change.
 
-    (aten::convolution  Float  conv_body<float>, 2,104 → 3,244)
+    aten::convolution  Float  conv_body<float>
     """
     operator = middle(cause.operator, style.room(30)) if cause.operator else ""
     dtype = middle(cause.dtype, style.room(12)) if cause.dtype else ""
@@ -126,7 +129,7 @@ def _cause(cause: Cause, style: Style) -> tuple[str, str]:
         middle(_short(name, style.room(max(room, 16))), style.room(max(room, 16))) if name else ""
     )
     text = "  ".join(part for part in (what, symbol) if part)
-    return middle(text, style.room(style.width - 30)), f"{cause.old:,} → {cause.new:,}"
+    return middle(text, style.room(style.width - 30))
 
 
 def _short(name: str, width: int) -> str:
@@ -138,12 +141,13 @@ def creep(app: AppResult, style: Style) -> Iterator[str]:
     """Write the shares of commits in metrics that crept too far."""
     for check in app.checks:
         if check.shares:
-            yield ""
-            yield f"creep of `{printable(check.metric)}` since {printable(check.since)}"
-            yield from _shares(check, style)
+            yield from creep_shares(check, style)
 
 
-def _shares(check: Check, style: Style) -> Iterator[str]:
+def creep_shares(check: Check, style: Style) -> Iterator[str]:
+    """Write the share of each commit in a metric's creep."""
+    yield ""
+    yield f"creep of `{printable(check.metric)}` since {printable(check.since)}"
     for share in check.shares:
         text = (
             f"{printable(share.commit[:11]):<11} {printable(share.date):<10} "

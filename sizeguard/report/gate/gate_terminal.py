@@ -25,6 +25,7 @@ from sizeguard.report.gate.gate_words import (
     Placed,
     base_text,
     elimination_text,
+    has_own_growth,
     headline,
     is_urgent,
     limit_lines,
@@ -36,6 +37,8 @@ from sizeguard.report.gate.gate_words import (
     verdict_line,
     word,
 )
+from sizeguard.report.gate.shared.shared_builds import together
+from sizeguard.report.gate.shared.terminal_shared import shared_blocks
 from sizeguard.report.screen.fit import fit
 from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.printable import printable
@@ -68,7 +71,8 @@ def _lines(result: GateResult, style: Style) -> Iterator[str]:
     yield from terms
     if terms and (outside or alone):
         yield ""
-    for finding in outside:
+    parts = together(builds, outside)
+    for finding in parts.outside:
         yield from finding_lines(finding, style)
     if alone:
         yield from _block(alone, style)
@@ -76,7 +80,9 @@ def _lines(result: GateResult, style: Style) -> Iterator[str]:
         yield ""
         yield from _matrix(builds, style)
         yield from _growths(builds, style)
-        yield from _many(builds, style)
+    yield from shared_blocks(parts, style)
+    if not alone:
+        yield from _many(parts.builds, style)
     yield from waivers(result, style)
     yield from offers(result, style)
     if result.verdict == PASS and not result.skipped:
@@ -107,7 +113,7 @@ def _many(builds: Sequence[Placed], style: Style) -> Iterator[str]:
             yield ""
             name = f"{build.app.app} {build.app.target}"
             yield from wrapped(
-                f"{word(build.verdict)}  {printable(headline(build.app, build.found, name))}",
+                f"{word(build.verdict)}  {printable(headline(build.app, build.own, name))}",
                 0,
                 style,
             )
@@ -229,9 +235,10 @@ def _block(build: Placed, style: Style) -> Iterator[str]:
         yield from wrapped(f"  ! {printable(note)}", 0, style)
     if not is_urgent(build):
         yield from failures(build, style)
-    yield from changes(app, style)
-    yield from creep(app, style)
-    yield from commands_to_try(todo(app, build.found), style)
+    if has_own_growth(build):
+        yield from changes(app, style)
+        yield from creep(app, style)
+        yield from commands_to_try(todo(app, build.own), style)
 
 
 def _limit(line: CheckLine, name: str, width: int, style: Style) -> str:

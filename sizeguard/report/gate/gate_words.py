@@ -26,6 +26,7 @@ from sizeguard.gate.gate_result import (
     overall,
 )
 from sizeguard.report.gate.gate_findings import LACKING, GateFinding, findings, is_note, urgency
+from sizeguard.report.gate.shared.shared_findings import once_per_cause
 
 _WORDS = {PASS: "PASS", FAIL: "FAIL", INCONCLUSIVE: "INCONCLUSIVE", NOT_RUN: "NOT RUN"}
 _CAUSES = {
@@ -86,7 +87,8 @@ def _counts(wrong: Iterable[GateFinding]) -> list[str]:
         ("selection", INCONCLUSIVE): ("selection question", "selection questions"),
         ("waiver", INCONCLUSIVE): ("waiver undecided", "waivers undecided"),
     }
-    kinds = [(finding.rule.partition("/")[0], finding.verdict) for finding in wrong]
+    once = once_per_cause(list(wrong))
+    kinds = [(finding.rule.partition("/")[0], finding.verdict) for finding in once]
     parts = [(kinds.count(kind), name) for kind, name in names.items() if kind in kinds]
     texts = [counted(count, *name) for count, name in parts[:4]]
     return texts + ([f"{sum(count for count, _ in parts[4:])} more"] if len(parts) > 4 else [])
@@ -271,6 +273,20 @@ def elimination_text(app: AppResult) -> tuple[str, str] | None:
     return f"{gone} absent, {there} present, {counted(check.actual, 'leftover')}", check.verdict
 
 
+def has_own_growth(build: Placed) -> bool:
+    """Return whether the report explains the build's sizes here, and not with other builds'."""
+    is_size = any(finding.rule.startswith("limit/") for finding in build.elsewhere)
+    return not is_size or any(
+        finding.rule.startswith("limit/") and finding.verdict != PASS for finding in build.own
+    )
+
+
+def own_claims(build: Placed) -> list[Verdict]:
+    """List the claims that do not pass, unless the report shows them elsewhere."""
+    is_elsewhere = any(finding.rule == "elimination" for finding in build.elsewhere)
+    return [] if is_elsewhere else broken_claims(build.app)
+
+
 def broken_claims(app: AppResult) -> list[Verdict]:
     """List the claims that do not pass."""
     verdicts = app.verification.verdicts if app.verification else ()
@@ -345,11 +361,19 @@ class Placed:
     """A build with its findings.
 
     verdict: the worst of its findings
+    elsewhere: the findings that the report shows together with those of other builds
     """
 
     app: AppResult
     found: Sequence[GateFinding]
     verdict: str
+    elsewhere: tuple[GateFinding, ...] = ()
+
+    @property
+    def own(self) -> list[GateFinding]:
+        """The findings that no other build has."""
+        shown = {id(finding) for finding in self.elsewhere}
+        return [finding for finding in self.found if id(finding) not in shown]
 
 
 def placed(
@@ -392,7 +416,7 @@ def notes(found: Iterable[GateFinding]) -> list[str]:
 
 def is_urgent(build: Placed) -> bool:
     """Return whether a build has findings that matter more than its size."""
-    return any(urgency(finding) in (2, 3) for finding in build.found)
+    return any(urgency(finding) in (2, 3) for finding in build.own)
 
 
 def others(found: Iterable[GateFinding]) -> list[GateFinding]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from sizeguard.gate.gate_result import AppResult, Cause
 from sizeguard.report.gate.comment_blocks import Block
 from sizeguard.report.gate.gate_words import cause_name
 from sizeguard.report.gate.moved_code import changed
+from sizeguard.report.gate.shared.shared_causes import SharedCause, shared_causes
 from sizeguard.report.writers.markdown import code, linked, prose, row
 from sizeguard.report.writers.printable import middle
 from sizeguard.report.writers.source_links import SourceLinks
@@ -18,23 +18,10 @@ _NAME = 32  # characters that fit beside the change on a screen 480 px wide
 _NAMED = 3  # builds to name
 
 
-@dataclass
-class _Shared:
-    """A cause and its builds."""
-
-    causes: list[Cause] = field(default_factory=list)
-    builds: list[AppResult] = field(default_factory=list)
-
-    @property
-    def weight(self) -> int:
-        """The largest change."""
-        return max(abs(cause.delta) for cause in self.causes)
-
-
 def cause_block(apps: Sequence[AppResult], links: SourceLinks | None, rank: int) -> Iterator[Block]:
     """Write the largest causes of all builds, and the number of the others."""
     apps = [app for app in apps if changed(app)]
-    shared = _shared(apps)
+    shared = shared_causes(apps)
     if not shared:
         return
     total = sum(cause.delta for app in apps for cause in changed(app))
@@ -45,31 +32,17 @@ def cause_block(apps: Sequence[AppResult], links: SourceLinks | None, rank: int)
         row(["change", "cause"]),
         "|---:|---|",
     ]
-    rows = [row([_change(each.causes), _cause(each, apps, links)]) for each in shared[:CAUSES]]
+    rows = [row([_change(each), _cause(each, apps, links)]) for each in shared[:CAUSES]]
     yield Block(rank, head, rows, [*_rest(shared[CAUSES:], apps)])
 
 
-def _shared(apps: Iterable[AppResult]) -> list[_Shared]:
-    found: dict[tuple[str, ...], _Shared] = {}
-    for app in apps:
-        for cause in changed(app):
-            key = (cause.operator, cause.dtype, cause.symbol, cause.kind)
-            one = found.setdefault(key, _Shared())
-            one.causes.append(cause)
-            one.builds.append(app)
-    return sorted(found.values(), key=lambda each: -each.weight)
+def _change(shared: SharedCause) -> str:
+    old, new = shared.sizes
+    both = f" ({old}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{new})" if old else ""
+    return f"{shared.change}{both}"
 
 
-def _change(causes: Sequence[Cause]) -> str:
-    """Write the change, or the smallest and largest change of several builds."""
-    low, high = min(causes, key=lambda c: c.delta), max(causes, key=lambda c: c.delta)
-    if low.delta != high.delta:
-        return f"{low.delta:+,} … {high.delta:+,}"
-    one = causes[0]
-    return f"{one.delta:+,} ({one.old:,}\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}{one.new:,})"
-
-
-def _cause(shared: _Shared, apps: Sequence[AppResult], links: SourceLinks | None) -> str:
+def _cause(shared: SharedCause, apps: Sequence[AppResult], links: SourceLinks | None) -> str:
     """Write operator, symbol, place and builds on separate lines; phones are too narrow."""
     cause = shared.causes[0]
     owner = " ".join(code(middle(text, _NAME)) for text in (cause.operator, cause.dtype) if text)
@@ -94,7 +67,7 @@ def _builds(builds: Sequence[AppResult], apps: Sequence[AppResult]) -> str:
     return f"in {', '.join(names)}{more}"
 
 
-def _rest(rest: Sequence[_Shared], apps: Sequence[AppResult]) -> Iterator[str]:
+def _rest(rest: Sequence[SharedCause], apps: Sequence[AppResult]) -> Iterator[str]:
     """Write the number of omitted causes; those of a single build sum to its change of load."""
     if len(apps) == 1 and rest:
         left = sum(cause.delta for each in rest for cause in each.causes)

@@ -1,0 +1,1 @@
+"""Findings and causes that several builds share."""

@@ -1,0 +1,48 @@
+"""Causes of growth that several builds share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sizeguard.gate.gate_result import AppResult, Cause
+from sizeguard.report.gate.moved_code import changed
+
+
+@dataclass(slots=True)
+class SharedCause:
+    """A cause and its builds."""
+
+    causes: list[Cause] = field(default_factory=list)
+    builds: list[AppResult] = field(default_factory=list)
+
+    @property
+    def weight(self) -> int:
+        """The largest change."""
+        return max(abs(cause.delta) for cause in self.causes)
+
+    @property
+    def change(self) -> str:
+        """The change, or the smallest and largest change of several builds."""
+        deltas = [cause.delta for cause in self.causes]
+        low, high = min(deltas), max(deltas)
+        return f"{low:+,}" if low == high else f"{low:+,} … {high:+,}"
+
+    @property
+    def sizes(self) -> tuple[str, str]:
+        """Old and new size; empty if they differ between the builds."""
+        if len({(cause.old, cause.new) for cause in self.causes}) > 1:
+            return "", ""
+        return f"{self.causes[0].old:,}", f"{self.causes[0].new:,}"
+
+
+def shared_causes(apps: Iterable[AppResult]) -> list[SharedCause]:
+    """Group the causes of all builds by operator, dtype and symbol, the largest change first."""
+    found: dict[tuple[str, ...], SharedCause] = {}
+    for app in apps:
+        for cause in changed(app):
+            key = (cause.operator, cause.dtype, cause.symbol, cause.kind)
+            one = found.setdefault(key, SharedCause())
+            one.causes.append(cause)
+            one.builds.append(app)
+    return sorted(found.values(), key=lambda each: -each.weight)
