@@ -244,7 +244,6 @@ def test_workflows_have_no_more_rights_than_they_need() -> None:
         "actions": "read",
         "contents": "read",
         "pull-requests": "write",
-        "security-events": "write",
         "statuses": "write",
     }
     assert "pull_request_target" not in (ROOT / ".github/workflows/size.yml").read_text()
@@ -301,8 +300,7 @@ def test_what_was_measured_becomes_a_comment_and_later_changes_it(
     assert code == 0, log
     assert log.splitlines()[-1] == "comment made on pull request 7"
     assert log.startswith("status failure: fail: vision x86_64-linux load +1,204 (+3.0%)")
-    scanned = "POST code-scanning/sarifs"
-    assert hub.written == [f"POST statuses/{HEAD}", scanned, "POST issues/7/comments"]
+    assert hub.written == [f"POST statuses/{HEAD}", "POST issues/7/comments"]
     body = hub.comments[0]["body"]
     assert body.startswith("<!-- sizeguard gate run 42.1 -->\n### ❌ Size gate: fail")
     assert f"Measured at `{HEAD[:7]}`, merged with the base as `3f9a0c1`." in body
@@ -314,7 +312,7 @@ def test_what_was_measured_becomes_a_comment_and_later_changes_it(
     log, code = commenting(checkout, hub)
     assert code == 0, "a refused artifact is a warning"
     assert "\n::warning title=sizeguard::not measured at 77b01de: gate.json: not JSON" in log
-    assert hub.written[4:] == ["PATCH issues/comments/1"]
+    assert hub.written[3:] == ["PATCH issues/comments/1"]
     assert "### ⚠️ Size gate: not measured at `77b01de`" in hub.comments[1]["body"]
     assert hub.comments[0]["body"] == body
 
@@ -334,10 +332,34 @@ def test_the_writer_needs_pythons_own_library_alone() -> None:
     assert done.stdout == "['__main__', 'ci', 'sizeguard']\n"
 
 
+# variables of the writer, by workflow
+SETTINGS = {
+    "size-comment.yml": {"DOCUMENTS"},
+    "size-findings.yml": {"SARIF"},
+    "comment.yml": {
+        "DOCUMENTS", "PARTS", "COMMENT_POLICY", "INFORMATIONAL", "PROJECT", "ARTIFACT",
+    },
+    "findings.yml": {"SARIF", "PARTS", "ARTIFACT"},
+}  # fmt: skip
+
+
 def test_settings_reach_it_from_the_workflow_alone(checkout: Path) -> None:
-    (step,) = [step for step in steps_of("size-comment.yml") if "run" in step]
-    assert step["run"] == "python3 -I ci/github/size_comment.py"
-    assert set(step["env"]) == {"GITHUB_TOKEN", "RUN_ID", "SARIF", "DOCUMENTS"}
+    for name, more in SETTINGS.items():
+        (step,) = [step for step in steps_of(name) if "run" in step]
+        assert step["run"] == "python3 -I ci/github/size_comment.py"
+        assert set(step["env"]) == {"GITHUB_TOKEN", "RUN_ID", *more}
+    assert steps_of("size-findings.yml")[1]["env"]["SARIF"] == "alone"
+
+
+def test_each_job_has_the_rights_that_it_needs_alone() -> None:
+    reading = {"actions": "read", "contents": "read"}
+    comments = {**reading, "pull-requests": "write", "statuses": "write"}
+    findings = {**reading, "pull-requests": "read", "security-events": "write"}
+    for name in SETTINGS:
+        content = workflow(name)
+        (job,) = content["jobs"].values()
+        assert content["permissions"] == {}
+        assert job["permissions"] == (findings if "findings" in name else comments), name
 
 
 def test_the_gitlab_template(checkout: Path) -> None:

@@ -150,6 +150,12 @@ def test_a_waiver_of_what_was_not_measured_is_unused() -> None:
     of_language = waiver(app="language")
     assert outcome([of_language], {"vision": 10_000}, whole=False) == ["pass", "unused 0 pass"]
     assert outcome([of_language], {"vision": 10_000}) == ["pass", "spent 0 fail"]
+    # Other jobs measure the other apps and targets of it
+    for of_all in (waiver(app=""), waiver(target="")):
+        assert outcome([of_all], {"vision": 10_000}, whole=False) == ["pass", "unused 0 pass"]
+        assert outcome([of_all], {"vision": 10_000}) == ["pass", "spent 0 fail"]
+    of_this = waiver(app="vision", target="linux")
+    assert outcome([of_this], {"vision": 10_000}, whole=False) == ["pass", "spent 0 fail"]
 
 
 def test_without_a_base_nobody_can_say_whether_a_waiver_is_needed() -> None:

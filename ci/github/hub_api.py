@@ -96,21 +96,38 @@ class Api:
             if len(found) < _PAGE:
                 return
 
-    def call(self, method: str, path: str, content: Mapping[str, Any] | None = None) -> Any:
-        """Call the API and parse its answer as JSON."""
-        data = self.bytes(method, path, ANSWER, content)
+    def call(
+        self,
+        method: str,
+        path: str,
+        content: Mapping[str, Any] | None = None,
+        *,
+        is_repeatable: bool = False,
+    ) -> Any:
+        """Call the API and parse its answer as JSON.
+
+        is_repeatable: a second POST of the same content changes nothing
+        """
+        data = self.bytes(method, path, ANSWER, content, is_repeatable=is_repeatable)
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
             raise ApiError(f"the answer to {path} is not JSON") from error
 
     def bytes(
-        self, method: str, path: str, limit: int, content: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        limit: int,
+        content: Mapping[str, Any] | None = None,
+        *,
+        is_repeatable: bool = False,
     ) -> bytes:
         """Call the API, with retries; raise Refused for more than `limit` bytes.
 
         POST is repeated only if GitHub's rate limit refused it, so no comment is made twice.
         """
+        is_once = method == "POST" and not is_repeatable
         data = None if content is None else json.dumps(content).encode()
         for tried in range(1, TRIES + 1):
             request = urllib.request.Request(
@@ -121,12 +138,12 @@ class Api:
                     found: bytes = answer.read(limit + 1)
             except urllib.error.HTTPError as error:
                 with error:
-                    wait = _wait(error, tried, method)
+                    wait = _wait(error, tried, is_once)
                     if wait is None or tried == TRIES:
                         raise ApiError(f"{method} {path}: {error.code}", error.code) from error
                 why = f"{method} {path}: {error.code}"
             except (OSError, http.client.HTTPException, ValueError) as error:
-                if method == "POST" or tried == TRIES:
+                if is_once or tried == TRIES:
                     raise ApiError(f"{method} {path}: {type(error).__name__}") from error
                 wait, why = 2.0**tried, f"{method} {path}: {type(error).__name__}"
             else:
@@ -143,13 +160,13 @@ class Api:
         self.sleep(seconds)
 
 
-def _wait(error: urllib.error.HTTPError, tried: int, method: str) -> float | None:
-    """Return the seconds until the next try; None if a retry is useless or might repeat a POST."""
+def _wait(error: urllib.error.HTTPError, tried: int, is_once: bool) -> float | None:
+    """Return the seconds until the next try; None if it is useless or may do a thing twice."""
     asked = error.headers.get("Retry-After")
     is_limited = error.code == 429 or (
         error.code == 403 and (asked or error.headers.get("X-RateLimit-Remaining") == "0")
     )
-    if not is_limited and (error.code < 500 or method == "POST"):
+    if not is_limited and (error.code < 500 or is_once):
         return None
     seconds = _seconds(asked) if asked else None
     if seconds is None and is_limited:

@@ -11,6 +11,14 @@ from ci.github.hub_api import Api, ApiError, Refused, number_of, text_of
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _MOST_FILES = 3000  # GitHub lists no more
+ENDS = {
+    "cancelled": "the run was cancelled",
+    "timed_out": "the run took too long",
+    "action_required": "the run waits for a maintainer's approval",
+    "startup_failure": "the workflow could not be started",
+    "stale": "the run was given up by GitHub",
+    "neutral": "the run ended without a result",
+}
 _PULLS = 10  # maximum pull requests of one commit that get a comment
 
 
@@ -22,6 +30,7 @@ class Run:
     repository: repository of head: a fork, or this one
     conclusion: success, failure, cancelled, timed_out …; empty while it runs
     address:    URL of its page
+    started:    time at which this attempt started, as GitHub writes it; empty if unknown
     """
 
     id: int
@@ -33,6 +42,7 @@ class Run:
     conclusion: str
     server: str
     address: str
+    started: str = ""
 
     @property
     def is_of_pull_request(self) -> bool:
@@ -58,7 +68,13 @@ def read_run(api: Api, number: int, server: str) -> Run:
         text_of(found.get("conclusion")),
         server,
         f"{server}/{name}/actions/runs/{number}",
+        text_of(found.get("run_started_at")),
     )
+
+
+def how_it_ended(run: Run) -> str:
+    """Describe the conclusion of a run."""
+    return ENDS.get(run.conclusion, f"it ended with {run.conclusion or 'nothing'}")
 
 
 def open_pulls(api: Api, run: Run) -> list[int]:

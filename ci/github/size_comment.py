@@ -15,9 +15,11 @@ RUN_ID is the id of the measuring run. Optional variables:
     INFORMATIONAL    true: no status blocks a merge
     PROJECT          name, if a repository has several projects, each with comment and status
     ARTIFACT         sizeguard-results if empty
+    PARTS            of a matrix: its parts, separated by spaces; each leaves ARTIFACT-PART
     COMMENT_AUTHOR   github-actions[bot] if empty; the login of another app whose token is used
     DOCUMENTS        patterns of files that no build reads, as in the measuring workflow
-    SARIF            true: upload findings to code scanning; needs `security-events: write`
+    SARIF            true: upload findings to code scanning, too; needs `security-events: write`;
+                     alone: do nothing else
 """
 
 from __future__ import annotations
@@ -35,11 +37,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from ci.github.hub_api import Api, ApiError, Refused
+from ci.github.hub_api import Api, ApiError, Refused, text_of
 from ci.github.measured_run import Run, read_run
+from ci.github.size_artifact import PART, Names
 from ci.github.size_words import Report, report_of
 from ci.github.written_comment import publish
+from ci.results.judged_result import MOST_PARTS
 
+_REFUSED = (403, 404, 410, 422)  # statuses of calls that no retry helps
+_ID = re.compile(r"[0-9]{1,18}", re.ASCII)
 POLICIES = ("always", "on change", "on failure", "never")
 
 
@@ -50,9 +56,9 @@ class Settings:
     policy: str
     is_informational: bool
     project: str
-    artifact: str
+    names: Names
     author: str
-    is_scanned: bool = False
+    scanned: str = "false"
     documents: tuple[str, ...] = ()
 
     @staticmethod
@@ -66,9 +72,10 @@ class Settings:
         if policy not in POLICIES:
             raise Refused(f"COMMENT_POLICY is '{policy}', not one of {', '.join(POLICIES)}")
         scanned = environment.get("SARIF") or "false"
-        for name, text in (("INFORMATIONAL", informational), ("SARIF", scanned)):
-            if text not in ("true", "false"):
-                raise Refused(f"{name} is '{text}', not true or false")
+        if informational not in ("true", "false"):
+            raise Refused(f"INFORMATIONAL is '{informational}', not true or false")
+        if scanned not in ("true", "false", "alone"):
+            raise Refused(f"SARIF is '{scanned}', not true, false or alone")
         if not re.fullmatch(r"[\w ./-]{0,60}", project, re.ASCII) or "--" in project:
             raise Refused(f"PROJECT is '{project}': letters, digits, . / - and _ are allowed")
         if not re.fullmatch(r"[\w.-]{1,100}", artifact, re.ASCII):
@@ -79,9 +86,9 @@ class Settings:
             policy,
             informational == "true",
             project,
-            artifact,
+            Names(artifact, _parts(environment.get("PARTS") or "")),
             author,
-            scanned == "true",
+            scanned,
             tuple((environment.get("DOCUMENTS") or "").split()),
         )
 
@@ -104,13 +111,22 @@ class Settings:
         )
 
 
+def _parts(text: str) -> tuple[str, ...]:
+    parts = tuple(dict.fromkeys(text.split()))
+    wrong = [part for part in parts if not PART.fullmatch(part)]
+    if wrong or len(parts) > MOST_PARTS:
+        what = f"'{wrong[0]}'" if wrong else f"{len(parts)} names"
+        raise Refused(f"PARTS has {what}: at most {MOST_PARTS} names of letters, digits, . - and _")
+    return parts
+
+
 def main(
     environment: Mapping[str, str] = os.environ, sleep: Callable[[float], None] = time.sleep
 ) -> int:
     """Publish the result of a run; return 1 if GitHub refuses, 2 for a wrong setting."""
     try:
         settings = Settings.of(environment)
-        if not re.fullmatch(r"[0-9]{1,18}", environment.get("RUN_ID", ""), re.ASCII):
+        if not _ID.fullmatch(environment.get("RUN_ID", "")):
             raise Refused("RUN_ID is missing")
         names = ("GITHUB_API_URL", "GITHUB_REPOSITORY", "GITHUB_TOKEN")
         address, repository, token = (environment.get(name, "") for name in names)
@@ -137,29 +153,43 @@ def _publish(api: Api, settings: Settings, run: Run) -> int:
     report = report_of(
         api,
         run,
-        settings.artifact,
+        settings.names,
         is_informational=settings.is_informational,
         documents=settings.documents,
     )
     for warning in report.warnings:
         _say("warning", warning)
-    _status(api, settings, run, report)
-    if settings.is_scanned:
+    if settings.scanned != "alone":
+        _status(api, settings, run, report)
+    if settings.scanned != "false":
         _scanned(api, run, report)
+    if settings.scanned != "alone":
+        _commented(api, settings, run, report)
+    return 0
+
+
+def _commented(api: Api, settings: Settings, run: Run, report: Report) -> None:
+    """Make or change the comments on the run's pull requests."""
     if not run.is_of_pull_request:
         print(f"no comment: the run is of {run.event or 'no event'}")
     elif not report.pulls:
         print("no comment: no open pull request is at the run's commit")
     for number in report.pulls:
-        done = publish(
-            api,
-            number,
-            report.body(f"{settings.marker}run {run.id}.{run.attempt} -->"),
-            (settings.marker, settings.author, (run.id, run.attempt)),
-            is_wanted=settings.wants_comment(report),
-        )
+        try:
+            done = publish(
+                api,
+                number,
+                report.body(f"{settings.marker}run {run.id}.{run.attempt} -->"),
+                (settings.marker, settings.author, (run.id, run.attempt)),
+                is_wanted=settings.wants_comment(report),
+            )
+        except ApiError as error:
+            if error.status not in _REFUSED:
+                raise
+            why = "the conversation is locked, or the job lacks `pull-requests: write`"
+            _say("warning", f"no comment: {error}; {why}")
+            continue
         print(f"comment {done} on pull request {number}")
-    return 0
 
 
 def _status(api: Api, settings: Settings, run: Run, report: Report) -> None:
@@ -171,12 +201,29 @@ def _status(api: Api, settings: Settings, run: Run, report: Report) -> None:
         "target_url": run.address,
     }
     try:
-        api.call("POST", f"statuses/{run.head}", content)
+        if _has_later_status(api, settings, run):
+            print("status kept: a later run set it")
+            return
+        api.call("POST", f"statuses/{run.head}", content, is_repeatable=True)
         print(f"status {report.state}: {report.title}")
     except ApiError as error:
-        if error.status not in (403, 404, 422):
+        if error.status not in _REFUSED:
             raise
         _say("warning", f"no status: {error}; the job needs `statuses: write`")
+
+
+def _has_later_status(api: Api, settings: Settings, run: Run) -> bool:
+    """Return whether a later run has set the status, such as one for another target branch."""
+    begin = run.address.removesuffix(str(run.id))
+    try:
+        for each in api.rows(f"commits/{run.head}/statuses"):
+            if text_of(each.get("context")) == settings.context:
+                number = text_of(each.get("target_url")).removeprefix(begin)
+                return bool(_ID.fullmatch(number)) and int(number) > run.id
+    except ApiError as error:
+        if error.status not in _REFUSED:
+            raise
+    return False
 
 
 def _scanned(api: Api, run: Run, report: Report) -> None:
@@ -195,7 +242,7 @@ def _scanned(api: Api, run: Run, report: Report) -> None:
         api.call("POST", "code-scanning/sarifs", content)
         print(f"findings uploaded for {ref}")
     except ApiError as error:
-        if error.status not in (403, 404):
+        if error.status not in _REFUSED:  # 422: a tag is not a branch
             raise
         _say("warning", f"no findings: {error}; the job needs `security-events: write`")
 

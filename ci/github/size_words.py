@@ -1,18 +1,17 @@
-"""Status and comment of a measuring run, from its artifact if that can be trusted."""
+"""Status and comment of a measuring run, from its artifacts if they can be trusted."""
 
 from __future__ import annotations
 
 import datetime
-import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ci.github.hub_api import Api, Refused
-from ci.github.measured_run import Run, are_only, is_merge_of, open_pulls
-from ci.github.size_artifact import Missing, member, newest_archive
+from ci.github.measured_run import ENDS, Run, are_only, how_it_ended, is_merge_of, open_pulls
+from ci.github.size_artifact import Missing, Names, archives, member
+from ci.results.judged_result import RESULT, Judged, Part, joined, judged_again
 from sizeguard.base.errors import InputError
-from sizeguard.gate.contradictions import NOTHING, contradictions
 from sizeguard.gate.gate_result import (
     FAIL,
     GROWTH,
@@ -22,26 +21,17 @@ from sizeguard.gate.gate_result import (
     AppResult,
     GateResult,
 )
-from sizeguard.gate.remade_advice import with_remade_advice
 from sizeguard.report.gate.comment_blocks import COMMENT, Frame
-from sizeguard.report.gate.gate_json import LARGEST, result_of
+from sizeguard.report.gate.gate_json import LARGEST
 from sizeguard.report.gate.gate_markdown import markdown_text
 from sizeguard.report.gate.markdown_sizes import TITLE, is_changed, title_text
 from sizeguard.report.writers.markdown import code, prose
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.source_links import links_at
 
-RESULT, NUMBER = "gate.json", "pull-request"
+NUMBER = "pull-request"
 _FOOT = 600  # bytes reserved for the text below the result
 _LINES = 20  # maximum contradictions shown
-_ENDS = {
-    "cancelled": "the run was cancelled",
-    "timed_out": "the run took too long",
-    "action_required": "the run waits for a maintainer's approval",
-    "startup_failure": "the workflow could not be started",
-    "stale": "the run was given up by GitHub",
-    "neutral": "the run ended without a result",
-}
 _STATES = {PASS: "success", FAIL: "failure", INCONCLUSIVE: "error"}
 
 
@@ -55,6 +45,7 @@ class Report:
     against: contradictions of the result; if there are any, no part of the comment is green
     pulls:   numbers of the pull requests to comment on
     measured: the commit that the result claims to measure, if GitHub confirms it; else empty
+    missing: names of the jobs that left no result, while others did
     """
 
     run: Run
@@ -67,11 +58,14 @@ class Report:
     is_shown: bool = True
     measured: str = ""
     is_informational: bool = False
+    missing: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> list[str]:
         """Warnings for the log of the run."""
         first = [f"not measured at {self.run.head[:7]}: {self.reason}"] if self.reason else []
+        problems = self.result.problems[: len(self.missing)] if self.result else ()
+        first += [printable(problem.message) for problem in problems]
         return first + [f"the result contradicts itself: {text}" for text in self.against[:_LINES]]
 
     @property
@@ -145,58 +139,87 @@ def _without_green(text: str) -> str:
 
 
 Files = tuple[bytes | None, bytes | None]  # pull request number and result, None if absent
+Reader = Callable[[], Files]  # raises Refused if they cannot be read
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the forge itself says, whatever an artifact claims.
+
+    is_merge_of:   whether a commit merges another one
+    are_documents: whether pull requests change only documents
+    """
+
+    is_merge_of: Callable[[str, str], bool]
+    are_documents: Callable[[list[int]], bool]
 
 
 def report_of(
     api: Api,
     run: Run,
-    artifact: str,
+    names: Names,
     *,
     is_informational: bool = False,
     documents: tuple[str, ...] = (),
 ) -> Report:
-    """Judge the artifact of a run; a bad artifact sets the reason and raises no error.
+    """Judge the artifacts of a run; a bad artifact sets the reason and raises no error.
 
     documents: patterns; a pull request may pass unmeasured if they match all its files
     """
+    pulls = open_pulls(api, run) if run.is_of_pull_request else []
+    known = Known(
+        lambda commit, head: is_merge_of(api, commit, head),
+        lambda numbers: bool(documents) and are_only(api, numbers, documents),
+    )
+    parts = {name: _reader(read) for name, read in archives(api, run, names).items()}
+    return report_of_parts(run, pulls, parts, known, is_informational=is_informational)
 
+
+def _reader(read: Callable[[], bytes]) -> Reader:
     def files() -> Files:
-        archive = newest_archive(api, run.id, artifact)
+        archive = read()
         return member(archive, NUMBER, 20), member(archive, RESULT, LARGEST)
 
-    pulls = open_pulls(api, run) if run.is_of_pull_request else []
-    return report_of_archive(
-        api, run, pulls, files, is_informational=is_informational, documents=documents
-    )
+    return files
 
 
-def report_of_archive(
-    api: Api,
+def report_of_parts(
     run: Run,
     pulls: list[int],
-    files: Callable[[], Files],
+    parts: Mapping[str, Reader],
+    known: Known,
     *,
     is_informational: bool = False,
-    documents: tuple[str, ...] = (),
 ) -> Report:
-    """Judge a result and a pull request's number; `files` raises Refused if they cannot be read."""
-    try:
-        number, data = files()
-        pulls = _meant(pulls, number)
-        if data is None:
-            raise Missing(f"the run ended before it measured: {_how(run)}")
-        result = result_of(data, RESULT)
-    except (Refused, InputError) as error:
-        is_missing = isinstance(error, Missing)
-        reason = _how(run) if is_missing and run.conclusion in _ENDS else str(error)
-        return _without(run, pulls, reason, is_missing=is_missing)
+    """Judge the results of a run's jobs, by their names; of one job, or joined from several."""
     today = datetime.date.today()
-    result = with_remade_advice(result, today)
-    measured = _measured(api, run, result)
-    inside = [*contradictions(result, today), *_against_code(result, data)]
-    if inside == [NOTHING] and documents and are_only(api, pulls, documents):
-        inside = []
-    against = [*inside, *_against_run(run, result, measured, is_informational)]
+    left, read = LARGEST, list[_Read]()
+    for name, files in parts.items():
+        read.append(_read(run, pulls, name, files, left, today))
+        left -= read[-1].size
+    meant = [each.pulls for each in read if each.part.judged]
+    pulls = [number for number in pulls if all(number in each for each in meant)]
+    if not meant:
+        return _without(run, pulls, _reason(read), is_missing=all(each.is_missing for each in read))
+    found = read[0].part.judged if len(read) == 1 else joined([each.part for each in read])
+    assert found
+    missing = tuple(each.part.name for each in read if each.part.judged is None)
+    if found.is_nothing and known.are_documents(pulls):
+        found = replace(found, against=())
+    return _report(run, pulls, found, missing, known, is_informational)
+
+
+def _report(
+    run: Run,
+    pulls: list[int],
+    found: Judged,
+    missing: tuple[str, ...],
+    known: Known,
+    is_informational: bool,
+) -> Report:
+    result = found.result
+    measured = _measured(run, result, known)
+    against = [*found.against, *_against_run(run, result, measured, is_informational, missing)]
     verdict = result.verdict
     if against and verdict == PASS:
         verdict = INCONCLUSIVE
@@ -204,14 +227,49 @@ def report_of_archive(
     return Report(
         run,
         _state(verdict, bool(against), is_informational),
-        _title(result, against, is_informational),
+        _title(result, against, is_informational, missing),
         result,
         pulls,
         against=tuple(printable(text) for text in against),
-        is_shown=not inside,
+        is_shown=not found.against,
         measured=measured,
         is_informational=is_informational,
+        missing=missing,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A part, and the pull requests that it is about."""
+
+    part: Part
+    pulls: list[int]
+    size: int = 0
+    is_missing: bool = False
+
+
+def _read(
+    run: Run, pulls: list[int], name: str, files: Reader, left: int, today: datetime.date
+) -> _Read:
+    try:
+        number, data = files()
+        meant = _meant(pulls, number)
+        if data is None:
+            raise Missing(f"the run ended before it measured: {how_it_ended(run)}")
+        if len(data) > left:
+            raise Refused(f"the results are together larger than {LARGEST:,} bytes")
+        return _Read(Part(name, judged_again(data, today)), meant, len(data))
+    except (Refused, InputError) as error:
+        is_missing = isinstance(error, Missing)
+        reason = how_it_ended(run) if is_missing and run.conclusion in ENDS else str(error)
+        return _Read(Part(name, None, reason), pulls, is_missing=is_missing)
+
+
+def _reason(read: Sequence[_Read]) -> str:
+    """Return why there is no result at all."""
+    if len({each.part.reason for each in read}) == 1:
+        return read[0].part.reason
+    return "; ".join(f"{each.part.name}: {each.part.reason}" for each in read[:_LINES])
 
 
 def _meant(pulls: list[int], number: bytes | None) -> list[int]:
@@ -225,44 +283,36 @@ def _meant(pulls: list[int], number: bytes | None) -> list[int]:
     return [each for each in pulls if each == int(number)]
 
 
-def _how(run: Run) -> str:
-    return _ENDS.get(run.conclusion, f"it ended with {run.conclusion or 'nothing'}")
-
-
 def _without(run: Run, pulls: list[int], reason: str, *, is_missing: bool) -> Report:
     is_waiting = is_missing and run.conclusion == "action_required"
-    title = printable(f"not measured: {reason}")
     return Report(
         run,
         "pending" if is_waiting else "error",
-        title if len(title) <= TITLE else f"{title[: TITLE - 1]}…",
+        _cut(f"not measured: {reason}"),
         None,
         pulls,
         printable(reason),
     )
 
 
-def _measured(api: Api, run: Run, result: GateResult) -> str:
+def _measured(run: Run, result: GateResult, known: Known) -> str:
     """Return the measured commit if it is the run's commit or merges it; else an empty string."""
     if result.head == run.head or (
-        run.is_of_pull_request and is_merge_of(api, result.head, run.head)
+        run.is_of_pull_request and known.is_merge_of(result.head, run.head)
     ):
         return result.head
     return ""
 
 
-def _against_code(result: GateResult, data: bytes) -> list[str]:
-    stated = json.loads(data).get("exit_code")
-    if stated == result.exit_code:
-        return []
-    return [f"the exit code is {str(stated)[:20]}, but its parts give {result.exit_code}"]
-
-
-def _against_run(run: Run, result: GateResult, measured: str, is_informational: bool) -> list[str]:
+def _against_run(
+    run: Run, result: GateResult, measured: str, is_informational: bool, missing: tuple[str, ...]
+) -> list[str]:
     found = []
     if result.verdict == PASS and run.conclusion != "success":
-        found.append(f"the result says pass, but {_how(run).replace('it ended', 'the run ended')}")
-    if result.verdict != PASS and run.conclusion == "success" and not is_informational:
+        ended = how_it_ended(run).replace("it ended", "the run ended")
+        found.append(f"the result says pass, but {ended}")
+    is_known = is_informational or (missing and result.verdict == INCONCLUSIVE)
+    if result.verdict != PASS and run.conclusion == "success" and not is_known:
         found.append(f"the result says {result.verdict}, and the run ended with success")
     if run.is_of_pull_request and result.base and result.base.commit in (run.head, measured or "-"):
         found.append("growth is counted from the commit that was measured")
@@ -277,11 +327,17 @@ def _state(verdict: str, is_against: bool, is_informational: bool) -> str:
     return "success" if is_informational else _STATES[verdict]
 
 
-def _title(result: GateResult, against: list[str], is_informational: bool) -> str:
+def _title(
+    result: GateResult, against: list[str], is_informational: bool, missing: tuple[str, ...]
+) -> str:
     if against:
-        text = printable(f"contradiction: {against[0]}")
-        return text if len(text) <= TITLE else f"{text[: TITLE - 1]}…"
-    if is_informational:
-        begin = "informational, "
-        return begin + title_text(result, TITLE - len(begin))
-    return title_text(result)
+        return _cut(f"contradiction: {against[0]}")
+    begin = "informational, " if is_informational else ""
+    if missing and result.verdict == INCONCLUSIVE:
+        return _cut(f"{begin}inconclusive: not measured: {', '.join(missing)}")
+    return begin + title_text(result, TITLE - len(begin))
+
+
+def _cut(text: str) -> str:
+    shown = printable(text)
+    return shown if len(shown) <= TITLE else f"{shown[: TITLE - 1]}…"

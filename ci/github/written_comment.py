@@ -13,13 +13,17 @@ Mark = tuple[str, str, tuple[int, int]]  # beginning of the first line, author, 
 def publish(api: Api, number: int, text: str, mark: Mark, *, is_wanted: bool) -> str:
     """Change our comment, or make one if it is wanted; return what was done.
 
-    A comment of a later run is kept. GitHub may have made a comment without confirming it, so
-    publish looks for the comment again before it retries.
+    A comment of a later run is kept. GitHub may have made a comment without confirming it, and a
+    person may delete ours, so publish looks for the comment again before it retries.
     """
     for is_last in (False, True):
         found = _ours(api, number, mark)
         if found is not None:
-            return _change(api, found, text, mark)
+            try:
+                return _change(api, found, text, mark)
+            except ApiError as error:
+                if error.status != 404 or is_last:
+                    raise  # else a person has deleted it meanwhile
         if not is_wanted:
             return "not wanted"
         try:

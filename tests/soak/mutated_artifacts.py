@@ -4,7 +4,7 @@
 
 Archives are cut, flipped and spliced; documents get other values, rows and nesting. Any exception
 but a refusal fails, and so does an artifact that takes more than five seconds of CPU time, or a
-green comment on a result that does not pass.
+green comment on a result that does not pass. Some are joined from two or three jobs.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ci.github.hub_api import Api
 from ci.github.measured_run import Run
 from ci.github.size_artifact import member
-from ci.github.size_words import NUMBER, RESULT, Report, report_of_archive
+from ci.github.size_words import NUMBER, Files, Known, Reader, Report, report_of_parts
+from ci.results.judged_result import RESULT
 from sizeguard.report.gate.gate_json import LARGEST
 from tests.support.gate_samples import SAMPLES
 from tests.support.hostile_artifacts import document, packed
@@ -36,18 +36,6 @@ VALUES: Sequence[Any] = (
     "not_run", "load", "growth", "absolute", "creep", "elimination", "needed", "run", "0", "1%",
     [], {}, [[]], [None], {"a": 1}, *HOSTILE,
 )  # fmt: skip
-
-
-class Offline(Api):
-    """A GitHub that knows one merge commit."""
-
-    def __init__(self) -> None:
-        super().__init__("https://api.example", "org/runtime", "")
-
-    def call(self, method: str, path: str, content: Any = None) -> Any:
-        """Answer without a network."""
-        is_merge = path == f"git/commits/{MERGE}"
-        return {"parents": [{"sha": HEAD}] if is_merge else []}
 
 
 @dataclass(frozen=True)
@@ -134,30 +122,40 @@ def _edit(content: dict[str, Any], draw: random.Random) -> None:
         at[key] = copy.deepcopy(draw.choice(like or VALUES))
 
 
-_API = Offline()
+Artifact = bytes | dict[str, Any]
+# A GitHub that knows one merge commit
+_KNOWN = Known(lambda commit, head: (commit, head) == (MERGE, HEAD), lambda _: False)
 
 
-def judged(artifact: bytes | dict[str, Any], conclusion: str = "success") -> str:
+def judged(artifact: Artifact, conclusion: str = "success", *others: Artifact) -> str:
     """Judge an artifact as the writer does; return refused, contradiction or shown.
+
+    others: of other jobs of the run, joined with the first
 
     Raises AssertionError for one that takes too long, is green without passing, or breaks the
     comment's limits.
     """
     run = Run(42, 1, "pull_request", HEAD, "t", FORK, conclusion, "https://x.example", "https://x")
     before = time.process_time()
-    archive = artifact if isinstance(artifact, bytes) else None
-    data = None if archive is not None else json.dumps(artifact).encode("utf-8", "replace")
-    report = report_of_archive(_API, run, [7], lambda: _files(archive, data))
+    parts = {f"part-{i}": _reader(each) for i, each in enumerate((artifact, *others))}
+    report = report_of_parts(run, [7], parts, _KNOWN)
     body = report.body("<!-- x -->")
     took = time.process_time() - before
     assert took < SECONDS, f"{took:.1f} s"
     assert len(body) <= 65_536
     assert len(report.title) <= 140 and report.title.isprintable()
+    assert not (report.missing and report.state == "success")
     _check(report, body)
     return "refused" if report.reason else "contradiction" if report.against else "shown"
 
 
-def _files(archive: bytes | None, data: bytes | None) -> tuple[bytes | None, bytes | None]:
+def _reader(artifact: Artifact) -> Reader:
+    archive = artifact if isinstance(artifact, bytes) else None
+    data = None if archive is not None else json.dumps(artifact).encode("utf-8", "replace")
+    return lambda: _files(archive, data)
+
+
+def _files(archive: bytes | None, data: bytes | None) -> Files:
     if archive is None:
         return b"7\n", data
     return member(archive, NUMBER, 20), member(archive, RESULT, LARGEST)
@@ -184,10 +182,10 @@ def main() -> int:
     slowest = 0.0
     for number in range(options.count):
         draw = random.Random(f"{options.seed}/{number}")
-        artifact = mutated(found, draw)
+        artifact, *others = (mutated(found, draw) for _ in range(draw.choice((1, 1, 1, 2, 3))))
         before = time.process_time()
         try:
-            counts[judged(artifact, draw.choice(("success", "failure")))] += 1
+            counts[judged(artifact, draw.choice(("success", "failure")), *others)] += 1
         except Exception:
             print(f"seed {options.seed}, artifact {number}", file=sys.stderr)
             raise

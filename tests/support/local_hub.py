@@ -44,12 +44,16 @@ class LocalHub:
     """The state of the local GitHub.
 
     archive:  archive of the run's artifact; None for none
+    parts:    archives of the artifacts of a matrix, by part
+    created:  time at which the artifacts were made
     size:     the stated size of the artifact
     refusals: answers by the beginning of METHOD ROUTE, used one by one before the real answer
     """
 
     archive: bytes | None = None
     size: int | None = None
+    parts: dict[str, bytes] = field(default_factory=dict)
+    created: str = "2026-01-02T00:00:00Z"
     run: dict[str, Any] = field(default_factory=dict)
     pulls: list[dict[str, Any]] = field(default_factory=lambda: [pull()])
     parents: dict[str, list[str]] = field(default_factory=lambda: {MERGE: [BASE, HEAD]})
@@ -81,7 +85,8 @@ class LocalHub:
         """Answer one call."""
         if path.startswith("/storage"):
             self.leaked += [authorization] if authorization else []
-            return 200, self.archive or b"", {}
+            number = int(path.rpartition("/")[2].partition(".")[0])
+            return 200, self._artifacts()[number][1], {}
         if authorization != f"Bearer {TOKEN}":
             return 401, b"{}", {}
         parts = urlsplit(path.removeprefix("/repos/org/runtime/"))
@@ -91,10 +96,17 @@ class LocalHub:
                 return code, b"<html>", headers
         if method != "GET":
             return self._write(method, parts.path, json.loads(content))
-        if parts.path == "actions/artifacts/5/zip":
-            return 302, b"", {"Location": f"{self.address}/storage/5.zip"}
-        found = self._read(parts.path, {k: v[0] for k, v in parse_qs(parts.query).items()})
-        return (404, b"{}", {}) if found is None else (200, json.dumps(found).encode(), {})
+        if found := re.fullmatch("actions/artifacts/([0-9]+)/zip", parts.path):
+            return 302, b"", {"Location": f"{self.address}/storage/{found[1]}.zip"}
+        answer = self._read(parts.path, {k: v[0] for k, v in parse_qs(parts.query).items()})
+        return (404, b"{}", {}) if answer is None else (200, json.dumps(answer).encode(), {})
+
+    def _artifacts(self) -> dict[int, tuple[str, bytes]]:
+        """Name the artifacts by their ids."""
+        found = {} if self.archive is None else {5: (self.artifact, self.archive)}
+        for i, (part, archive) in enumerate(self.parts.items()):
+            found[6 + i] = (f"{self.artifact}-{part}", archive)
+        return found
 
     def _read(self, route: str, query: Mapping[str, str]) -> Any:
         page, size = int(query.get("page", 1)), int(query.get("per_page", 30))
@@ -106,14 +118,19 @@ class LocalHub:
             plain = {
                 "id": 42, "run_attempt": 1, "event": "pull_request", "head_sha": HEAD,
                 "head_branch": "tiles", "head_repository": {"full_name": FORK},
-                "conclusion": "success",
+                "conclusion": "success", "run_started_at": "2026-01-01T00:00:00Z",
             }  # fmt: skip
             return {**plain, **self.run}
         if route == "actions/runs/42/artifacts":
-            if self.archive is None or query["name"] != self.artifact:
-                return {"artifacts": []}
-            size_ = self.size if self.size is not None else len(self.archive)
-            return {"artifacts": [{"id": 5, "name": self.artifact, "size_in_bytes": size_}]}
+            listed = [
+                {
+                    "id": number, "name": name, "created_at": self.created,
+                    "size_in_bytes": len(archive) if self.size is None else self.size,
+                }
+                for number, (name, archive) in self._artifacts().items()
+                if query.get("name", name) == name
+            ]  # fmt: skip
+            return {"artifacts": part(listed)}
         if route == "pulls":
             assert query["state"] == "open"
             found = [
@@ -124,6 +141,8 @@ class LocalHub:
         if commit := re.fullmatch("git/commits/([0-9a-f]{40})", route):
             parents = self.parents.get(commit[1])
             return None if parents is None else {"parents": [{"sha": each} for each in parents]}
+        if route == f"commits/{self.run.get('head_sha', HEAD)}/statuses":
+            return part([*reversed(self.statuses)])
         if re.fullmatch("pulls/[0-9]+/files", route):
             return part([{"filename": name} for name in self.files])
         if listed := re.fullmatch("issues/([0-9]+)/comments", route):

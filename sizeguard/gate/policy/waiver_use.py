@@ -51,7 +51,7 @@ def waiver_uses(
     includes the bytes that it allows; without a baseline for these tools that is unknown. A trailer
     ends with its merge.
     whole:    all apps and targets were measured; otherwise a waiver that nothing needed may be for
-              another app
+              another one, which another job measures
     merged:   the change is on its target branch, where a trailer can no longer be removed
     """
     valid = in_force(waivers, today)
@@ -127,7 +127,7 @@ def _use(waiver: Waiver, concerned: Sequence[Check], used: int, whole: bool) -> 
             0,
             f"it is unknown whether {_what(waiver)} is needed: there is no base to compare with",
         )
-    if not concerned and not whole:
+    if not whole and (not concerned or not waiver.app or not waiver.target):
         return WaiverUse(waiver, UNUSED, PASS)
     why = (
         f"{waiver.metric} is within its limits without it"
