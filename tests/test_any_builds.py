@@ -70,6 +70,16 @@ def test_a_bad_command_is_one_line(tmp_path: Path, build: str, message: str) -> 
 
 
 @pytest.mark.native
+def test_a_build_that_hangs_is_told_with_the_configured_time(tmp_path: Path) -> None:
+    """The setup has used some of it."""
+    project = project_of(tmp_path, "setup: sleep 0.4", "build: sleep 30", "timeout: 1 s")
+    done = project.run("baseline", "update")
+    assert done.code == 4
+    told = "/bin/sh -c 'sleep 30' did not end within 1 seconds; increase timeout in sizeguard.yaml"
+    assert told in done.err
+
+
+@pytest.mark.native
 def test_what_hangs_forks_and_prints_ends_within_its_time(tmp_path: Path) -> None:
     forks = "make; (setsid sleep 4321 &); (setsid env -i sleep 4322 &); sleep 1"
     project = project_of(tmp_path, f"build: {json.dumps(forks)}", "timeout: 1 s")

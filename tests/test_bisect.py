@@ -393,34 +393,58 @@ def stored_commits(facts: Path) -> set[str]:
     return {json.loads(path.read_text())["facts"]["commit"] for path in facts.glob("*.json")}
 
 
-def test_an_interrupt_leaves_nothing_running(tmp_path: Path) -> None:
+# The signal comes while the main thread holds the lock of a job's future.
+SIGNAL_WITHIN_A_LOCK = """
+import os, pathlib, signal, sys, time
+from concurrent.futures import _base
+from sizeguard.cli.main import main
+
+mark = pathlib.Path(sys.argv.pop(1))
+
+def acquire_all(self):
+    while not mark.exists():
+        time.sleep(0.02)
+    for at, future in enumerate(self.futures):
+        future._condition.acquire()
+        if at == 0:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+_base._AcquireFutures.__enter__ = acquire_all
+main()
+"""
+
+
+def interrupted_bisect(first: str, mark: Path, *program: str) -> list[str]:
+    command = f"touch {mark}; sleep 1000"
+    asked = ["bisect", first, "main", "--build-command", command, "--image", "app", "--jobs", "2"]
+    return [*program, *asked]
+
+
+@pytest.mark.parametrize("when", ["from outside", "within a lock"])
+def test_an_interrupt_leaves_nothing_running(tmp_path: Path, when: str) -> None:
     repository = SmallRepository(tmp_path / "r")
     first = repository.sized(40)
     repository.sized(48)
     mark = tmp_path / "begun"
-    command = f"touch {mark}; sleep 1000"
+    program = [str(SIZEGUARD)]
+    if when == "within a lock":
+        program = [sys.executable, "-c", SIGNAL_WITHIN_A_LOCK, str(mark)]
     process = subprocess.Popen(
-        [
-            str(SIZEGUARD),
-            "bisect",
-            first,
-            "main",
-            "--build-command",
-            command,
-            "--image",
-            "app",
-            "--jobs",
-            "2",
-        ],
+        interrupted_bisect(first, mark, *program),
         cwd=repository.path,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
-    deadline = time.monotonic() + 60
-    while not mark.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGTERM)
-    _, told = process.communicate(timeout=30)
+    if when == "from outside":
+        deadline = time.monotonic() + 60
+        while not mark.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+    try:
+        _, told = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert "--resume" in told
     assert "Traceback" not in told

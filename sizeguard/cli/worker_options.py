@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,15 +36,6 @@ class Workers:
         from sizeguard.measurement.measurers import LocalMeasurer
 
         return LocalMeasurer(place, self.jobs)
-
-
-def end_builds_on_sigterm() -> None:
-    """Handle SIGTERM like Ctrl-C: running builds end, and measurements are kept."""
-    signal.signal(signal.SIGTERM, _interrupt)
-
-
-def _interrupt(number: int, frame: types.FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 # Options for the workers; the command gets one Workers.

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from sizeguard.base.errors import SizeguardError
+from sizeguard.measurement.interrupts import POLL, held_interrupts, raise_interrupt
 from sizeguard.measurement.measured_commits import (
     MeasuredCommit,
     MeasurementPlace,
@@ -148,17 +149,24 @@ class LocalMeasurer:
         """Wait for running builds; after an error, stop them."""
         if kind is not None:
             self._stop.set()
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        with held_interrupts():
+            self._pool.shutdown(wait=True, cancel_futures=True)
+        if kind is None:
+            raise_interrupt()
 
     def attempts(self, wanted: Sequence[Wish], heads: Sequence[HeadWish] = ()) -> Iterator[Attempt]:
         """Measure commits and build heads; yield results in order of completion."""
-        running = {self._pool.submit(self._build_head, wish) for wish in heads}
-        running |= {self._pool.submit(self._attempt, wish) for wish in wanted}
+        # An interrupt while a future is locked would leave its worker waiting forever.
+        with held_interrupts():
+            running = {self._pool.submit(self._build_head, wish) for wish in heads}
+            running |= {self._pool.submit(self._attempt, wish) for wish in wanted}
         while running:
+            raise_interrupt()
             done: set[Future[Attempt]]
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for each in done:
-                yield each.result()
+            with held_interrupts():
+                done, running = wait(running, POLL, FIRST_COMPLETED)
+                results = [each.result() for each in done]
+            yield from results
 
     def _attempt(self, wish: Wish) -> Attempt:
         try:

@@ -236,11 +236,10 @@ class AnyBuildRecipe:
         """Run a command. recording: records its links."""
         if not command:
             return
-        left = self.steps.timeout - (time.monotonic() - start)
-        given = limits.timeout
-        option = limits.timeout_option
-        if given is None or left < given:
-            given, option = left, f"timeout in {CONFIG}"
+        used = time.monotonic() - start
+        if limits.timeout is None or self.steps.timeout - used < limits.timeout:
+            option = f"timeout in {CONFIG}"
+            limits = replace(limits, timeout=self.steps.timeout, timeout_option=option, used=used)
         jobs = str(limits.jobs or os.cpu_count() or 1)
         more = {**ccache_path(), **own_command(), **self._given()}
         more.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", jobs)
@@ -250,7 +249,7 @@ class AnyBuildRecipe:
             ["/bin/sh", "-c", command],
             tree,
             more,
-            replace(limits, timeout=round(max(given, 0.1), 1), timeout_option=option),
+            limits,
             build_environment(),
         )
 

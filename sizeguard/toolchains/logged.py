@@ -125,7 +125,7 @@ def _failure(command: Sequence[str], tree: Worktree, code: int) -> BuildError:
 
 def _wait(process: subprocess.Popen[bytes], command: Sequence[str], limits: Limits) -> int:
     """Wait for the process within its limits."""
-    start = time.monotonic()
+    start = time.monotonic() - limits.used
     while True:
         try:
             return process.wait(0.2)

@@ -17,13 +17,14 @@ class Limits:
     """Limits of one build.
 
     jobs:    number of compilers at the same time; None for all cores
-    timeout: seconds; timeout_option: the option that sets it
+    timeout: seconds; timeout_option: the option that sets it; used: seconds of it that are over
     stop:    another thread sets it to end the build
     """
 
     jobs: int | None = None
     timeout: float | None = None
     timeout_option: str = "--timeout"
+    used: float = 0.0
     stop: threading.Event | None = None
 
 

@@ -21,8 +21,10 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 Line = tuple[str, int]  # path of a module, number of a line
-_SECONDS = 60  # of a processor, for one mutant; a mutant may loop
-_WAIT = 900  # seconds in all
+# A mutant may loop: a test gets what it needs without one several times, and these seconds more.
+_TIMES, _SECONDS = 5, 5
+_WAIT = 600  # seconds of the clock for one test, since machines are shared
+_NOT_APPLIED = 3  # exit code of a child
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,15 @@ class Session:
         """Return the first test that fails on a change, a reason for the end, or None."""
 
         def run() -> int:
-            resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS + 1))
-            self._functions.apply(change)
-            return next((i for i, at in enumerate(tests) if not self._passes(at, tests, i)), -1)
+            try:
+                self._functions.apply(change)
+            except BaseException:
+                os._exit(_NOT_APPLIED)
+            for i, at in enumerate(tests):
+                _limit_time(self.seconds[at])
+                if not self._passes(at, tests, i):
+                    return i
+            return -1
 
         answer = self._in_child(run)
         if answer is None:
@@ -164,16 +172,24 @@ class Session:
                 # pytest has no public way to move the folder of tmp_path after its start
                 factory: Any = self.items[0].config._tmp_path_factory  # type: ignore[attr-defined]
                 factory._basetemp = folder
-                signal.alarm(_WAIT)
                 nowhere = os.open(os.devnull, os.O_RDWR)
                 for output in (0, 1, 2):
                     os.dup2(nowhere, output)
                 answer.write_text(json.dumps(run()), encoding="utf-8")
             finally:
                 os._exit(0)
-        os.waitpid(child, 0)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) != _NOT_APPLIED, "a change cannot be applied"
         shutil.rmtree(folder, ignore_errors=True)
         return json.loads(answer.read_bytes()) if answer.exists() else None
+
+
+def _limit_time(usual: float) -> None:
+    """End this process if the next test takes much longer than it usually does."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limit = int(used.ru_utime + used.ru_stime + _TIMES * usual) + _SECONDS
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+    signal.alarm(_WAIT)
 
 
 def collected(tests: Sequence[str], paths: set[str], work: Callable[[Session], None]) -> None:

@@ -9,7 +9,8 @@ import click
 
 from sizeguard.cli.commit_options import CommitBuild, commit_options, home_of
 from sizeguard.cli.image_options import Output, output_options
-from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_options
+from sizeguard.cli.worker_options import Workers, worker_options
+from sizeguard.measurement.interrupts import handle_interrupts
 
 UNKNOWN = 3  # the exit code if no measured commit has the metric
 
@@ -117,7 +118,7 @@ def command(
     check_question(question)
     recipe, place = build.recipe(repository), build.place(repository)
     write_state(state, build, question)
-    end_builds_on_sigterm()
+    handle_interrupts()
     with (
         BisectProgress(" → ".join(question.names), str(question.metric)) as progress,
         workers.measurer(place) as measurer,

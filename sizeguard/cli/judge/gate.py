@@ -14,7 +14,8 @@ from sizeguard.cli.image_options import SCREEN_OPTIONS, Output
 from sizeguard.cli.option_groups import option_group
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps, only_targets
-from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_options
+from sizeguard.cli.worker_options import Workers, worker_options
+from sizeguard.measurement.interrupts import handle_interrupts
 from sizeguard.report.result_formats import GATE_FORMATS
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ def command(
     from sizeguard.projects.reader import read_config
     from sizeguard.projects.root import project_root, source_of
 
-    end_builds_on_sigterm()
+    handle_interrupts()
     root = project_root()
     _forget_earlier(root, outputs)
     try:

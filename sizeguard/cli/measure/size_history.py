@@ -11,7 +11,8 @@ from sizeguard.attribution.levels import LEVELS
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import Output, history_output_options
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps, only_targets
-from sizeguard.cli.worker_options import Workers, end_builds_on_sigterm, worker_options
+from sizeguard.cli.worker_options import Workers, worker_options
+from sizeguard.measurement.interrupts import handle_interrupts
 
 
 @click.command()
@@ -97,7 +98,7 @@ def command(
     kind = "" if are_releases is None else RELEASES if are_releases else COMMITS
     question = HistoryQuestion(request, since, kind, last, by)
     place = request.history.place
-    end_builds_on_sigterm()
+    handle_interrupts()
     with (
         Progress("building", "points that were not measured")
         if builds
