@@ -11,8 +11,8 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 
-from sizeguard.formats.dwarf.function_names import FunctionNames
-from sizeguard.formats.dwarf.units import (
+from sizeguard.formats.dwarf.abbreviations import Abbreviation, DwarfError, leb
+from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_DECLARATION,
     DW_AT_NAME,
     DW_AT_TYPE,
@@ -24,12 +24,9 @@ from sizeguard.formats.dwarf.units import (
     UT_SPLIT,
     UT_SPLIT_TYPE,
     UT_TYPE,
-    Abbreviation,
-    DwarfError,
-    Info,
-    Unit,
-    leb,
 )
+from sizeguard.formats.dwarf.function_names import FunctionNames
+from sizeguard.formats.dwarf.units import Info, Unit
 from sizeguard.formats.dwarf.walk import DEEPEST, read_unit, sibling_of
 
 Key = int | bytes

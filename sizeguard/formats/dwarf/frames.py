@@ -13,11 +13,13 @@ from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats import sniff
+from sizeguard.formats.dwarf.abbreviations import DwarfError
 from sizeguard.formats.dwarf.case_aliases import Branches, branch_aliases
 from sizeguard.formats.dwarf.code_sections import Code, elf_code, macho_code
+from sizeguard.formats.dwarf.dwarf_constants import UT_SKELETON
 from sizeguard.formats.dwarf.function_names import FunctionNames
 from sizeguard.formats.dwarf.sections import elf_sections, macho_sections
-from sizeguard.formats.dwarf.units import UT_SKELETON, DwarfError, Info
+from sizeguard.formats.dwarf.units import Info
 from sizeguard.formats.dwarf.walk import NONE, InlineTree, read_tree
 from sizeguard.formats.elf import Elf, read_elf
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from sizeguard.formats.dwarf.units import (
+from sizeguard.formats.dwarf.abbreviations import DwarfError, leb
+from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_ABSTRACT_ORIGIN,
     DW_AT_LINKAGE_NAME,
     DW_AT_MIPS_LINKAGE_NAME,
@@ -18,11 +19,8 @@ from sizeguard.formats.dwarf.units import (
     FORM_STRP,
     FORM_STRP_SUP,
     NAMING,
-    DwarfError,
-    Info,
-    Unit,
-    leb,
 )
+from sizeguard.formats.dwarf.units import Info, Unit
 
 _LINKAGE = (DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME)
 _ORIGINS = (DW_AT_ABSTRACT_ORIGIN, DW_AT_SPECIFICATION)

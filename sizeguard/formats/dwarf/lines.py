@@ -6,10 +6,8 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from sizeguard.formats.dwarf.function_names import FunctionNames
-from sizeguard.formats.dwarf.ranges import AddressRanges
-from sizeguard.formats.dwarf.sources import DW_AT_COMPILATION_FOLDER, first_entry, text_of
-from sizeguard.formats.dwarf.units import (
+from sizeguard.formats.dwarf.abbreviations import DwarfError, leb, sleb
+from sizeguard.formats.dwarf.dwarf_constants import (
     FORM_BLOCK,
     FORM_DATA1,
     FORM_DATA2,
@@ -23,12 +21,11 @@ from sizeguard.formats.dwarf.units import (
     UT_SPLIT,
     UT_SPLIT_TYPE,
     UT_TYPE,
-    DwarfError,
-    Info,
-    Unit,
-    leb,
-    sleb,
 )
+from sizeguard.formats.dwarf.function_names import FunctionNames
+from sizeguard.formats.dwarf.ranges import AddressRanges
+from sizeguard.formats.dwarf.sources import DW_AT_COMPILATION_FOLDER, first_entry, text_of
+from sizeguard.formats.dwarf.units import Info, Unit
 
 SECTION = "line"
 _LINES = 0x10  # DW_AT_stmt_list

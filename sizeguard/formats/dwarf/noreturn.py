@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from sizeguard.formats.dwarf.function_names import FunctionNames
-from sizeguard.formats.dwarf.units import (
+from sizeguard.formats.dwarf.abbreviations import Abbreviation, DwarfError, leb
+from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_NAME,
     DW_AT_SIBLING,
     DW_TAG_SUBPROGRAM,
     UT_SPLIT_TYPE,
     UT_TYPE,
-    Abbreviation,
-    DwarfError,
-    Info,
-    Unit,
-    leb,
 )
+from sizeguard.formats.dwarf.function_names import FunctionNames
+from sizeguard.formats.dwarf.units import Info, Unit
 from sizeguard.formats.dwarf.walk import DEEPEST, read_unit
 
 DW_TAG_NAMESPACE, DW_AT_NORETURN = 0x39, 0x87

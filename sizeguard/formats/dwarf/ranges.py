@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sizeguard.formats.dwarf.units import (
+from sizeguard.formats.dwarf.abbreviations import DwarfError, leb
+from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_HIGH_PC,
     DW_AT_LOW_PC,
     DW_AT_RANGES,
@@ -12,11 +13,8 @@ from sizeguard.formats.dwarf.units import (
     FORM_ADDRX4,
     FORM_GNU_ADDR_INDEX,
     FORM_RNGLISTX,
-    DwarfError,
-    Info,
-    Unit,
-    leb,
 )
+from sizeguard.formats.dwarf.units import Info, Unit
 
 index_forms = frozenset({FORM_ADDRX, FORM_GNU_ADDR_INDEX, *range(FORM_ADDRX1, FORM_ADDRX4 + 1)})
 

@@ -9,18 +9,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.formats.dwarf.abbreviations import DwarfError, leb
+from sizeguard.formats.dwarf.dwarf_constants import DW_AT_NAME, UT_SPLIT, UT_SPLIT_TYPE, UT_TYPE
 from sizeguard.formats.dwarf.function_names import FunctionNames
 from sizeguard.formats.dwarf.ranges import AddressRanges
-from sizeguard.formats.dwarf.units import (
-    DW_AT_NAME,
-    UT_SPLIT,
-    UT_SPLIT_TYPE,
-    UT_TYPE,
-    DwarfError,
-    Info,
-    Unit,
-    leb,
-)
+from sizeguard.formats.dwarf.units import Info, Unit
 from sizeguard.formats.dwarf.walk import read_unit
 
 DW_AT_COMPILATION_FOLDER = 0x1B

@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sizeguard.formats.dwarf.ranges import AddressRanges
-from sizeguard.formats.dwarf.units import (
+from sizeguard.formats.dwarf.abbreviations import (
+    FUNCTION,
+    INLINED,
+    TYPE,
+    Abbreviation,
+    DwarfError,
+    leb,
+)
+from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_ABSTRACT_ORIGIN,
     DW_AT_ADDR_BASE,
     DW_AT_GNU_ADDR_BASE,
     DW_AT_GNU_RANGES_BASE,
     DW_AT_LOW_PC,
-    DW_AT_RANGES,
     DW_AT_RNGLISTS_BASE,
     DW_AT_SIBLING,
     DW_AT_STR_OFFSETS_BASE,
     ELSEWHERE,
     FORM_ADDR,
-    FUNCTION,
-    INLINED,
-    TYPE,
     UT_SPLIT,
     UT_SPLIT_TYPE,
     UT_TYPE,
     WANTED,
-    Abbreviation,
-    DwarfError,
-    Info,
-    Unit,
-    leb,
 )
+from sizeguard.formats.dwarf.ranges import AddressRanges
+from sizeguard.formats.dwarf.units import Info, Unit
 
 NONE = -1
 TOP = -2  # outside all functions, where types contain no code
@@ -152,8 +152,6 @@ def sibling_of(info: Info, unit: Unit, shape: Abbreviation, position: int) -> in
     return info.placed(unit, (place,), position)[0][2]
 
 
-_PLACED = frozenset({DW_AT_LOW_PC, DW_AT_RANGES})
-
 # Entries with code, entries around such entries, and all others.
 _CODE, _NO_CODE, _TYPE, _OTHER = range(4)
 
@@ -184,7 +182,7 @@ def _action(shape: Abbreviation) -> int:
     """Return how an entry is read, _CODE to _OTHER."""
     if shape.kind == TYPE:
         return _TYPE
-    if shape.kind in (FUNCTION, INLINED) and shape.has_any(_PLACED):
+    if shape.kind in (FUNCTION, INLINED) and shape.placed:
         return _CODE
     return _NO_CODE if shape.kind == FUNCTION else _OTHER
 
