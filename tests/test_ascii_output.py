@@ -1,4 +1,4 @@
-"""`--ascii`: commands with output for people have the option, and print only ASCII with it."""
+"""`--ascii`, `--width` and `--wide`: commands with output for people have them, and obey."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import click
 import pytest
 
 from sizeguard.cli.main import cli
+from tests.support.places import DATA
+
+MODEL = DATA / "exported_models" / "all_dtypes" / "model.pt2"
 
 
 def commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[tuple[str, set[str]]]:
@@ -29,6 +32,39 @@ def commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[tuple[
 def test_every_command_for_people_has_the_option() -> None:
     without = {name for name, options in commands(cli) if "--ascii" not in options}
     assert without == {"bisect-step", "completion"}
+    for option in ("--width", "--wide"):
+        without = {name for name, options in commands(cli) if option not in options}
+        assert without == {"bisect-step", "completion", "select merge"}
+
+
+def run(words: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "sizeguard", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [["explain"], ["explain", "margin"], ["select", "ops", str(MODEL)]]
+)
+def test_lines_are_broken_at_the_width_and_lose_nothing(tmp_path: Path, words: list[str]) -> None:
+    whole = run(words, tmp_path)
+    assert max(map(len, whole.splitlines())) > 44
+    fitted = run([*words, "--width", "44"], tmp_path)
+    assert max(map(len, fitted.splitlines())) <= 44
+    assert fitted.split() == whole.split()
+    assert run([*words, "--width", "44", "--wide"], tmp_path) == whole
+
+
+def test_formats_for_programs_are_not_broken(tmp_path: Path) -> None:
+    words = ["select", "ops", str(MODEL), "--format", "csv"]
+    whole = run(words, tmp_path)
+    assert run([*words, "--width", "44"], tmp_path) == whole
+    assert run([*words[:3], "--width", "44", *words[3:]], tmp_path) == whole
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import click
 
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.cli import candidates
+from sizeguard.cli.lazy_group import LEAST_WIDTH
 from sizeguard.cli.option_groups import Decorator, option_group
 from sizeguard.report.result_formats import (
     HISTORY_FORMATS,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from sizeguard.attribution.known_labels import KnownLabels
     from sizeguard.report.writers.style import Style
 
-LEAST_WIDTH = 40  # columns of the narrowest terminal
 LARGE = 64 << 20  # bytes; freed memory is kept for images from this size on: see keep_freed
 
 

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import importlib
+import shutil
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
 
 # Their output is for git and shells.
 _READ_BY_PROGRAMS = ("bisect-step", "completion")
+# It prints a selection file, whose lines have their own length.
+_PRINTS_FILES = ("select merge",)
+
+LEAST_WIDTH = 40  # columns of the narrowest terminal
+WIDTH = "sizeguard.width"  # in the context's meta: the width at which lines are broken, if any
+_WIDE = "sizeguard.wide"
 
 
 class LazyGroup(click.Group):
@@ -55,7 +63,7 @@ class LazyGroup(click.Group):
         command.name = cmd_name
         _tell_exit_codes(f"{self._path} {cmd_name}".strip(), command)
         if cmd_name not in _READ_BY_PROGRAMS:
-            _add_ascii(command)
+            _add_screen(f"{self._path} {cmd_name}".strip(), command)
         return command
 
     def resolve_command(
@@ -114,22 +122,49 @@ def _tell_exit_codes(path: str, command: click.Command) -> None:
             _tell_exit_codes(f"{path} {name}", each)
 
 
-def _add_ascii(command: click.Command) -> None:
-    """Add --ascii to a command, or to its sub-commands, if it does not have the option."""
+def _add_screen(path: str, command: click.Command) -> None:
+    """Add --ascii, --width and --wide to a command, or to its sub-commands, if they lack them."""
     if isinstance(command, click.Group):
         if not isinstance(command, LazyGroup):
-            for each in command.commands.values():
-                _add_ascii(each)
-    elif not any("--ascii" in parameter.opts for parameter in command.params):
-        option = click.Option(
-            ["--ascii"],
+            for name, each in command.commands.items():
+                _add_screen(f"{path} {name}", each)
+        return
+    known = {word for parameter in command.params for word in parameter.opts}
+    options = [_ascii_option()]
+    options += _width_options() if path not in _PRINTS_FILES else []
+    command.params += [option for option in options if option.opts[0] not in known]
+
+
+def _ascii_option() -> click.Option:
+    return click.Option(
+        ["--ascii"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_print_ascii,
+        help="Print only ASCII on the terminal.",
+    )
+
+
+def _width_options() -> list[click.Option]:
+    return [
+        click.Option(
+            ["--width"],
+            type=click.IntRange(min=LEAST_WIDTH),
+            metavar="N",
+            expose_value=False,
+            callback=_fit_width,
+            help="Break lines at N columns. Default: the terminal's width; no limit in a pipe.",
+        ),
+        click.Option(
+            ["--wide"],
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=_print_ascii,
-            help="Print only ASCII on the terminal.",
-        )
-        command.params.append(option)
+            callback=_keep_lines,
+            help="Do not break lines.",
+        ),
+    ]
 
 
 def _print_ascii(context: click.Context, option: click.Parameter, is_given: bool) -> None:
@@ -137,3 +172,27 @@ def _print_ascii(context: click.Context, option: click.Parameter, is_given: bool
         from sizeguard.cli.streams import print_ascii
 
         print_ascii()
+
+
+def _keep_lines(context: click.Context, option: click.Parameter, is_given: bool) -> None:
+    context.meta[_WIDE] = is_given
+
+
+def _fit_width(context: click.Context, option: click.Parameter, width: int | None) -> None:
+    """Break the lines of stdout at the width that is asked for, or at that of the terminal."""
+    if context.resilient_parsing or context.meta.get(_WIDE) or context.params.get("wide"):
+        return
+    if width is None:
+        if not sys.stdout.isatty():
+            return
+        width = max(shutil.get_terminal_size((100, 24)).columns, LEAST_WIDTH)
+    from sizeguard.cli.streams import fit_output
+
+    context.meta[WIDTH] = width
+    context.call_on_close(fit_output(width, lambda: _is_for_people(context)))
+
+
+def _is_for_people(context: click.Context) -> bool:
+    """Return whether the command prints a table or sentences, and no format for programs."""
+    formats = [p.name for p in context.command.params if "--format" in p.opts]
+    return all(context.params.get(name or "") == "terminal" for name in formats)

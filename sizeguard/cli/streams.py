@@ -1,11 +1,15 @@
-"""Keep the exit code when a reader of standard output or error goes away, as `head` does."""
+"""Streams of a command: they outlive their reader, and fit the screen.
+
+A reader of standard output or error can go away, as `head` does.
+"""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -31,6 +35,75 @@ class _AsciiText(io.TextIOWrapper):
         from sizeguard.report.writers.style import in_ascii
 
         return super().write(in_ascii(text))
+
+
+class _FittedText(io.TextIOBase):
+    """A stream that breaks the lines of tables and sentences at a width.
+
+    breaks: whether the output is for people; asked at each line, when all options are known
+    """
+
+    def __init__(self, stream: TextIO, width: int, breaks: Callable[[], bool]) -> None:
+        """Write to a stream, at most `width` characters a line."""
+        self._stream, self._width, self._breaks = stream, width, breaks
+        self._line = ""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """The encoding of the stream."""
+        return self._stream.encoding
+
+    @property
+    def buffer(self) -> BinaryIO:
+        """The stream for bytes, which are not changed."""
+        return self._stream.buffer
+
+    def isatty(self) -> bool:
+        """Return whether the stream is a terminal."""
+        return self._stream.isatty()
+
+    def fileno(self) -> int:
+        """Return the descriptor of the stream."""
+        return self._stream.fileno()
+
+    def write(self, text: str, /) -> int:
+        """Write the lines that are complete."""
+        *lines, self._line = (self._line + text).split("\n")
+        for line in lines:
+            self._stream.write(f"{self._fitted(line)}\n")
+        return len(text)
+
+    def finish(self) -> None:
+        """Write the last line, if it has no end."""
+        line, self._line = self._line, ""
+        self._stream.write(self._fitted(line) if line else "")
+
+    def flush(self) -> None:
+        """Flush the complete lines."""
+        self._stream.flush()
+
+    def _fitted(self, line: str) -> str:
+        if len(line) <= self._width or not self._breaks():
+            return line
+        # Imported for long lines: few commands need it.
+        from sizeguard.report.screen.fit import fit
+        from sizeguard.report.writers.style import Style
+
+        return "\n".join(fit([line], Style(width=self._width), by_column=True))
+
+
+def fit_output(width: int, breaks: Callable[[], bool]) -> Callable[[], None]:
+    """Break long lines of stdout from here on; return the function that ends this."""
+    before = sys.stdout
+    fitted = _FittedText(before, width, breaks)
+    sys.stdout = cast("TextIO", fitted)
+
+    def end() -> None:
+        fitted.finish()
+        if sys.stdout is fitted:
+            sys.stdout = before
+
+    return end
 
 
 def prepare_streams() -> None:

@@ -66,8 +66,7 @@ def prepare(folder: Path) -> Path:
 
 def screen(root: Path, line: str, width: int | None) -> str:
     """Run a command; a width of None means a pipe."""
-    drawn = "explain" not in line and "select" not in line
-    words = [*line.split(), *(["--width", str(width)] if width and drawn else [])]
+    words = [*line.split(), *(["--width", str(width)] if width else [])]
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with redirect_stdout(out), redirect_stderr(io.StringIO()), chdir(root):
         with suppress(click.exceptions.Exit):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import click
 
 from sizeguard.cli import candidates
+from sizeguard.cli.lazy_group import WIDTH
 
 
 @click.command()
 @click.argument(
     "word", required=False, metavar="[WORD]", shell_complete=candidates.one_of(candidates.words)
 )
-def command(word: str | None) -> None:
+@click.pass_context
+def command(context: click.Context, word: str | None) -> None:
     """Explain a word of the reports: load, ram, exclusive, core, neutral, inconclusive.
 
     Without WORD, list all words.
@@ -40,6 +42,6 @@ def command(word: str | None) -> None:
         raise InputError(f"unknown word '{word}'{near or '; sizeguard explain lists all words'}")
     found = WORDS[name]
     click.echo(f"{name}: {found.short}\n")
-    click.echo(textwrap.fill(found.long, 80))
+    click.echo(textwrap.fill(found.long, min(80, context.meta.get(WIDTH, 80))))
     if found.see:
         click.echo(f"\nsee: {found.see}")

@@ -13,21 +13,26 @@ _INDENT = 6  # spaces before a continued line
 _COMMAND = re.compile(r"(?:^|  |→ |: )(?:(?:sizeguard|git|cmake|make) \S|Size-[A-Z][a-z]+: )")
 
 
-def fit(lines: Iterable[str], style: Style) -> Iterator[str]:
+def fit(lines: Iterable[str], style: Style, *, by_column: bool = False) -> Iterator[str]:
     """Break lines at spaces, or within a word that is longer than a line.
 
     Lines with a command are not broken, because people copy them.
+
+    by_column: continue a row of a table below the column that is broken
     """
     for line in lines:
         if style.full or len(_ESCAPE.sub("", line)) <= style.width or _COMMAND.search(line):
             yield line
         else:
-            yield from _broken(line, style.width)
+            yield from _broken(line, style.width, by_column=by_column)
 
 
-def _broken(line: str, width: int) -> Iterator[str]:
+def _broken(line: str, width: int, *, by_column: bool) -> Iterator[str]:
     start, indent = 0, len(line) - len(line.lstrip(" "))
     indent = min(indent + 2 if indent else _INDENT, width // 3)
+    if by_column:
+        column = line.rfind("  ", indent, width) + 2
+        indent = column if indent < column <= width // 2 else indent
     room = width
     while start < len(line):
         end, last_space = _end(line, start, room)
