@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from sizeguard.base.errors import GateError
 from sizeguard.cli.main import cli
+from tests.support.places import ROOT
 
 TODAY = datetime.datetime.now(tz=datetime.UTC).date()
 CONFIG = "targets: {x86_64-linux: }\napps: {words: {image: words}}\n"
@@ -103,3 +104,9 @@ def test_unknown_owners_and_files_without_owners_fail(waivers: Callable[..., str
     assert "does not name 'ann'" in waivers("--owners", fails=True)
     Path("CODEOWNERS").write_text("* @org/all @ann\n")
     waivers("--owners")
+
+
+def test_our_own_policy_has_owners(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    done = CliRunner().invoke(cli, ["waivers", "--owners"])
+    assert (done.exit_code, done.output) == (0, "")

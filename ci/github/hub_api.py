@@ -1,4 +1,4 @@
-"""GitHub's API for one repository: bounded answers, retries, no token for the storage.
+"""The API of GitHub, or of another forge, for one repository: bounded answers and retries.
 
 Uses only the standard library, since jobs with permissions install nothing.
 """
@@ -19,6 +19,7 @@ ANSWER = 8 << 20  # maximum bytes of an answer
 SECONDS = 30.0  # timeout of one call
 TRIES = 5
 PATIENCE = 240.0  # maximum sum of all waits, in seconds; the job has 10 minutes
+_SECRET = ("Authorization", "Private-token")  # as urllib writes them
 _PAGE = 100
 _PAGES = 50
 
@@ -28,7 +29,7 @@ class Refused(Exception):
 
 
 class ApiError(Exception):
-    """GitHub refuses a call, or does not answer.
+    """The forge refuses a call, or does not answer.
 
     status: HTTP status; 0 without an answer
     """
@@ -47,32 +48,30 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     ) -> Any:
         following = super().redirect_request(request, answer, code, message, headers, address)
         if following is not None:
-            following.remove_header("Authorization")
+            for name in _SECRET:
+                following.remove_header(name)
         return following
 
 
-class Api:
-    """A repository in the API of GitHub."""
+class WebApi:
+    """A repository in the API of a forge."""
 
     def __init__(
         self,
         address: str,
         repository: str,
-        token: str,
+        headers: Mapping[str, str],
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Raise Refused if the name of the repository is not valid."""
-        if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository, re.ASCII):
-            raise Refused(f"'{repository}' is not a repository")
+        """Raise Refused if the address is not valid.
+
+        repository: its path below the address; empty if paths of calls name it
+        headers:    of each call; redirects do not get the token
+        """
         if not re.fullmatch(r"https?://[\w.:/-]+", address, re.ASCII):
             raise Refused(f"'{address}' is not an address of an API")
-        self.repository = f"{address}/repos/{repository}"
-        self.headers = {
-            "Authorization": f"Bearer {token}",
-            "Accept": "application/vnd.github+json",
-            "X-GitHub-Api-Version": "2022-11-28",
-            "User-Agent": "sizeguard",
-        }
+        self.repository = f"{address}/{repository}".rstrip("/")
+        self.headers = {**headers, "User-Agent": "sizeguard"}
         self.opener = urllib.request.build_opener(_Redirects)
         self.sleep = sleep
         self.waited = 0.0
@@ -155,9 +154,30 @@ class Api:
 
     def _wait(self, seconds: float, why: str) -> None:
         if self.waited + seconds > PATIENCE:
-            raise ApiError(f"{why}, and GitHub asks to wait {seconds:,.0f} s")
+            raise ApiError(f"{why}, and the server asks to wait {seconds:,.0f} s")
         self.waited += seconds
         self.sleep(seconds)
+
+
+class Api(WebApi):
+    """A repository in the API of GitHub."""
+
+    def __init__(
+        self,
+        address: str,
+        repository: str,
+        token: str,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Raise Refused if the name of the repository is not valid."""
+        if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository, re.ASCII):
+            raise Refused(f"'{repository}' is not a repository")
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "Accept": "application/vnd.github+json",
+            "X-GitHub-Api-Version": "2022-11-28",
+        }
+        super().__init__(address, f"repos/{repository}", headers, sleep)
 
 
 def _wait(error: urllib.error.HTTPError, tried: int, is_once: bool) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from ci.action.documents import are_documents
@@ -31,6 +31,7 @@ class Run:
     conclusion: success, failure, cancelled, timed_out …; empty while it runs
     address:    URL of its page
     started:    time at which this attempt started, as GitHub writes it; empty if unknown
+    is_of_gitlab: the run is a pipeline of GitLab
     """
 
     id: int
@@ -43,11 +44,16 @@ class Run:
     server: str
     address: str
     started: str = ""
+    is_of_gitlab: bool = False
 
     @property
     def is_of_pull_request(self) -> bool:
         """Return whether the run belongs to a pull request."""
         return self.event in ("pull_request", "pull_request_target")
+
+    def ended(self, conclusion: str) -> Run:
+        """Return the run with its end."""
+        return replace(self, conclusion=conclusion)
 
 
 def read_run(api: Api, number: int, server: str) -> Run:

@@ -41,7 +41,7 @@ from ci.github.hub_api import Api, ApiError, Refused, text_of
 from ci.github.measured_run import Run, read_run
 from ci.github.size_artifact import PART, Names
 from ci.github.size_words import Report, report_of
-from ci.github.written_comment import publish
+from ci.github.written_comment import on_github, publish
 from ci.results.judged_result import MOST_PARTS
 
 _REFUSED = (403, 404, 410, 422)  # statuses of calls that no retry helps
@@ -178,7 +178,7 @@ def _commented(api: Api, settings: Settings, run: Run, report: Report) -> None:
         try:
             done = publish(
                 api,
-                number,
+                on_github(number),
                 report.body(f"{settings.marker}run {run.id}.{run.attempt} -->"),
                 (settings.marker, settings.author, (run.id, run.attempt)),
                 is_wanted=settings.wants_comment(report),

@@ -83,8 +83,10 @@ class Report:
     def body(self, marker: str) -> str:
         """Write the comment."""
         run = self.run
+        by = "by the merge request" if run.is_of_gitlab else "without rights by the pull request"
+        which = "this pipeline" if run.is_of_gitlab else "this run"
         foot = (
-            f"\n\n<sub>Measured without rights by the pull request's own code in [this run]"
+            f"\n\n<sub>Measured {by}'s own code in [{which}]"
             f"({run.address}): its word, judged again from its numbers.</sub>"
         )
         if self.result is None or not self.is_shown:
@@ -92,7 +94,11 @@ class Report:
         notes = [] if not self.against else ["", *self._contradictions()]
         frame = Frame(
             marker,
-            links_at(f"{run.server}/{run.repository}", self.measured or run.head),
+            links_at(
+                f"{run.server}/{run.repository}",
+                self.measured or run.head,
+                gitlab=run.is_of_gitlab,
+            ),
             self._measured(),
             notes,
             self.is_informational,

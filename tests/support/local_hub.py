@@ -7,14 +7,14 @@ import gzip
 import io
 import json
 import re
-import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.support.local_server import answering
 
 HEAD = "77b01de5577b01de5577b01de5577b01de5577b0"
 MERGE = "3f9a0c113f9a0c113f9a0c113f9a0c113f9a0c11"
@@ -175,29 +175,10 @@ class LocalHub:
 def served(hub: LocalHub) -> Iterator[LocalHub]:
     """Serve its answers on a local port."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def reply(self) -> None:
-            content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            code, data, headers = hub.answer(
-                self.command, self.path, content, self.headers.get("Authorization")
-            )
-            self.send_response(code)
-            for name, value in {**headers, "Content-Length": str(len(data))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
+    def answer(
+        method: str, path: str, content: bytes, token: str | None
+    ) -> tuple[int, bytes, dict[str, str]]:
+        return hub.answer(method, path, content, token)
 
-        do_GET = do_POST = do_PATCH = reply
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            """Nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    hub.address = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=lambda: server.serve_forever(0.02), daemon=True)
-    thread.start()
-    try:
+    with answering(answer, "Authorization") as hub.address:
         yield hub
-    finally:
-        server.shutdown()
-        server.server_close()

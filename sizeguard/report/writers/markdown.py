@@ -16,9 +16,12 @@ from sizeguard.report.writers.printable import printable
 
 _SAID = re.compile(r"[A-Za-z0-9]|^[–→·=+/]$")  # --- and the like are markup
 _PLAIN = re.compile(r"[A-Za-z0-9,.;()'+–…→·/=%?!\"-]+")
-# Plain words that GitHub links: addresses, GH-12 and other trackers' keys, commit ids. The letters
-# before -1 must not follow a letter, or long words would take quadratic time.
-_LINKED = re.compile(r"www\.|(?<![A-Za-z])[A-Za-z]+-\d|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
+# Plain words that GitHub or GitLab links: addresses, GH-12 and other trackers' keys, commit ids,
+# merge requests !12, milestones %3 and %"name". The letters before -1 must not follow a letter, or
+# long words would take quadratic time.
+_LINKED = re.compile(
+    r"www\.|(?<![A-Za-z])[A-Za-z]+-\d|\b[0-9a-f]{7,40}\b|[!%][\w\"]", re.IGNORECASE | re.ASCII
+)
 # Markup for a list, a rule or a heading at the start of a line or item.
 _BLOCK = re.compile(r"\d+[.)]|[^A-Za-z0-9(]")
 _RUNS = re.compile(r"`+")
