@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import struct
 import zipfile
 from collections import Counter
 from dataclasses import replace
@@ -23,7 +25,8 @@ from sizeguard.builds.second_reader import (
 from sizeguard.formats.sniff import ELF, format_of
 from tests.support.edited_elf import EditedElf
 from tests.support.macho_samples import MachoSamples
-from tests.support.recorded_builds import recorded_runtime
+from tests.support.made_elf import SHT_NOBITS, Form, MadeSection, MadeSegment, make_elf
+from tests.support.recorded_builds import recorded_images, recorded_runtime
 from tests.support.windows_and_web import MACHINES, build_windows
 
 SYSTEM = sorted(
@@ -90,6 +93,97 @@ def test_an_image_without_section_headers_is_read_by_its_segments(
     assert again.sections is None
     assert again.load > 10_000
     check_readings([bare], measure(bare))
+
+
+def test_recorded_images_of_other_formats_are_read_by_lief(tmp_path: Path) -> None:
+    folder = recorded_images(tmp_path)
+    for path in sorted(folder.iterdir()):
+        ours, again = read_ourselves(path), read_again(path)
+        if path.suffix in (".wasm", ".obj"):
+            assert again is None, path.name  # lief has no sections of these
+            check_readings([path], measure(path))
+            continue
+        assert again is not None
+        assert (disagreement(ours, again), again.reader) == ("", "lief"), path.name
+        assert again.sections, path.name
+        assert again.file == path.stat().st_size
+        check_readings([path], measure(path))
+
+
+def test_a_writable_segment_of_any_name_takes_memory(tmp_path: Path) -> None:
+    image = recorded_images(tmp_path) / "app-arm64"
+    ram = again_of(image).ram
+    image.write_bytes(image.read_bytes().replace(b"__DATA\0", b"__MINE\0"))
+    again = again_of(image)
+    assert again.ram == ram > 0
+    assert disagreement(read_ourselves(image), again) == ""
+
+
+def test_debug_sections_have_the_attribute_or_the_name(tmp_path: Path) -> None:
+    """In a section's entry, the attributes are 48 bytes after the segment's name."""
+    image = recorded_images(tmp_path) / "main-arm64-g.o"
+    content, load = image.read_bytes(), again_of(image).load
+    image.write_bytes(content.replace(b"__DWARF\0", b"__OTHER\0"))
+    assert again_of(image).load == load
+    assert disagreement(read_ourselves(image), again_of(image)) == ""
+
+    assert content.count(b"__DWARF\0") > 3
+    edited = bytearray(content)
+    for found in re.finditer(b"__DWARF\0", content):
+        struct.pack_into("<I", edited, found.start() + 48, 0)
+    image.write_bytes(edited)
+    assert again_of(image).load == load
+    assert disagreement(read_ourselves(image), again_of(image)) == ""
+
+
+@pytest.mark.parametrize(("name", "size"), [("fat64", 30), ("x86_64.dll", 64)])
+def test_what_lief_cannot_read_is_no_agreement(tmp_path: Path, name: str, size: int) -> None:
+    image = recorded_images(tmp_path) / name
+    image.write_bytes(image.read_bytes()[:size])
+    with pytest.raises(SizeguardError, match="lief cannot read it"):
+        read_again(image)
+
+
+ALLOC, WRITE, TLS = 2, 1, 0x400
+DATA = MadeSection(".data", flags=ALLOC | WRITE, address=0x2000, content=bytes(16))
+
+
+def zeros(name: str, address: int, size: int, flags: int = ALLOC | WRITE) -> MadeSection:
+    return MadeSection(name, SHT_NOBITS, flags, address, size=size)
+
+
+@pytest.mark.parametrize(
+    ("sections", "memory", "flags", "ram"),
+    [
+        pytest.param([DATA], 16, 6, 16, id="no zeros"),
+        pytest.param([DATA], 116, 6, 116, id="no section has the zeros"),
+        pytest.param([DATA, zeros(".bss", 0x2010, 100)], 116, 6, 116, id="a section has them"),
+        pytest.param([DATA, zeros(".bss", 0x2010, 40)], 116, 6, 116, id="a section has a part"),
+        pytest.param([DATA], 116, 4, 16, id="the segment is not writable"),
+        pytest.param(
+            [DATA, zeros(".tbss", 0x2010, 100, ALLOC | WRITE | TLS)], 116, 6, 216,
+            id="a thread has its own zeros",
+        ),
+        pytest.param(
+            [DATA, MadeSection(".tdata", flags=ALLOC | WRITE | TLS, address=0x2010, size=100)],
+            116, 6, 116, id="all threads have the initial values",
+        ),
+        pytest.param([DATA, zeros(".next", 0x2074, 40)], 116, 6, 156, id="the next segment's"),
+        pytest.param([zeros(".bss", 0x2000, 116)], 116, 6, 116, id="a section of zeros alone"),
+        pytest.param([zeros(".before", 0x1FF0, 216)], 116, 6, 332, id="one that begins before"),
+    ],
+)  # fmt: skip
+def test_zeros_of_a_writable_segment_take_memory(
+    tmp_path: Path, sections: list[MadeSection], memory: int, flags: int, ram: int
+) -> None:
+    in_file = sum(len(section.content) for section in sections)
+    segment = MadeSegment(64 + 56, 0x2000, in_file, memory, flags=flags)
+    image = tmp_path / "image"
+    image.write_bytes(make_elf(Form(), sections, [segment]))
+    again = again_of(image)
+    assert again.ram == ram
+    assert disagreement(read_ourselves(image), again) == ""
+    check_readings([image], measure(image))
 
 
 @pytest.mark.parametrize("name", ["load", "ram", "file"])

@@ -261,7 +261,10 @@ def _pe_by_lief(image: Path, file: Path) -> Reading:
     load = ram = 0
     sections: Counter[tuple[str, int, int]] = Counter()
     for section in found.sections:
-        name, in_file = _text(section.fullname), section.sizeof_raw_data
+        # A name of more than eight bytes, such as that of debug sections, is in a table.
+        long = section.coff_string
+        name = _text(section.fullname if long is None else long.string)
+        in_file = section.sizeof_raw_data
         in_memory = section.virtual_size or in_file
         sections[name, in_file, in_memory] += 1
         if name.startswith((".debug", ".zdebug", ".stab")):

@@ -5,10 +5,11 @@
 runtime.tar.xz     the runtime with the selection mlp.yaml: image, objects, map and log, and the
                    sources that define the selectable operators
 programs.tar.xz    the programs of tests/data/retention, built by gcc and bfd, a folder each
+images.tar.xz      small Mach-O, PE, COFF and WebAssembly files
 *.snapshot         snapshots of three builds: no operator, mlp.yaml, mlp_and_erf.yaml
 
-It needs gcc, cmake and ninja. Paths in maps and records are relative, and the toolchain's start-up
-files are beside the objects, so that nothing is read from the machine.
+It needs gcc, cmake, ninja, clang and lld. Paths in maps and records are relative, and the
+toolchain's start-up files are beside the objects, so that nothing is read from the machine.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.snapshots.snapshot import write_snapshot
 from sizeguard.toolchains.toolchain import find_toolchain
 from tests.support import retention_programs
+from tests.support.macho_samples import build_samples, tool
 from tests.support.places import DATA, ROOT
+from tests.support.windows_and_web import build_web, build_windows
 
 RECORDED = DATA / "recorded"
 # All sources of the runtime are recorded, except for data.
@@ -96,6 +99,29 @@ def record_programs(folder: Path) -> None:
             record_map(made.link_map, place / made.link_map.name, [name])
 
 
+IMAGES = (
+    "app-arm64", "lib-x86_64", "opcodes-x86_64", "fat", "fat64", "main-arm64-g.o", "main-i386.o",
+    "x86_64.dll", "i686.dll", "debug.dll", "x86_64.obj", "a.wasm",
+)  # fmt: skip
+
+
+def record_images(folder: Path) -> None:
+    """Copy samples of formats other than ELF."""
+    folder.mkdir()
+    with tempfile.TemporaryDirectory() as name:
+        made = Path(name)
+        build_samples(made)
+        build_web(made)
+        windows = build_windows(made)
+        target = ("clang-19", "--target=x86_64-pc-windows-msvc", "-O1", "-gdwarf")
+        exported = "-DEXPORTED=__declspec(dllexport)"
+        tool(*target, exported, "-c", made / "source.c", "-o", made / "debug.obj")
+        flags = ("/dll", "/noentry", "/nodefaultlib", "/debug:dwarf")
+        tool("lld-link-19", *flags, made / "debug.obj", f"/out:{windows.folder / 'debug.dll'}")
+        for each in IMAGES:
+            shutil.copy(made / each, folder)
+
+
 def pack(folder: Path, archive: Path) -> None:
     """Pack a folder so that equal files give equal archives."""
     packed = io.BytesIO()
@@ -120,6 +146,8 @@ def main() -> None:
         pack(Path(name) / "runtime", RECORDED / "runtime.tar.xz")
         record_programs(Path(name) / "programs")
         pack(Path(name) / "programs", RECORDED / "programs.tar.xz")
+        record_images(Path(name) / "images")
+        pack(Path(name) / "images", RECORDED / "images.tar.xz")
 
 
 if __name__ == "__main__":

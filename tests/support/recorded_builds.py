@@ -44,6 +44,11 @@ def recorded_runtime(folder: Path) -> RecordedRuntime:
     return RecordedRuntime(root, read_build(place))
 
 
+def recorded_images(folder: Path) -> Path:
+    """Unpack Mach-O, PE, COFF and WebAssembly files; return their folder."""
+    return unpack("images", folder)
+
+
 def files_of_program(folder: Path, *, twin: bool = True) -> Files:
     """List all recorded files of one program."""
     return Files(
