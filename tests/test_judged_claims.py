@@ -1,0 +1,359 @@
+"""Verdicts on single claims: what was found, what was expected, and whether evidence is missing.
+
+The evidence is that of recorded programs, with a gap or without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from sizeguard.claims.claim import Claim, FeatureMarks, LostCode
+from sizeguard.claims.verdict import (
+    ABSENT,
+    DISCARDED_BY_LINKER,
+    FAIL,
+    INCONCLUSIVE,
+    NOT_APPLICABLE,
+    NOT_GENERATED,
+    PASS,
+    PRESENT,
+    REMOVED_BY_COMPILER,
+    STILL_THERE,
+    THERE,
+    UNKNOWN,
+    Verdict,
+)
+from sizeguard.names.registered import Registration
+from sizeguard.verify.canaries import must_fail
+from sizeguard.verify.code_presence import FoundCode, judge_code
+from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.feature_texts import (
+    FeatureSigns,
+    judge_absent_feature,
+    judge_feature,
+    judge_present_feature,
+    signs_of,
+)
+from sizeguard.verify.judge_claims import judge_same, united
+from sizeguard.verify.registrations import Registrations, judge_registered
+from sizeguard.verify.startup import judge_exports, judge_initializers, judge_ways
+from tests.support.recorded_builds import files_of_program, unpack
+
+Opener = Callable[..., Evidence]
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
+    """Open a program's evidence; with a gap if `lacks` is true."""
+    folder: Path = unpack("programs", tmp_path_factory.mktemp("recorded"))
+
+    def opener(name: str, *, lacks: bool = False) -> Evidence:
+        found = gather(files_of_program(folder / name, twin=name != "partial-link"))
+        return replace(found, gaps=("no map",)) if lacks else found
+
+    return opener
+
+
+def verdict(
+    outcome: str, name: str = "x", size: int = 1, cause: str = "", kind: str = "symbol"
+) -> Verdict:
+    return Verdict(kind, name, ABSENT, outcome, UNKNOWN, size, (f"{outcome} {name}",), (), cause)
+
+
+WHOLE = Claim("section", "whole", ABSENT, LostCode())
+
+
+def test_the_worst_finding_decides_a_claim_on_the_whole_image() -> None:
+    assert united(WHOLE, []) is None
+    for worse, better in (
+        (FAIL, INCONCLUSIVE), (FAIL, PASS), (FAIL, NOT_APPLICABLE), (INCONCLUSIVE, PASS),
+        (INCONCLUSIVE, NOT_APPLICABLE), (PASS, NOT_APPLICABLE),
+    ):  # fmt: skip
+        for order in ((worse, better), (better, worse)):
+            found = united(WHOLE, [verdict(each) for each in order])
+            assert found is not None
+            assert (found.verdict, found.name, found.kind) == (worse, "whole", "section")
+            assert found.evidence == (f"x: {worse} x",)
+
+
+def test_a_finding_names_its_cause_and_all_its_bytes() -> None:
+    found = united(WHOLE, [verdict(FAIL, "a", 3, "vtable"), verdict(FAIL, "b", 4, "export")])
+    assert found is not None
+    assert (found.bytes, found.cause) == (7, "a: vtable; and 1 more")
+    assert found.evidence == ("a: fail a", "b: fail b")
+    one = united(WHOLE, [verdict(FAIL, "a"), verdict(PASS, "b", 9)])
+    assert one is not None
+    assert (one.bytes, one.cause) == (1, "a")
+    itself = united(WHOLE, [verdict(FAIL, "whole", 1, "why")])
+    assert itself is not None
+    assert (itself.cause, itself.evidence) == ("why", ("fail whole",))
+    doubt = united(WHOLE, [verdict(INCONCLUSIVE, "a"), verdict(INCONCLUSIVE, "b")])
+    assert doubt is not None
+    assert (doubt.verdict, doubt.cause) == (INCONCLUSIVE, "")
+
+
+@pytest.mark.parametrize(
+    ("expect", "count", "expected", "how"),
+    [
+        (ABSENT, 0, PASS, NOT_GENERATED),
+        (PRESENT, 0, PASS, THERE),
+        (ABSENT, 1, FAIL, STILL_THERE),
+        (PRESENT, 4, FAIL, NOT_GENERATED),
+        (ABSENT, 5, FAIL, STILL_THERE),
+    ],
+)
+def test_a_build_keeps_its_selection(expect: str, count: int, expected: str, how: str) -> None:
+    claim = Claim("selection", "it", expect, LostCode())
+    found = judge_same(claim, [f"d{i}" for i in range(count)])
+    assert (found.verdict, found.how, found.expect) == (expected, how, expect)
+    if count:
+        assert found.evidence[0].startswith(f"{count}: d0")
+        assert found.evidence[0].endswith(" …") == (count > 4)
+        assert (" more " if expect == ABSENT else " less ") in found.cause
+
+
+def test_a_planted_claim_has_to_fail() -> None:
+    assert must_fail(verdict(FAIL)) == []
+    for outcome in (PASS, INCONCLUSIVE, NOT_APPLICABLE):
+        assert must_fail(verdict(outcome)) == [
+            f"a planted claim (symbol x absent) came out {outcome}"
+        ]
+
+
+FOR, AGAINST = ("it is there",), ("it is not",)
+
+
+@pytest.mark.parametrize(
+    ("for_", "against", "lacks", "present", "absent"),
+    [
+        ((), (), False, INCONCLUSIVE, INCONCLUSIVE),
+        ((), (), True, INCONCLUSIVE, INCONCLUSIVE),
+        (FOR, (), False, PASS, FAIL),
+        (FOR, (), True, PASS, FAIL),
+        ((), AGAINST, False, FAIL, PASS),
+        ((), AGAINST, True, FAIL, INCONCLUSIVE),
+        (FOR, AGAINST, False, FAIL, FAIL),
+    ],
+)
+def test_signs_decide_a_feature(
+    opened: Opener,
+    for_: tuple[str, ...],
+    against: tuple[str, ...],
+    lacks: bool,
+    present: str,
+    absent: str,
+) -> None:
+    evidence = opened("00", lacks=lacks)
+    signs = FeatureSigns(for_, against, 7)
+    on = judge_present_feature(evidence, "f", signs)
+    off = judge_absent_feature(evidence, "f", signs)
+    assert (on.verdict, on.expect) == (present, PRESENT)
+    assert (off.verdict, off.expect) == (absent, ABSENT)
+    assert on.bytes == (7 if present == PASS else 0)
+    assert off.bytes == (7 if absent == FAIL else 0)
+
+
+def test_signs_are_read_from_the_image(opened: Opener) -> None:
+    """`main` is in the program; its constants have the text of the version of the compiler."""
+    evidence = opened("00")
+    gone = "a text that nobody wrote"
+
+    def signs(**marks: tuple[str, ...]) -> tuple[int, int]:
+        found = signs_of(evidence, FeatureMarks(**marks), ())
+        return len(found.for_), len(found.against)
+
+    assert signs() == (0, 0)
+    assert signs(texts=(gone,)) == (0, 1)
+    assert signs(functions=("main",)) == (1, 0)
+    assert signs(functions=("nobody",)) == (0, 0)
+    # Builds without the feature have a text that is not here, in a function that is
+    assert signs(without=(gone,), hosts=("main",)) == (1, 0)
+    assert signs(without=(gone,), hosts=("nobody",)) == (0, 0)
+    assert signs(hosts=("main",)) == (0, 0)
+    shared = signs_of(evidence, FeatureMarks(texts=(gone,)), (gone,))
+    assert (shared.for_, shared.against) == ((), ())
+    marks = {"a": FeatureMarks(texts=(gone,)), "b": FeatureMarks(texts=(gone,))}
+    assert judge_feature(evidence, "a", PRESENT, marks).verdict == INCONCLUSIVE
+    assert judge_feature(evidence, "a", PRESENT, {"a": marks["a"]}).verdict == FAIL
+    assert judge_feature(evidence, "a", ABSENT, {"a": marks["a"]}).verdict == PASS
+    assert judge_feature(evidence, "none", ABSENT, marks).verdict == INCONCLUSIVE
+
+
+def placed_piece(evidence: Evidence, symbol: str) -> NamedPiece:
+    (piece,) = evidence.objects.find(symbol)
+    return piece
+
+
+NOTHING = FoundCode((), (), (), ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "there", "lacks", "present", "absent"),
+    [
+        ("symbol", False, False, (FAIL, REMOVED_BY_COMPILER), (PASS, REMOVED_BY_COMPILER)),
+        ("symbol", False, True, (INCONCLUSIVE, UNKNOWN), (INCONCLUSIVE, UNKNOWN)),
+        ("symbol", True, False, (PASS, THERE), (FAIL, STILL_THERE)),
+        ("symbol", True, True, (PASS, THERE), (FAIL, STILL_THERE)),
+        # The program has no debug information, so its code may have been inlined
+        ("kernel", False, False, (FAIL, REMOVED_BY_COMPILER), (INCONCLUSIVE, UNKNOWN)),
+        ("dtype", False, False, (FAIL, REMOVED_BY_COMPILER), (INCONCLUSIVE, UNKNOWN)),
+        ("kernel", True, False, (PASS, THERE), (FAIL, STILL_THERE)),
+    ],
+)
+def test_found_code_decides_a_claim(
+    opened: Opener,
+    kind: str,
+    there: bool,
+    lacks: bool,
+    present: tuple[str, str],
+    absent: tuple[str, str],
+) -> None:
+    evidence = opened("00", lacks=lacks)
+    assert evidence.undescribed
+    found = FoundCode(((0x1000, 3), (0x2000, 4)), (), (), ("here",)) if there else NOTHING
+    for expect, expected in ((PRESENT, present), (ABSENT, absent)):
+        judged = judge_code(evidence, kind, "x", expect, found)
+        assert (judged.verdict, judged.how, judged.expect) == (*expected, expect)
+        assert judged.bytes == (7 if there else 0)
+    never = judge_code(evidence, "symbol", "x", ABSENT, found, not_generated=True)
+    assert never.how == (STILL_THERE if there else UNKNOWN if lacks else NOT_GENERATED)
+
+
+def test_a_definition_that_the_linker_discarded(opened: Opener) -> None:
+    """Without a map entry, a definition is gone; a graph that keeps it makes that doubtful."""
+    evidence = opened("00")
+    piece = placed_piece(evidence, "subject")
+    found = FoundCode((), (piece,), (), ())
+    gone = judge_code(evidence, "symbol", "subject", ABSENT, found)
+    assert (gone.verdict, gone.how) == (PASS, DISCARDED_BY_LINKER)
+    lost = judge_code(evidence, "symbol", "subject", PRESENT, found)
+    assert (lost.verdict, lost.how) == (FAIL, DISCARDED_BY_LINKER)
+    assert lost.cause == "discarded: nothing in the image refers to subject"
+
+
+@dataclass(frozen=True)
+class MadeTables:
+    """Entries of a name: in the image, and in the objects."""
+
+    evidence: Evidence
+    in_image: tuple[Registration, ...]
+    in_objects: tuple[NamedPiece, ...]
+
+    def entries(self, kind: str, name: str) -> tuple[Registration, ...]:
+        return self.in_image
+
+    def written(self, kind: str, name: str) -> list[NamedPiece]:
+        return list(self.in_objects)
+
+
+@pytest.mark.parametrize(
+    ("entries", "written", "lacks", "present", "absent"),
+    [
+        (0, False, False, (FAIL, NOT_GENERATED), (PASS, NOT_GENERATED)),
+        (0, True, False, (FAIL, DISCARDED_BY_LINKER), (PASS, DISCARDED_BY_LINKER)),
+        (0, False, True, (FAIL, NOT_GENERATED), (INCONCLUSIVE, UNKNOWN)),
+        (0, True, True, (FAIL, DISCARDED_BY_LINKER), (INCONCLUSIVE, UNKNOWN)),
+        (1, False, False, (PASS, THERE), (FAIL, STILL_THERE)),
+        (2, True, True, (PASS, THERE), (FAIL, STILL_THERE)),
+    ],
+)
+def test_entries_decide_a_registered_name(
+    opened: Opener,
+    entries: int,
+    written: bool,
+    lacks: bool,
+    present: tuple[str, str],
+    absent: tuple[str, str],
+) -> None:
+    evidence = opened("00", lacks=lacks)
+    entry = Registration("aten::x", 0x2000, 0x1000, 16)
+    pieces = (placed_piece(evidence, "main"),) if written else ()
+    tables = MadeTables(evidence, (entry,) * entries, pieces)
+    for expect, expected in ((PRESENT, present), (ABSENT, absent)):
+        judged = judge_registered(tables, "operator", "aten::x", expect)
+        assert (judged.verdict, judged.how, judged.expect) == (*expected, expect)
+        assert judged.bytes == 16 * entries
+    failed = judge_registered(tables, "operator", "aten::x", ABSENT)
+    if entries:
+        assert failed.cause.startswith("registered in " if written else "registered")
+        assert bool(failed.chain) == written
+
+
+@pytest.mark.parametrize(
+    ("program", "lacks", "expected"),
+    [
+        ("00", False, []),
+        ("01", False, [FAIL]),  # a static initializer
+        ("01", True, [FAIL]),
+        ("09", False, [FAIL]),  # a constructor function
+    ],
+)
+def test_code_before_main_may_only_register(
+    opened: Opener, program: str, lacks: bool, expected: list[str]
+) -> None:
+    evidence = opened(program, lacks=lacks)
+    found = list(judge_initializers(evidence, Registrations(evidence)))
+    assert [(each.verdict, each.kind, each.expect) for each in found] == [
+        (each, "initializer", ABSENT) for each in expected
+    ]
+    for each in found:
+        assert "it runs before main, and registers nothing that is selected" in each.evidence
+        assert each.bytes > 0
+
+
+@pytest.mark.parametrize("lacks", [False, True])
+def test_an_initializer_that_is_not_in_the_image(opened: Opener, lacks: bool) -> None:
+    evidence = opened("01", lacks=lacks)
+    nodes = evidence.placement.address
+    names = {node: evidence.placement.section(node).name for node in nodes}
+    kept = {node: at for node, at in nodes.items() if not names[node].startswith(".init_array")}
+    assert len(kept) < len(nodes)
+    without = replace(evidence, placement=replace(evidence.placement, address=kept))
+    (found,) = judge_initializers(without, Registrations(without))
+    assert (found.verdict, found.how) == (
+        (INCONCLUSIVE, UNKNOWN) if lacks else (PASS, DISCARDED_BY_LINKER)
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("00", {PASS}),
+        ("export-dynamic", {FAIL}),
+        ("export-dynamic-hidden", {PASS}),
+        ("shared", set()),  # a library's version script decides
+    ],
+)
+def test_a_program_exports_none_of_its_functions(
+    opened: Opener, program: str, expected: set[str]
+) -> None:
+    found = list(judge_exports(opened(program)))
+    assert {each.verdict for each in found} == expected
+    assert all(each.expect == ABSENT for each in found)
+    names = {each.name for each in found}
+    assert ("subject" in names) == (program == "export-dynamic")
+    if expected:
+        nothing = replace(opened(program), own=0)
+        (unknown,) = judge_exports(nothing)
+        assert (unknown.verdict, unknown.how) == (INCONCLUSIVE, UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [("00", {PASS}), ("no-gc", {FAIL}), ("shared", set()), ("undefined", {FAIL})],
+)
+def test_the_program_leads_to_all_its_code(
+    opened: Opener, program: str, expected: set[str]
+) -> None:
+    evidence = opened(program)
+    found = list(judge_ways(evidence))
+    assert {each.verdict for each in found} == expected
+    assert all(each.expect == ABSENT for each in found)
+    assert (FAIL not in expected) or [each.name for each in found] == ["subject"]
+    blind = replace(evidence, placement=replace(evidence.placement, has_map=False))
+    assert {each.verdict for each in judge_ways(blind)} == ({INCONCLUSIVE} if expected else set())
