@@ -37,7 +37,7 @@ ROOMS: Mapping[str, str] = {
     "runtimes": "operators names builds models selection claims git toolchains",
     "attribution": "formats operators names builds ledger linkgraph runtimes",
     "doctor": "formats names builds linkgraph",
-    "snapshots": "ledger attribution",
+    "snapshots": "formats ledger attribution",
     "diff": "ledger attribution",
     "predict": (
         "formats operators names builds linkgraph models selection claims runtimes attribution"

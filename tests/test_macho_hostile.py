@@ -223,7 +223,7 @@ def test_messages_name_the_file_and_what_is_wrong(tmp_path: Path, macho: MachoSa
             read_macho_file(file)
     with pytest.raises(InputError, match=f"{tmp_path}/none: cannot read: No such file"):
         read_macho_file(tmp_path / "none")
-    with pytest.raises(InputError, match=f"{tmp_path}: cannot read: Is a directory"):
+    with pytest.raises(InputError, match=f"{tmp_path}: is a folder, not a file"):
         read_macho_file(tmp_path)
     data = bytearray(macho.path("app-arm64").read_bytes())
     struct.pack_into("<Q", data, 32 + 72 + 24, 0)  # __TEXT overlaps __PAGEZERO

@@ -279,7 +279,7 @@ def test_hostile_yaml_is_one_line_in_bounded_time(name: str, tmp_path: Path) -> 
 def test_missing_files_and_folders_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.yaml: cannot read: No such file or directory"):
         read_selection(tmp_path / "nowhere.yaml")
-    with pytest.raises(InputError, match="cannot read: Is a directory"):
+    with pytest.raises(InputError, match="is a folder, not a file"):
         read_selection(tmp_path)
 
 

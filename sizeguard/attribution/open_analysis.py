@@ -146,7 +146,9 @@ def analysis_of_files(
     if format_ == MACHO:
         return _macho_analysis(image, files, link_map, options)
     if options.arch:
-        raise InputError(f"{image}: not a universal binary, so {options.arch} cannot be selected")
+        raise InputError(
+            f"{image}: not a universal binary, so it has no {options.arch}; leave out --arch"
+        )
     if format_ in (PE, COFF, WASM):
         return _sectioned_analysis(image, files, format_, options)
     return _elf_analysis(image, files, link_map, options)
@@ -171,7 +173,9 @@ def _joined_analysis(path: Path, files: Files, options: ReadingOptions) -> Joine
         if given is not None:
             raise InputError(f"{path}: {given} belongs to one of several images; name a member")
     if options.arch:
-        raise InputError(f"{path}: not a universal binary, so {options.arch} cannot be selected")
+        raise InputError(
+            f"{path}: not a universal binary, so it has no {options.arch}; leave out --arch"
+        )
 
     def opened(member: Path, title: str) -> OpenedAnalysis:
         analysis = analysis_of_files(Files(member), options)

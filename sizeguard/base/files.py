@@ -24,6 +24,8 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 def cannot_write(path: Path, error: OSError, hint: str = "") -> SizeguardError:
     """Make the error of a failed write: a StorageError if the disk is full or fails."""
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"{path}: is a folder; name a file in it{hint}")
     kind = StorageError if error.errno in _NO_ROOM else InputError
     return kind(f"{path}: cannot write: {error.strerror}{hint}")
 
@@ -36,6 +38,8 @@ def cannot_read(path: Path | str, error: OSError | ValueError) -> InputError:
         from sizeguard.base.nearest import nearest_file
 
         hint = nearest_file(Path(path))
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"{path}: is a folder, not a file")
     why = error.strerror if isinstance(error, OSError) else str(error)
     return InputError(f"{path}: cannot read: {why or error}{hint}")
 

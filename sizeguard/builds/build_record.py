@@ -113,12 +113,18 @@ def read_build(path: Path) -> Build:
     Raises InputError for a file that is not one, is incomplete or has another version.
     """
     file = path / RECORD if path.is_dir() else path
+    if path.is_dir() and not file.exists():
+        raise InputError(
+            f"{path}: contains no image that sizeguard built: it has no {RECORD}; name an image"
+        )
     try:
         content = json.loads(readable(file).read_text())
     except OSError as error:
         raise cannot_read(file, error) from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: not a build: name its folder or its {RECORD}") from error
     except ValueError as error:
-        raise InputError(f"{file}: not JSON: {error}") from error
+        raise InputError(f"{file}: not a {RECORD}, because it is not JSON: {error}") from error
     if not isinstance(content, dict) or content.get("schema_version") != SCHEMA_VERSION:
         raise InputError(
             f"{file}: not a build.json of version {SCHEMA_VERSION}; build again with sizeguard"

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build
+from sizeguard.formats.magics import SNAPSHOT
 from sizeguard.formats.sniff import image_format, names_member
 
 
@@ -42,6 +45,13 @@ def is_build(path: Path) -> bool:
     return path.is_dir() or path.name == RECORD
 
 
+def _is_snapshot(path: Path) -> bool:
+    if not path.is_file():
+        return False  # its reader reports it
+    with readable(path).open("rb") as file:
+        return file.read(len(SNAPSHOT)) == SNAPSHOT
+
+
 def open_build(path: Path, given: Files | None = None) -> Files:
     """Return the files of a build or a bare image; `given` files replace those of the record.
 
@@ -51,6 +61,8 @@ def open_build(path: Path, given: Files | None = None) -> Files:
         return files_of(read_build(path), given)
     if names_member(path):
         image_format(path)  # unpacks it
+    elif _is_snapshot(path):
+        raise InputError(f"{path}: a snapshot, not an image; sizeguard report and diff read it")
     return replace(given, image=path) if given is not None else Files(path)
 
 

@@ -56,6 +56,7 @@ class ImageOptions:
         from sizeguard.snapshots.magic import is_snapshot
 
         if is_snapshot(path):
+            self._refuse_for_snapshot(path)
             from sizeguard.snapshots.snapshot import read_snapshot
 
             return read_snapshot(path)
@@ -77,6 +78,24 @@ class ImageOptions:
         if known is not None:
             analysis.look_up(known)
         return analysis
+
+    def _refuse_for_snapshot(self, path: Path) -> None:
+        """Raise InputError for files of an image: a snapshot keeps what was known of its image."""
+        given = {
+            "--objects": self.objects,
+            "--map": self.map,
+            "--debug-file": self.debug_file,
+            "--linker-script": self.linker_script,
+            "--arch": self.arch,
+        }
+        option = next((name for name, value in given.items() if value), "")
+        if option:
+            from sizeguard.base.errors import InputError
+
+            raise InputError(
+                f"{path}: {option} is for an image, and this is a snapshot; save it again with"
+                f" sizeguard report IMAGE {option} … --save FILE"
+            )
 
 
 def _rules_of_project() -> str:
@@ -247,7 +266,7 @@ def _output_options(formats: Sequence[str]) -> Decorator:
         click.option(
             "--output",
             "file",
-            type=click.Path(path_type=Path),
+            type=click.Path(path_type=Path, dir_okay=False),
             metavar="FILE",
             help="Write to this file instead of to the terminal.",
         ),

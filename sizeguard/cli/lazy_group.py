@@ -5,14 +5,17 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import shutil
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli.exit_codes import exit_code_help, words_help
 
 if TYPE_CHECKING:
@@ -62,6 +65,7 @@ class LazyGroup(click.Group):
             raise TypeError(f"{module}.command is not a click command")
         command.name = cmd_name
         _tell_exit_codes(f"{self._path} {cmd_name}".strip(), command)
+        _name_options(command)
         if cmd_name not in _READ_BY_PROGRAMS:
             _add_screen(f"{self._path} {cmd_name}".strip(), command)
         return command
@@ -120,6 +124,42 @@ def _tell_exit_codes(path: str, command: click.Command) -> None:
     if isinstance(command, click.Group) and not isinstance(command, LazyGroup):
         for name, each in command.commands.items():
             _tell_exit_codes(f"{path} {name}", each)
+
+
+def _name_options(command: click.Command) -> None:
+    """Let errors about a file name the option that the file was given with."""
+    if isinstance(command, click.Group):
+        if not isinstance(command, LazyGroup):
+            for each in command.commands.values():
+                _name_options(each)
+        return
+    run = command.callback
+    if run is None:
+        return
+
+    @functools.wraps(run)
+    def named(*arguments: Any, **values: Any) -> Any:
+        try:
+            return run(*arguments, **values)
+        except InputError as error:
+            option = _option_of(str(error), click.get_current_context())
+            if option:
+                error.args = (f"{option}: {error}",)
+            raise
+
+    command.callback = named
+
+
+def _option_of(message: str, context: click.Context) -> str:
+    """Return the option whose file a message begins with; empty if it is of none, or named."""
+    for parameter in context.command.params:
+        given = context.params.get(parameter.name or "")
+        names = parameter.opts if isinstance(parameter, click.Option) else ()
+        for value in given if isinstance(given, tuple) else (given,):
+            is_its = isinstance(value, Path) and message.startswith((f"{value}: ", f"'{value}'"))
+            if names and is_its and not any(name in message for name in names):
+                return max(names, key=len)
+    return ""
 
 
 def _add_screen(path: str, command: click.Command) -> None:

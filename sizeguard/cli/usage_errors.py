@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import click
 
+from sizeguard.base.errors import SizeguardError
 from sizeguard.base.nearest import did_you_mean, nearest_names
 
 _QUOTED = re.compile(r"'([^']*)'")
@@ -31,9 +32,23 @@ def usage_message(error: click.ClickException) -> str:
     extra = _EXTRA.match(error.message)
     if extra is not None:
         name = error.ctx.info_name if error.ctx is not None else ""
-        hint = f"{_TWO[name]}; " if name in _TWO else ""
+        hint = f"{_TWO[name]}; " if name in _TWO else _named(extra[1], error.ctx)
         return f"unexpected argument '{extra[1]}'; {hint}{_see(error.ctx)}"
     return error.format_message().rstrip(".")
+
+
+def _named(word: str, context: click.Context | None) -> str:
+    """Suggest the option for an argument that names an app or a target."""
+    from sizeguard.cli import candidates
+
+    known = {"--app": candidates.apps, "--target": candidates.targets}
+    for option in known.keys() & set(_options(context)):
+        try:
+            if word in known[option]():
+                return f"did you mean '{option} {word}'? "
+        except SizeguardError:
+            return ""
+    return ""
 
 
 def unknown_command(name: str, known: list[str], context: click.Context) -> str:
@@ -45,8 +60,10 @@ def unknown_command(name: str, known: list[str], context: click.Context) -> str:
 
 def _no_such_option(error: click.NoSuchOption) -> str:
     name, known = error.option_name, _options(error.ctx)
-    near = nearest_names(name, known) if name.startswith("--") else ()
-    hint = f"did you mean '{near[0]}'?" if near else _see(error.ctx)
+    # Without the dashes, which all options have in common
+    words = [option.removeprefix("--") for option in known]
+    near = nearest_names(name.removeprefix("--"), words) if name.startswith("--") else ()
+    hint = f"did you mean '--{near[0]}'?" if near else _see(error.ctx)
     return f"unknown option '{name}'; {hint}"
 
 
@@ -95,6 +112,8 @@ def _path(name: str, why: str, parameter: click.Parameter | None) -> str:
 
     from sizeguard.base.nearest import nearest_file
 
+    if why == "is a directory":
+        return f"{name}: is a folder, not a file"
     if why != "does not exist":
         return f"{name} {why}"
     is_folder = (
@@ -143,4 +162,7 @@ def _examples(context: click.Context | None) -> Iterator[str]:
     text = (context.command.help or "") if context is not None else ""
     _, _, text = text.partition("Example")
     joined = re.sub(r"\s*\\\n\s*", " ", text)
-    yield from re.findall(r"\bsizeguard [^\n]+", joined)
+    yield from (
+        line.strip()
+        for line in re.findall(r"(?:^|:)[ \t]*(sizeguard (?:[^\n ]| (?! ))+)", joined, re.M)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from sizeguard.cli.option_groups import option_group
 if TYPE_CHECKING:
     from sizeguard.measurement.measured_commits import MeasurementPlace
     from sizeguard.measurement.measurers import Measurer
+
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^\s/]+:\d+|inproc://\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,15 @@ class Workers:
         return LocalMeasurer(place, self.jobs)
 
 
+def _address(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Check an address before anything is built; Dask waits for a wrong one."""
+    if value is not None and not _ADDRESS.fullmatch(value):
+        raise click.BadParameter(
+            f"'{value}' is not an address; write tcp://host:8786", context, parameter
+        )
+    return value
+
+
 # Options for the workers; the command gets one Workers.
 worker_options = option_group(
     "workers",
@@ -53,6 +65,7 @@ worker_options = option_group(
     click.option(
         "--scheduler",
         metavar="ADDRESS",
+        callback=_address,
         help="Build on the workers of a Dask scheduler: tcp://host:8786.",
     ),
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from sizeguard.formats.magics import is_fat, is_macho
+from sizeguard.formats.magics import SNAPSHOT, is_fat, is_macho
 
 HEAD = 4096
 
 # Beginnings of files, with their description; the first match wins.
 _MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"\x7fELF", "an ELF file"),
+    (SNAPSHOT, "a snapshot, which sizeguard report and sizeguard diff read"),
     (b"MZ", "a Windows (PE) image"),
     (b"\0asm", "WebAssembly"),
     (b"!<arch>\ndebian-binary", "a Debian package"),
@@ -58,6 +59,8 @@ _MAGICS: tuple[tuple[bytes, str], ...] = (
 )
 _PLACES = (
     (4, b"TFL3", "a TensorFlow Lite model"),
+    (4, b"SGP1", "a program (.sgp), whose operators sizeguard select ops lists"),
+    (4, b"ET12", "an ExecuTorch program (.pte), whose operators sizeguard select ops lists"),
     (257, b"ustar", "a tar archive: unpack it first"),
 )
 

@@ -16,6 +16,7 @@ ELF, MACHO, ARCHIVE, DEBIAN, ZIP, BITCODE, PE, COFF, WASM, UNKNOWN = (
     "wasm",
     "unknown",
 )
+SNAPSHOT = b"sizeguard snapshot\n"  # the beginning of our own files with measurements
 FAT = "universal"  # also in Mach-O
 FOLDER = "folder"
 CONTAINERS = frozenset({ARCHIVE, DEBIAN, ZIP})

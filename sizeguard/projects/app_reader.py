@@ -50,11 +50,7 @@ class AppReader:
         Raises InputError, with file, line and column.
         """
         place = place_of(node)
-        if not NAME.fullmatch(name) or name in VARIANTS:
-            raise InputError(
-                f"{place}: '{name}' is not an app name: letters, digits, '.', '-' and '_', and"
-                f" none of {', '.join(VARIANTS)}"
-            )
+        check_app_name(name, place)
         all_known = tuple(dict.fromkeys((*_SELECTIVE, *_ANY_BUILD)))
         fields = table_of(node, all_known, "an app is a table")
         is_any = any(key in fields for key in STEPS)
@@ -161,6 +157,15 @@ class AppReader:
             )
         self.targets[name] = Target(name, name, place=place)
         self.more.append(self.targets[name])
+
+
+def check_app_name(name: str, place: str) -> None:
+    """Raise InputError for a name that no app can have; `place` begins its message."""
+    if not NAME.fullmatch(name) or name in VARIANTS:
+        raise InputError(
+            f"{place}: '{name}' is not an app name: letters, digits, '.', '-' and '_', and"
+            f" none of {', '.join(VARIANTS)}"
+        )
 
 
 def _overridden(fields: Mapping[str, Node], own: Mapping[str, Node]) -> Mapping[str, Node]:

@@ -107,7 +107,9 @@ def check_command(command: str, image: str) -> None:
     """Raise InputError for an image outside the worktree."""
     if not command.strip():
         raise InputError("--build-command is empty")
-    if not image or image.startswith("/") or ".." in PurePosixPath(image).parts:
+    if not image:
+        raise InputError("--build-command needs --image: the file that the command makes")
+    if image.startswith("/") or ".." in PurePosixPath(image).parts:
         raise InputError(
             f"--image {image}: name the file that the build command makes, from the root of the"
             " worktree"

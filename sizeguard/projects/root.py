@@ -99,6 +99,20 @@ def build_root() -> Path:
     return find_project() or find_sources(None) or Path.cwd()
 
 
+def full_build(given: Path | None, option: str) -> Path:
+    """Return the full build that is given with an option, or the usual one.
+
+    Raises InputError if there is none.
+    """
+    path = given or build_root() / "build" / "full"
+    if given is None and not path.exists():
+        raise InputError(
+            f"{path}: there is no full build; make it with sizeguard build full, or name one with"
+            f" {option}"
+        )
+    return path
+
+
 def _folders_up() -> Iterator[Path]:
     """Yield the current folder and its parents, up to the root of the git worktree."""
     here = Path.cwd()

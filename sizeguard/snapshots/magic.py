@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from sizeguard.base.input_files import readable
+from sizeguard.formats.magics import SNAPSHOT
 
-MAGIC = b"sizeguard snapshot\n"
+MAGIC = SNAPSHOT
 
 
 def is_snapshot(path: Path) -> bool:

@@ -10,11 +10,11 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 
 @click.command(name="import")
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, dir_okay=False),
     required=True,
     help="The program to write (.sgp).",
 )
@@ -39,7 +39,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "--operators-yaml",
     "operator_files",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, dir_okay=False),
     help="Operators to use instead of the runtime's own. May be given again.",
 )
 @RUNTIME_SOURCE

@@ -60,6 +60,8 @@ def command(
     from sizeguard.toolchains.links.built_links import record_built
     from sizeguard.toolchains.links.recording import RecordedBuild, record_build
 
+    if build and build[0].startswith("-"):
+        raise click.NoSuchOption(build[0], ctx=context)
     if bool(build) == (built is not None):
         raise InputError("give a build command or --built: sizeguard record -- make")
     folder = records or Path.cwd() / USUAL

@@ -11,13 +11,17 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 @click.command()
 @click.argument(
-    "models", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="MODEL..."
+    "models",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="MODEL...",
 )
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="The selection to write.",
 )

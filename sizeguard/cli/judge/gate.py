@@ -21,7 +21,7 @@ from sizeguard.report.result_formats import GATE_FORMATS
 if TYPE_CHECKING:
     from sizeguard.gate.gate_result import GateResult
 
-FILE = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 def _copies(
@@ -40,6 +40,8 @@ def _copies(
             raise click.BadParameter(
                 f"'{format_}' names no file; write {format_}=FILE", context, parameter
             )
+        if Path(file).is_dir():
+            raise click.BadParameter(f"{file}: is a folder, not a file", context, parameter)
     return tuple((format_, Path(file)) for format_, _, file in pairs)
 
 

@@ -88,7 +88,7 @@ def command(
     from sizeguard.builds.open_build import open_build
     from sizeguard.predict.savings.image_savings import Savings
     from sizeguard.predict.what_if import predict, predictor_of
-    from sizeguard.projects.root import build_root, find_sources, source_root
+    from sizeguard.projects.root import find_sources, full_build, source_root
     from sizeguard.report.predict.render import prediction_chunks
     from sizeguard.runtimes.known import source_tree, translated
     from sizeguard.selection.read import read_selection
@@ -105,7 +105,7 @@ def command(
     asked = Selection(include_all_operators=True)
     if selection is not None:
         asked = translated(find_sources(runtime_source), read_selection(selection).selection)
-    build = full or build_root() / "build" / "full"
+    build = full_build(full, "--full")
     predictor = predictor_of(build)
     check_one_link(open_build(build))
     result = predict(

@@ -33,7 +33,7 @@ from sizeguard.cli.image_options import (
 @evidence_options
 @click.option(
     "--save",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, dir_okay=False),
     metavar="SNAPSHOT",
     help="Save a snapshot for later reports and diffs.",
 )

@@ -7,18 +7,18 @@ from pathlib import Path
 import click
 
 from sizeguard.cli.project_options import RUNTIME_SOURCE
-from sizeguard.cli.select.options import DISPATCHER, FILE, FORMAT
+from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT
 
 
 @click.command()
 @click.argument("model", type=FILE)
 @click.option(
-    "--build", "full", type=FILE, metavar="BUILD", help="The full build. Default: build/full."
+    "--build", "full", type=FOLDER, metavar="BUILD", help="The full build. Default: build/full."
 )
 @click.option(
     "--trace",
     "traced",
-    type=FILE,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
     metavar="SELECTION",
     help="Selection made by trace --executed-only. Default: trace now.",
 )
@@ -46,13 +46,13 @@ def command(
     from sizeguard.base.errors import GateError
     from sizeguard.predict.coverage import adequacy as compare
     from sizeguard.predict.full_build import read_full_build
-    from sizeguard.projects.root import build_root, source_root
+    from sizeguard.projects.root import build_root, full_build, source_root
     from sizeguard.report.selection.reach_tables import adequacy_text
     from sizeguard.runtimes.known import models_of
     from sizeguard.selection.read import read_selection
 
     root = build_root()
-    build = read_full_build(full or root / "build" / "full", dispatcher)
+    build = read_full_build(full_build(full, "--build"), dispatcher)
     models = models_of(root, source_root(runtime_source))
     program = models.prepare(model, root / "build" / "programs")
     with tempfile.TemporaryDirectory() as folder:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sizeguard.cli.project_options import RUNTIME_SOURCE
-from sizeguard.cli.select.options import FILE, FORMAT
+from sizeguard.cli.select.options import FILE, FOLDER, FORMAT
 
 if TYPE_CHECKING:
     from sizeguard.selection.lint_rules import HasPlace
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--kernel-sources",
     multiple=True,
-    type=FILE,
+    type=FOLDER,
     metavar="DIR",
     help="Folders with dtype switches, instead of the runtime's.",
 )

@@ -8,7 +8,8 @@ import click
 
 from sizeguard.report.result_formats import TABLE_FORMATS
 
-FILE = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path)
 FORMAT = click.Choice(TABLE_FORMATS)
 DISPATCHER = click.option(
     "--dispatcher",

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from sizeguard.cli.project_options import RUNTIME_SOURCE
-from sizeguard.cli.select.options import DISPATCHER, FILE, FORMAT
+from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT
 
 
 @click.command()
 @click.argument("models", nargs=-1, type=FILE, metavar="MODEL...")
 @click.option(
-    "--build", "full", type=FILE, metavar="BUILD", help="The full build. Default: build/full."
+    "--build", "full", type=FOLDER, metavar="BUILD", help="The full build. Default: build/full."
 )
 @click.option(
     "-o",
@@ -55,7 +55,7 @@ def command(
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.predict.full_build import read_full_build
     from sizeguard.predict.reachable import static_selection
-    from sizeguard.projects.root import build_root, source_root
+    from sizeguard.projects.root import full_build, source_root
     from sizeguard.report.selection.reach_tables import static_text
     from sizeguard.runtimes.known import source_tree
     from sizeguard.runtimes.model_files import read_models
@@ -64,7 +64,7 @@ def command(
 
     if not models and (op_deps is None or output is not None):
         raise click.UsageError("give one or more models, or only --op-deps FILE")
-    build = read_full_build(full or build_root() / "build" / "full", dispatcher)
+    build = read_full_build(full_build(full, "--build"), dispatcher)
     if op_deps is not None:
         write_op_deps(op_deps, build.op_deps)
     if models:

@@ -42,6 +42,8 @@ def command(
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     from sizeguard.base.errors import InputError, SizeguardError
     from sizeguard.base.files import write_atomic
+    from sizeguard.base.nearest import nearest_file
+    from sizeguard.projects.app_reader import check_app_name
     from sizeguard.projects.project import CONFIG
     from sizeguard.projects.reader import read_config
     from sizeguard.projects.root import project_root, source_root
@@ -49,6 +51,7 @@ def command(
     from sizeguard.runtimes.known import source_tree
 
     root = project_root()
+    check_app_name(name, "NAME")
     if name in {app.name for app in read_config(root).apps}:
         raise InputError(
             f"{root / CONFIG}: app {name} exists already; sizeguard select update "
@@ -61,6 +64,9 @@ def command(
             f"{place} already exists; remove it, or name another file with --selection"
         )
     paths = [_in_project(path, root) for path in (place, *models)]
+    for model in models:
+        if not model.is_file():
+            raise InputError(f"{model}: no such file{nearest_file(model)}")
     option = [] if runtime_source is None else ["--runtime-source", str(runtime_source)]
 
     def run(*words: str) -> None:
