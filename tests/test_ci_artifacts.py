@@ -25,7 +25,16 @@ from tests.support.consistent_results import consistent
 from tests.support.drawn import at_least
 from tests.support.gate_samples import failing, undecided
 from tests.support.hostile_artifacts import ARTIFACTS, REFUSED, document, edited, packed
-from tests.support.hostile_results import HOSTILE, LIVE, OURS, poisoned, rendered, small
+from tests.support.hostile_results import (
+    HOSTILE,
+    KEPT,
+    LIVE,
+    OURS,
+    SHOWN,
+    poisoned,
+    rendered,
+    small,
+)
 from tests.support.local_hub import LocalHub, served
 
 SECONDS = 5.0
@@ -142,13 +151,17 @@ def check_body(body: str) -> None:
     assert not [part for part in found.free if LIVE.search(part)]
 
 
+@pytest.mark.parametrize("kept", [KEPT, SHOWN], ids=["contradiction", "shown"])
 @pytest.mark.parametrize("start", range(0, len(HOSTILE), 12))
-def test_hostile_texts_do_nothing_in_the_comment(start: int, hub: LocalHub) -> None:
+def test_hostile_texts_do_nothing_in_the_comment(
+    start: int, kept: frozenset[str], hub: LocalHub
+) -> None:
     pool = iter(HOSTILE[start : start + 12] * 4000)
-    result = consistent(poisoned(consistent(small()), lambda: next(pool)))
+    result = consistent(poisoned(consistent(small()), lambda: next(pool), kept))
     hub.archive = packed(gate_text(result, "json"))
     hub.run = {"conclusion": "failure"}
     assert main(hub.environment()) == 0
+    assert ("contradicts itself" in hub.comments[0]["body"]) == (kept == KEPT)
     check_body(hub.comments[0]["body"])
     assert hub.statuses[0]["description"].isprintable()
 

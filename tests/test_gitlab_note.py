@@ -19,7 +19,7 @@ from sizeguard.report.gate.render import gate_text
 from tests.support.consistent_results import consistent
 from tests.support.gate_samples import failing, passing
 from tests.support.hostile_artifacts import ARTIFACTS, REFUSED, all_pass, document
-from tests.support.hostile_results import HOSTILE, LIVE, poisoned, rendered, small
+from tests.support.hostile_results import HOSTILE, LIVE, SHOWN, poisoned, rendered, small
 from tests.support.local_lab import BOT, TOKEN, LocalLab, job, served
 from tests.support.places import ROOT
 from tests.test_ci_events import on, same_sizes
@@ -190,10 +190,11 @@ LABS = ["/approve", "/merge\n/close", "!12", "%3", '%"x"', "~bug", "&4", "$5", "
 def test_hostile_texts_do_nothing_in_the_note(start: int, lab: LocalLab) -> None:
     texts = (HOSTILE + LABS)[start : start + 20] * 3000
     pool = iter(texts)
-    result = consistent(poisoned(consistent(small()), lambda: next(pool)))
+    result = consistent(poisoned(consistent(small()), lambda: next(pool), SHOWN))
     lab.results, lab.jobs = {5: gate_text(result, "json").encode()}, [*FAIL]
     assert main(lab.environment()) == 0
     body = lab.notes[0]["body"]
+    assert "contradicts itself" not in body
     inside = False
     for line in body.splitlines():
         inside ^= line.startswith("```")

@@ -73,7 +73,7 @@ def judged_again(data: bytes, today: datetime.date) -> Judged:
 
 def _against_code(result: GateResult, data: bytes) -> Iterator[str]:
     stated = json.loads(data).get("exit_code")
-    if stated != result.exit_code:
+    if type(stated) is not int or stated != result.exit_code:
         yield f"the exit code is {str(stated)[:20]}, but its parts give {result.exit_code}"
 
 

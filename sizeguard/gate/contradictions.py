@@ -7,6 +7,7 @@ result with its own permissions must not repeat the claim.
 from __future__ import annotations
 
 import datetime
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
@@ -43,6 +44,7 @@ from sizeguard.gate.policy.limits import parse_limit, parse_size
 NOTHING = "the verdict is pass, but nothing was measured"
 _TOTALS = ("load", "ram", "file")
 _PAGES = 1 << 40  # more than segments are rounded up to; a result does not have their number
+_COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _LATER = datetime.timedelta(2)  # a run may have begun the day before, in another time zone
 _Key: TypeAlias = tuple[str, str, str]  # metric, app and target
 
@@ -59,6 +61,9 @@ def contradictions(result: GateResult, today: datetime.date | None = None) -> It
             yield f"{where}: {text}"
     for use in result.waivers:
         yield from _of_waiver(use, today)
+    commit = result.base.commit if result.base else ""
+    if commit and not _COMMIT.fullmatch(commit):
+        yield f"growth is counted from '{commit[:60]}', which is not a commit"
     verdict = recomputed(result)
     if verdict != result.verdict:
         yield f"the verdict is {result.verdict}, but its parts give {verdict}"

@@ -205,6 +205,63 @@ def expired_waiver() -> bytes:
     return packed({**content, "waivers": [{**use, "waiver": waiver}]})
 
 
+def wrong_checksum() -> bytes:
+    data = bytearray(packed(document()))
+    for mark, offset in ((b"PK\x03\x04", 14), (b"PK\x01\x02", 16)):
+        at = data.find(mark)
+        while at >= 0:
+            data[at + offset] ^= b"gate.json" in data[at : at + 60]
+            at = data.find(mark, at + 4)
+    return bytes(data)
+
+
+def entries(*named: tuple[str, str], mode: int = 0o100644) -> Callable[[], bytes]:
+    """Pack files whose names or modes are not those of plain files."""
+
+    def make() -> bytes:
+        content = io.BytesIO()
+        with warnings.catch_warnings(), zipfile.ZipFile(content, "w") as archive:
+            warnings.simplefilter("ignore")
+            for name, text in (("pull-request", "7\n"), *named):
+                entry = zipfile.ZipInfo(name)
+                entry.external_attr = mode << 16
+                archive.writestr(entry, text)
+        return content.getvalue()
+
+    return make
+
+
+def text_with(old: str, new: str) -> Callable[[], bytes]:
+    """Pack a passing result with another text, where values cannot be written otherwise."""
+
+    def make() -> bytes:
+        text = json.dumps(document())
+        assert old in text
+        return packed(text.replace(old, new, 1))
+
+    return make
+
+
+def of_ghost(rows_: str) -> Callable[[], bytes]:
+    """Give the rows that fail to an app that is not there."""
+
+    def make() -> bytes:
+        content = document(failing)
+        for row in content[rows_]:
+            row |= {"app": "ghost"} if row["verdict"] == "fail" or rows_ == "models" else {}
+        content["apps"][0]["verdict"] = content["verdict"] = "pass"
+        return packed({**content, "exit_code": 0})
+
+    return make
+
+
+def twin() -> bytes:
+    """Add an app whose name looks like that of another one."""
+    content = document()
+    content["apps"].append({**content["apps"][0], "app": "vision\u200b"})
+    return packed(content)
+
+
 def counted_from(commit: str) -> Callable[[], bytes]:
     base = {"commit": commit, "ref": "origin/main", "subject": "", "text": ""}
     return lambda: packed({**document(), "base": base})
@@ -304,6 +361,29 @@ ARTIFACTS: dict[str, tuple[str, Callable[[], bytes]]] = {
         lambda: packed(json.dumps(document()).replace('"verdict"', '"verdict": "", "verdict"', 1)),
     ),
     "UTF-16": (REFUSED, lambda: packed(json.dumps(document()).encode("utf-16"))),
+    "a wrong checksum": (REFUSED, wrong_checksum),
+    "a link": (REFUSED, entries(("gate.json", "/etc/passwd"), mode=0o120777)),
+    "a name that ends early": (
+        REFUSED, entries(("gate.json", json.dumps(document())), ("gate.json\0.txt", "{}")),
+    ),
+    "a path of Windows": (REFUSED, entries(("..\\gate.json", json.dumps(document())))),
+    "two documents": (REFUSED, lambda: packed(2 * json.dumps(document()))),
+    "a mark of byte order": (REFUSED, lambda: packed("\ufeff" + json.dumps(document()))),
+    "a number of 5,000 digits": (REFUSED, text_with('"actual": ', f'"actual": {"9" * 5000}')),
+    "not a number": (REFUSED, text_with('"actual": ', '"actual": NaN, "x": ')),
+    "infinite": (REFUSED, lie("checks.0.limit", float("inf"))),
+    "a size that is true": (REFUSED, lie("apps.0.sizes.ram", True)),
+    "a key twice in a row": (REFUSED, text_with('"limit": ', '"limit": 9, "limit": ')),
+    "deep in a field": (REFUSED, text_with('"waivers": []', '"waivers": ' + "[" * 5000)),
+    "checks of a ghost": (REFUSED, of_ghost("checks")),
+    "models of a ghost": (REFUSED, of_ghost("models")),
+    "a twin with a zero-width name": (CONTRADICTION, twin),
+    "growth from a script": (CONTRADICTION, counted_from("javascript:alert(1)")),
+    "growth from a branch": (CONTRADICTION, counted_from("main")),
+    "an exit code that is false": (
+        CONTRADICTION, lambda: edited("exit_code", False, passing),
+    ),
+    "a head in capitals": (CONTRADICTION, lambda: edited("head", MERGE.upper(), passing)),
     "two results in folders": (
         REFUSED, lambda: zipped({"gate.json": "{}", "x/gate.json": "{}", "pull-request": "7"}),
     ),

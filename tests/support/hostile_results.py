@@ -30,6 +30,8 @@ HOSTILE = [
 
 
 KEPT = frozenset({"verdict", "kind", "state", "expect"})
+# Without other texts here a result contradicts itself, and its numbers are not shown
+SHOWN = KEPT | {"rule", "commit", "metric", "expires", "canary"}
 
 
 def poisoned(
