@@ -194,6 +194,20 @@ def test_options_of_cmake_as_in_the_environment(folder: Path) -> None:
     assert set(chosen["operators"]) == {"aten::add.Tensor", "aten::len.t"}
 
 
+def test_options_may_have_types(folder: Path) -> None:
+    configured(
+        "-DSELECT_OPS_LIST:STRING='aten::add.out, aten::mm.out' -DSELECT_ALL_OPS:BOOL=OFF"
+        " -DSELECT_OPS_YAML:FILEPATH=OFF -DSG_OPTIMIZE:STRING=-O2 -DUSE_CUDA:BOOL=0",
+        folder, "typed",
+    )  # fmt: skip
+    chosen = yaml.safe_load((folder / "typed" / CODE).read_text())
+    assert set(chosen["operators"]) == {"aten::add.Tensor", "aten::mm"}
+    misspelt = "cmake -S native -B misspelt -G Ninja -DSELECT_OP_LIST:STRING=aten::add.out"
+    assert "does not know the option SELECT_OP_LIST" in " ".join(
+        run(misspelt, folder, 1).stderr.split()
+    )
+
+
 def test_a_list_of_executorch_selects_dtypes_by_its_kernel_keys(folder: Path) -> None:
     listed = ROOT / "tests" / "data" / "models_executorch" / "add_mul.yaml"
     configured(f"-DSELECTED_OP_LIST={listed} -DDTYPE_SELECTIVE_BUILD=ON", folder, "keys")

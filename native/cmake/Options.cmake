@@ -2,15 +2,22 @@
 
 include("${CMAKE_CURRENT_LIST_DIR}/PyTorchOptions.cmake")
 
-set(SG_OPTIMIZE "-Os" CACHE STRING "Optimization: -Os or -O2")
-option(SG_UNWIND_TABLES "Keep unwind tables" OFF)
-set(SG_SANITIZE "" CACHE STRING "Sanitizers, such as address,undefined")
-set(SG_LINKER "" CACHE STRING "bfd, gold, lld (or a version, such as lld-22) or mold; bfd with gcc and lld with clang if empty")
-set(SG_LINK "executable" CACHE STRING "executable, static, static-pie or shared: what the runtime is linked to")
-set(SG_LTO "" CACHE STRING "Optimize at link time: full or thin")
-set(SG_MACOS_HEADERS "" CACHE PATH "For macOS and iOS, on Linux: the lib folder of the Python package ziglang, whose headers are used")
-set(SG_ANDROID_HEADERS "" CACHE PATH "For Android without the NDK: the lib folder of the Python package ziglang, whose headers are used")
-set(SIZEGUARD "" CACHE FILEPATH "The sizeguard command; found if empty")
+# Declares an option. A type on the command line (-DNAME:STRING=…) would keep the help text of an undeclared variable.
+function(sg_option name type default help)
+  set(${name} "${default}" CACHE ${type} "${help}")
+  set_property(CACHE ${name} PROPERTY TYPE ${type})
+  set_property(CACHE ${name} PROPERTY HELPSTRING "${help}")
+endfunction()
+
+sg_option(SG_OPTIMIZE STRING "-Os" "Optimization: -Os or -O2")
+sg_option(SG_UNWIND_TABLES BOOL OFF "Keep unwind tables")
+sg_option(SG_SANITIZE STRING "" "Sanitizers, such as address,undefined")
+sg_option(SG_LINKER STRING "" "bfd, gold, lld (or a version, such as lld-22) or mold; bfd with gcc and lld with clang if empty")
+sg_option(SG_LINK STRING "executable" "executable, static, static-pie or shared: what the runtime is linked to")
+sg_option(SG_LTO STRING "" "Optimize at link time: full or thin")
+sg_option(SG_MACOS_HEADERS PATH "" "For macOS and iOS, on Linux: the lib folder of the Python package ziglang, whose headers are used")
+sg_option(SG_ANDROID_HEADERS PATH "" "For Android without the NDK: the lib folder of the Python package ziglang, whose headers are used")
+sg_option(SIZEGUARD FILEPATH "" "The sizeguard command; found if empty")
 
 # CMake only warns of a variable that nothing reads, so a misspelt option would build something else.
 # Call when every option has been declared.
@@ -56,7 +63,7 @@ function(sg_path_option name help)
   elseif(asked STREQUAL "OFF")
     set(${name} "" CACHE FILEPATH "${help}" FORCE)
   endif()
-  set(${name} "" CACHE FILEPATH "${help}")
+  sg_option(${name} FILEPATH "" "${help}")
 endfunction()
 
 # An option that is a list of names. OFF and its synonyms mean none; ON is an error.
@@ -67,7 +74,7 @@ function(sg_list_option name help)
   elseif(asked STREQUAL "OFF")
     set(${name} "" CACHE STRING "${help}" FORCE)
   endif()
-  set(${name} "" CACHE STRING "${help}")
+  sg_option(${name} STRING "" "${help}")
 endfunction()
 
 # Two options that exclude each other.
