@@ -1,8 +1,8 @@
-"""Check every way to hide deselected code, with gcc -Os, clang -O2 and for arm64-macos.
+"""Check every way to hide deselected code, with gcc -Os, clang -O2, LTO and for arm64-macos.
 
 `sizeguard verify` must fail or be inconclusive, and name the function or the bytes.
 
-python -m tests.soak.leaks [--only NAME]… [--builds gcc,clang,macos]
+python -m tests.soak.leaks [--only NAME]… [--builds gcc,clang,macos,gcc-lto,clang-lto]
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ from tests.support.all_leaks import ALL_LEAKS, CONTROL
 from tests.support.leak_bench import LeakBench
 from tests.support.script import Tally, options_of
 
-# Compiler, target and optimization.
+# Compiler, target, optimization and LTO.
 BUILDS = {
-    "gcc": ("gcc", None, "s"),
-    "clang": ("clang", None, "2"),
-    "macos": (None, "arm64-macos", "s"),
+    "gcc": ("gcc", None, "s", ""),
+    "clang": ("clang", None, "2", ""),
+    "macos": (None, "arm64-macos", "s", ""),
+    "gcc-lto": ("gcc", None, "s", "full"),
+    "clang-lto": ("clang", None, "s", "full"),
 }
 
 
 def made(name: str, kind: str) -> Build:
     root = project_root()
-    compiler, target, optimize = BUILDS[name]
+    compiler, target, optimize, lto = BUILDS[name]
     toolchain = find_toolchain(compiler, None, target)
     selection = root / "native" / "apps" / "vision" / "selected_operators.yaml"
     variant = (
-        Variant("full", optimize=optimize)
+        Variant("full", optimize=optimize, lto=lto)
         if kind == "full"
-        else Variant("selective", "vision", selection, optimize=optimize)
+        else Variant("selective", "vision", selection, optimize=optimize, lto=lto)
     )
     return build(root, variant, toolchain, default_folder(root, variant, toolchain))
 

@@ -19,9 +19,12 @@ from sizeguard.builds.measured_sizes import measure
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, Verification
 from sizeguard.formats.elf import Symbol, read_elf
 from sizeguard.gate.verified_builds import RequestedClaims, verify_build
+from sizeguard.runtimes.sizeguard.building.driver import lto_objects
 from sizeguard.toolchains.links.asked_link import record_link
 from sizeguard.toolchains.targets import find_target
 from sizeguard.verify.evidence.macho import read_macho_image
+from sizeguard.verify.evidence.macho_objects import read_macho_objects
+from sizeguard.verify.evidence.object_evidence import read_objects
 from tests.support.places import ROOT
 
 KERNELS = ROOT / "native" / "operators" / "kernels"
@@ -100,14 +103,22 @@ class LeakBench:
 
     def mangled(self, kernel: str) -> str:
         """Find the mangled name of a kernel in the full build."""
-        prefix = f"_ZN2sg7kernels{len(kernel)}{kernel}E"
-        return next(name for name in self.symbols if name.startswith(prefix))
+        # With LTO the kernel may be inlined into its wrapper: then debug information has the name.
+        pattern = rf"_ZN2sg7kernels{len(kernel)}{kernel}E\w+"
+        names = [name for name in self.symbols if re.fullmatch(pattern, name)]
+        if names:
+            return names[0]
+        found = re.search(pattern.encode(), self.full.image.read_bytes())
+        assert found is not None
+        return found[0].decode()
 
     def machine_code(self, kernel: str) -> bytes:
         """Cut a kernel's bytes out of the full image."""
         image = self.full.image
         read = read_macho_image(image) if self.is_macho else read_elf(image)
-        symbol = self.symbols[self.mangled(kernel)]
+        word = f"7kernels{len(kernel)}{kernel}E"
+        around = [each for name, each in self.symbols.items() if word in name]
+        symbol = self.symbols.get(self.mangled(kernel)) or max(around, key=lambda s: s.size)
         section = read.sections[symbol.section]
         start = section.offset + symbol.address - section.address
         return read.data[start : start + symbol.size].tobytes()
@@ -186,17 +197,19 @@ class LeakBench:
         if target.is_macho:
             debug = place / "run_program.dSYM"
             run("dsymutil-19", image, "-o", debug)
-        written = {str(path): path for path in self.build.objects}
-        objects = [
-            self.main if path.name == "run_program.cpp.o" else path for path in written.values()
+        inputs = [
+            self.main if path.name == "run_program.cpp.o" else path
+            for path in dict.fromkeys(self.build.lto_inputs or self.build.objects)
         ]
+        inputs += leak.recorded
         build = replace(
             self.build,
             image=image,
             shipped=shipped,
             map=place / "run_program.map",
             gc_log=place / "run_program.gc.txt",
-            objects=(*objects, *leak.recorded),
+            objects=tuple(self._with_code(inputs, image)),
+            lto_inputs=tuple(inputs) if self.build.lto else (),
             sizes=measure(shipped),
             debug=debug,
             link_command=None if target.is_macho else record_link(words, place, image),
@@ -206,6 +219,15 @@ class LeakBench:
         beside.mkdir(exist_ok=True)
         (beside / RECORD).write_text(json.dumps(self.full.to_json()))
         return build
+
+    def _with_code(self, inputs: list[Path], image: Path) -> list[Path]:
+        """Return the inputs that have machine code, and what LTO made of the others."""
+        if not self.build.lto:
+            return inputs
+        kept = lto_objects(image)
+        if self.is_macho:
+            return [*kept, *(path for path in inputs if not read_macho_objects([path]).lto)]
+        return [*kept, *(path for path in inputs if not read_objects([path]).lto)]
 
     def outcome(self, leak: NamedLeak) -> Caught:
         """Link with a leak, and verify."""

@@ -226,6 +226,13 @@ def _used(bench: LeakBench) -> LinkedWith:
     return LinkedWith((bench.compile("used", text + "LEAK()"),))
 
 
+def _c_function(bench: LeakBench) -> LinkedWith:
+    """Give other code the bare name, which debug information of the full build has, too."""
+    text = 'extern "C" [[gnu::noinline]] int gather(int* v, int n) {\n'
+    text += "  int s = 1; while (n-- > 0) { s = s * 31 + v[n]; v[n] = s ^ n; } return s; }\n"
+    return LinkedWith((bench.compile("c_function", text + "LEAK(keep(&gather))"),))
+
+
 GATHER = ("gather", "look_up", "index_select")
 BY_SOURCE = (
     Leak("renamed_namespace", _renamed_namespace, GATHER),
@@ -249,4 +256,5 @@ BY_SOURCE = (
     Leak("unary_in_other_namespace", _big_switch, ("gelu", "unary", "Gelu")),
     Leak("class_without_registration", _class, ("LinearOpContext", "linear_clamp", "linear")),
     Leak("used_attribute", _used, GATHER),
+    Leak("c_function", _c_function, GATHER),
 )

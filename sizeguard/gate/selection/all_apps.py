@@ -49,13 +49,14 @@ def check_selections(
 
     surplus: whether parts that no model needs are noted, or fail
 
-    builds: full builds for any targets; apps are checked with the calls of the first
+    builds: full builds for any targets; apps are checked with the calls of the first. Builds with
+            LTO, which inlines kernels into others, are left out
     source: the folder with the runtime's sources, if that is not the root
     """
     tracer = tracer or Tracer(root, store, source=source)
     tree = source_tree(root, source)[1]
     found: list[SelectionFinding] = []
-    builds = list(builds)
+    builds = [build for build in builds if not build.lto]
     problems = []
     with Progress("checking selections", "names, calls, traces") as progress:
         for i, app in enumerate(apps):

@@ -128,16 +128,10 @@ class Evidence:
     @cached_property
     def frames(self) -> InlineFrames | None:
         """Functions over each range of the image's code; None without debug information."""
-        # takes 17 ms; only claims on inlined code need it
-        from sizeguard.formats.dwarf import inline_frames
-
         section = self.image.section(".debug_info")
         if not isinstance(self.image, MachoImage) and (section is None or not section.file_size):
             return None
-        try:
-            return inline_frames(self.image.path)
-        except (InputError, InconclusiveError):
-            return None  # damaged, or split into missing files: nothing is known
+        return frames_of(self.image.path)
 
     @cached_property
     def inlined(self) -> dict[str, Inlined]:
@@ -148,7 +142,7 @@ class Evidence:
         frames = self.frames
         if frames is None:
             return {}
-        names = [_plain(frames.names[i]) for i in range(len(frames.names))]
+        names = names_of(frames)
         first, over = frames.first.tolist(), frames.frame.tolist()
         found: dict[str, Inlined] = {}
         for i, (start, end) in enumerate(
@@ -284,9 +278,24 @@ def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
     )
 
 
-def _plain(name: str) -> str:
-    """Drop the underscore that Mach-O puts before each name."""
-    return name[1:] if name.startswith("__Z") else name
+def frames_of(image: Path, debug: Path | None = None) -> InlineFrames | None:
+    """Return the functions over each range of an image; None if nothing is known of them.
+
+    debug: the file with its debug information, unless it is in the image or beside it
+    """
+    # takes 17 ms; only claims on inlined code need it
+    from sizeguard.formats.dwarf import inline_frames
+
+    try:
+        return inline_frames(image, debug)
+    except (InputError, InconclusiveError):
+        return None  # absent, damaged, or split into missing files
+
+
+def names_of(frames: InlineFrames) -> list[str]:
+    """List the functions' names, without the underscore that Mach-O puts before each name."""
+    names = (frames.names[i] for i in range(len(frames.names)))
+    return [name[1:] if name.startswith("__Z") else name for name in names]
 
 
 def _check_twin(image: Binary, twin: Binary) -> None:

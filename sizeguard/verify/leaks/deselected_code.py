@@ -13,10 +13,10 @@ import numpy.typing as npt
 from sizeguard.base.errors import InputError
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build
-from sizeguard.formats.elf import Section
+from sizeguard.formats.elf import Section, read_elf
 from sizeguard.verify.branches.noted_code import strings
 from sizeguard.verify.evidence.code_search import Pattern
-from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.evidence import Evidence, frames_of, names_of
 from sizeguard.verify.evidence.macho import MachoImage
 from sizeguard.verify.evidence.macho_objects import read_macho_objects
 from sizeguard.verify.evidence.object_evidence import (
@@ -46,6 +46,7 @@ FEWEST_IN_KNOWN = 128
 _FEWEST_PART = 0.6  # part of the function, for a copy in a function with another name
 
 
+_MANGLED = "_Z"
 _LOCAL = "_GLOBAL__N_"  # marks a name in an anonymous namespace
 
 
@@ -150,21 +151,43 @@ class DeselectedCode:
             if number in used and section.is_allocated and section.file_size
         ]
 
-    def is_known(self, symbol: str, number: int) -> bool:
+    def is_known(self, symbol: str, number: int, *, is_inlined: bool) -> bool:
         """Return whether the full build has a function, as a definition or inlined in others.
 
         number: number of its object in this image
+        is_inlined: whether debug information names it, as part of another function
         """
         key = self.key(symbol, number)
         if key in self.known or self.full is None:
             return key in self.known
         name, _, file = key.partition("@")
-        return any(
-            name.encode() in text
-            for other in self.full.files
-            if not file or key_of(symbol, other) == key
-            for text in strings(other.elf)
+        if not name.startswith(_MANGLED):
+            # A function of C; inlined, also a local one of C++. As a string it could be the short
+            # name of any function.
+            return is_inlined and name in self._inlined_in_full
+        objects = [each for each in self.full.files if not file or key_of(symbol, each) == key]
+        wanted = name.encode() + b"\0"
+        return any(wanted in text for each in objects for text in strings(each.elf)) or (
+            not file and any(wanted in text for text in self._texts_of_full)
         )
+
+    @cached_property
+    def _inlined_in_full(self) -> frozenset[str]:
+        """Names of functions with code in the full image, inlined ones too."""
+        build = full_build(self.evidence)
+        frames = frames_of(build.image, build.debug) if build is not None else None
+        return frozenset(names_of(frames)) if frames is not None else frozenset()
+
+    @cached_property
+    def _texts_of_full(self) -> tuple[bytes, ...]:
+        """Strings of the full image's debug information.
+
+        With LTO, gcc's generated objects lack the names of functions that are inlined everywhere.
+        """
+        build = full_build(self.evidence)
+        if build is None or not build.lto or isinstance(self.evidence.image, MachoImage):
+            return ()
+        return tuple(strings(read_elf(build.image)))
 
     def key(self, symbol: str, number: int) -> str:
         """Return the name that identifies a function of one of the image's objects."""

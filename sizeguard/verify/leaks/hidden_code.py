@@ -26,6 +26,7 @@ from sizeguard.verify.why_there import explain
 _MOST_SHOWN = 8
 COPIES = "machine code of deselected functions"
 NAMESAKES = "functions named like deselected kernels"
+_INLINED = -1  # section of a piece that is inside of a function
 _LAMBDA = re.compile(r"::(?:\{lambda|operator\(\)|\$_|_FUN|__invoke)")
 
 
@@ -85,34 +86,32 @@ def _namesakes(
     evidence = code.evidence
     for each in code.placed:
         symbol = each.piece.symbol
-        if mangled.search(symbol) and _is_namesake(code, symbol, each.piece.object, names, mangled):
+        if mangled.search(symbol) and _is_namesake(code, each.piece, names, mangled):
             where = evidence.placement.where(each.piece) or 0
             yield each.piece, where, f"of {evidence.objects.label(each.piece)}"
     for symbol, part in evidence.inlined.items():
         host = evidence.placement.owner(part.address)
         number = host[0] if host is not None else 0
-        if mangled.search(symbol) and _is_namesake(code, symbol, number, names, mangled):
+        inside = NamedPiece(number, _INLINED, 0, part.bytes, symbol)
+        if mangled.search(symbol) and _is_namesake(code, inside, names, mangled):
             piece = NamedPiece(-1, 0, 0, part.bytes, symbol)
             yield piece, part.address, f"inlined into {demangle(part.host)}"
 
 
 def _is_namesake(
-    code: DeselectedCode,
-    symbol: str,
-    number: int,
-    names: frozenset[str],
-    mangled: re.Pattern[str],
+    code: DeselectedCode, piece: NamedPiece, names: frozenset[str], mangled: re.Pattern[str]
 ) -> bool:
     """Return whether a function has a kernel's name and is not another function of the full build.
 
     Without a full build, a function counts only if it also has the kernel's parameters and is not
     local, since a helper may have the name of a kernel.
     """
+    symbol = piece.symbol
     name = template_of(symbol)[0]
     if name not in names:
         return False
     if code.full is not None:
-        return not code.is_known(symbol, number)
+        return not code.is_known(symbol, piece.object, is_inlined=piece.section == _INLINED)
     if "_GLOBAL__N_" in symbol:
         return False
     kernels = (c.piece.symbol for c in code.gone if mangled.search(c.piece.symbol))

@@ -267,7 +267,7 @@ def _record(
         shipped=shipped,
         map=folder / f"{image.name}.map",
         gc_log=folder / f"{image.name}.gc.txt",
-        objects=tuple(_lto_objects(image)) if variant.lto else inputs_of_link,
+        objects=tuple(lto_objects(image)) if variant.lto else inputs_of_link,
         selection=effective,
         asked=variant.selection.resolve() if variant.selection else None,
         dtypes=variant.dtypes,
@@ -381,7 +381,7 @@ def _link_line(folder: Path, image: Path) -> list[str]:
     return shlex.split(done.stdout.rstrip().rsplit("\n", 1)[-1])
 
 
-def _lto_objects(image: Path) -> list[Path]:
+def lto_objects(image: Path) -> list[Path]:
     """List the objects that the linker made from LTO inputs and kept.
 
     Raises BuildError if it kept none, because the image has no other objects.
