@@ -335,6 +335,26 @@ def test_sections_without_a_use(tmp_path: Path, flags: tuple[str, ...]) -> None:
 
 
 @native
+@pytest.mark.parametrize("flags", [(), LLD, ("-Wl,-z,now", "-fno-plt")])
+def test_a_use_of_exported_functions_by_unused_code(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    from tests.support.recorded_links import record
+
+    count = range(24)
+    exported = "".join(f"int f{i}(int x) {{ return x + {i}; }}\n" for i in count)
+    hidden = "".join(f"int f{i}(int);\n" for i in count) + "\n".join(
+        f'__attribute__((visibility("hidden"))) int h{i}(int x) {{ return f{i}(x) * f{i}(x); }}'
+        for i in count
+    )
+    (tmp_path / "exported.c").write_text(exported)
+    (tmp_path / "hidden.c").write_text(hidden)
+    gcc = f"gcc -O1 -fPIC -shared {' '.join(flags)} exported.c hidden.c"
+    assert record(tmp_path, f"{gcc} -o before").code == 0
+    assert record(tmp_path, f"{gcc} -Wl,--gc-sections -o after").code == 0
+    found = check(tmp_path / "before", tmp_path / "after", "gc-sections")
+    assert found.low > 24 * 32
+
+
+@native
 def test_output(tmp_path: Path) -> None:
     image = build(tmp_path, "out")
     run = CliRunner().invoke

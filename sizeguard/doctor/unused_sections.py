@@ -8,6 +8,7 @@ import numpy as np
 
 from sizeguard.builds.open_build import Files
 from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
+from sizeguard.doctor.own_slots import unused_slots
 from sizeguard.linkgraph.costs import costs_of
 from sizeguard.linkgraph.elf.elf_graph import graph_of
 from sizeguard.linkgraph.inputs.loader import load
@@ -42,6 +43,8 @@ def unused_sections(files: Files) -> SizeFinding | None:
             name = graph.symbol_of(graph.section_of(node)) if graph.nodes.object[node] >= 0 else ""
             name = name or graph.names[node]
             parts[name] = parts.get(name, 0) + size
+    for name, size in unused_slots(files.image, graph).items():
+        parts[name] = parts.get(name, 0) + size
     won = sum(parts.values())
     if not won:
         return None

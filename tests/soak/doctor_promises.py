@@ -97,6 +97,16 @@ SUBJECTS = (
         flags=Flags(_SECTIONS, "--ld-path=ld.lld-19"),
         barred=frozenset({"exceptions"}),  # it throws
     ),
+    Subject(
+        "libjsoncpp",
+        (
+            *("-DBUILD_SHARED_LIBS=ON", "-DBUILD_STATIC_LIBS=OFF", "-DBUILD_OBJECT_LIBS=OFF"),
+            *("-DJSONCPP_WITH_TESTS=OFF", "-DJSONCPP_WITH_POST_BUILD_UNITTEST=OFF"),
+        ),
+        "lib/libjsoncpp.so",
+        flags=Flags(_SECTIONS),
+        barred=frozenset({"identical-functions", "exceptions"}),  # GNU ld; it throws
+    ),
 )
 
 
