@@ -49,6 +49,20 @@ class ImageFacts:
         return self.elf.type == ET_DYN and self.is_dynamic and not self.elf.section(".interp")
 
     @cached_property
+    def names_other_linker(self) -> bool:
+        """Return whether the image names a linker other than GNU ld."""
+        comment = self.elf.section(".comment")
+        text = self.elf.content(comment) if comment is not None else b""
+        is_gold = self.elf.section(".note.gnu.gold-version") is not None
+        return is_gold or b"LLD" in text or b"mold" in text
+
+    @cached_property
+    def needs_glibc(self) -> bool:
+        """Return whether the image needs a version of glibc."""
+        texts = self.elf.section(".dynstr")
+        return texts is not None and b"\0GLIBC_2." in self.elf.content(texts)
+
+    @cached_property
     def defined(self) -> tuple[Symbol, ...]:
         """Symbols that the image defines, from .symtab, else .dynsym; each address and name once.
 

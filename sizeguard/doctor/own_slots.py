@@ -34,7 +34,7 @@ def unused_slots(image: Path, graph: SectionGraph) -> Mapping[str, int]:
 def _own_slots(image: Path) -> dict[str, int]:
     """Return the bytes of each slot for an exported function of the image itself."""
     elf = read_elf(image)
-    stubs = _SLOTS.get(elf.machine)
+    stubs = _SLOTS.get(elf.machine, {})
     found: dict[str, int] = {}
     for section in elf.sections if stubs else ():
         if section.type not in RELOCATION_TYPES or not section.is_allocated:

@@ -18,7 +18,7 @@ def page_padding(facts: ImageFacts) -> SizeFinding | None:
     Writable data keeps its place in a page, since its read-only part ends at a page boundary.
     """
     loads = sorted((s for s in facts.elf.segments if s.type == PT_LOAD), key=lambda s: s.offset)
-    if facts.elf.machine != "x86_64" or not _is_separate(facts, loads) or _is_of_others(facts):
+    if facts.elf.machine != "x86_64" or not _is_separate(facts, loads) or facts.names_other_linker:
         return None
     head, code, constants, data = loads
     gaps = {
@@ -54,14 +54,6 @@ def _is_separate(facts: ImageFacts, loads: list[Segment]) -> bool:
         and flags == [0, PF_X, 0, PF_W]
         and all(load.offset % _PAGE == 0 for load in loads[:3])
     )
-
-
-def _is_of_others(facts: ImageFacts) -> bool:
-    """Return whether the image names a linker other than GNU ld."""
-    comment = facts.elf.section(".comment")
-    text = facts.elf.content(comment) if comment is not None else b""
-    is_gold = facts.elf.section(".note.gnu.gold-version") is not None
-    return is_gold or b"LLD" in text or b"mold" in text
 
 
 def _following(start: int, place: int) -> int:

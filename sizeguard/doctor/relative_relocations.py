@@ -8,8 +8,10 @@ from sizeguard.columns.texts import Int
 from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
 from sizeguard.doctor.image_facts import RELATIVE, ImageFacts
 
-# Bytes of .dynamic's entries for RELR, and of the version that glibc requires, with its name.
-_ENTRIES, _VERSION = 3, 16 + 20
+_ENTRIES = 3  # of .dynamic for RELR
+# Bytes of the version that glibc requires, with its name. GNU ld adds it; others do not with all of
+# their options.
+_VERSION = 16 + len("GLIBC_ABI_DT_RELR") + 1
 
 
 def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
@@ -25,10 +27,12 @@ def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
     entry = 2 * elf.layout.word_size  # of .dynamic
     packed = relr_size(places, elf.layout.word_size)
     won = len(places) * facts.fixup_size - packed - _ENTRIES * entry
+    version = _VERSION if facts.is_dynamic else 0
+    is_certain = facts.needs_glibc and not facts.names_other_linker
     # The entry with the number of relative relocations goes away; if no others remain, so do the
     # table's three entries.
-    high = won + entry * (1 if others else 4)
-    low = won - _VERSION - elf.layout.word_size
+    high = won + entry * (1 if others else 4) - (version if is_certain else 0)
+    low = won - version - elf.layout.word_size
     if low <= 0:
         return None
     # GNU ld for other machines ignores the option, or got it later.

@@ -179,6 +179,46 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class FileGrowth:
+    """Loaded bytes of functions and data of one source file that changed since the base.
+
+    file:    empty for what has no known file: tables, padding, code without a place
+    changed: the change edits, adds or removes the file
+    """
+
+    file: str
+    changed: bool
+    old: int
+    new: int
+
+    @property
+    def delta(self) -> int:
+        """Bytes by which it grew."""
+        return self.new - self.old
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyGrowth:
+    """Loaded bytes of a dependency whose version the change edits.
+
+    file: that states its version, or the folder of a submodule
+    old_version, new_version: empty if the dependency is new, or removed
+    """
+
+    name: str
+    file: str
+    old_version: str
+    new_version: str
+    old: int
+    new: int
+
+    @property
+    def delta(self) -> int:
+        """Bytes by which it grew."""
+        return self.new - self.old
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """A suggestion to tighten a limit that has become much too wide.
 
@@ -249,6 +289,8 @@ class AppResult:
                was not measured
     unknown_sections: unknown sections of the shipped file and of its libraries
     libraries: that the build makes besides the image; sizes include them
+    growth_by_file: the causes by source file; they sum to the change of load
+    growth_by_dependency: dependencies whose version the change edits
     """
 
     app: str
@@ -273,6 +315,8 @@ class AppResult:
     growth_since_base: SizeGrowth | None = None
     unknown_sections: tuple[ShippedSection, ...] = ()
     libraries: tuple[LibrarySize, ...] = ()
+    growth_by_file: tuple[FileGrowth, ...] = ()
+    growth_by_dependency: tuple[DependencyGrowth, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.progress import Progress
@@ -13,12 +14,14 @@ from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import Verification
 from sizeguard.gate.advice import advised, base_name
+from sizeguard.gate.causes.dependencies import changed_dependencies, changed_files
 from sizeguard.gate.causes.edited_lines import with_edited_lines
 from sizeguard.gate.causes.growth_causes import (
     causes_between,
     causes_by_operator,
     growth_by_operator,
 )
+from sizeguard.gate.causes.growth_parts import growth_by_dependency, growth_by_file
 from sizeguard.gate.causes.savings import savings
 from sizeguard.gate.causes.source_lines import SourceLines
 from sizeguard.gate.elimination import check_elimination, check_named_claims, run_checks
@@ -125,6 +128,7 @@ def judge_app(
     snapshot = _base_snapshot(request, result, commit, growth)
     image = pair.selective.image.name
     result = with_edited_lines(result, request.root, commit)
+    result = _with_parts(result, request.root, commit, growth, measured.now)
     return advised(result, base_name(base, commit), snapshot, image, request.today), reviewed
 
 
@@ -271,6 +275,23 @@ def _causes(
     if growth.measured.analysis is None or now.analysis is None:
         return causes_by_operator(changed)
     return causes_between(growth.measured.analysis, now.analysis, sources)
+
+
+def _with_parts(
+    result: AppResult, root: Path, commit: str, growth: SizeReference, now: Measurement
+) -> AppResult:
+    """Split the causes by the files that the change touches, and by changed dependencies."""
+    if not result.causes or growth.measured is None or growth.measured.analysis is None:
+        return result
+    changed = changed_files(root, commit) if commit else frozenset[str]()
+    edited = changed_dependencies(root, commit, changed) if changed else ()
+    return replace(
+        result,
+        growth_by_file=growth_by_file(result.causes, changed),
+        growth_by_dependency=growth_by_dependency(growth.measured.analysis, now.analysis, edited)
+        if edited and now.analysis is not None
+        else (),
+    )
 
 
 def _base_snapshot(request: Request, result: AppResult, commit: str, growth: SizeReference) -> str:

@@ -41,7 +41,7 @@ from sizeguard.report.gate.gate_words import (
     waiver_line,
     word,
 )
-from sizeguard.report.gate.markdown_causes import cause_block
+from sizeguard.report.gate.markdown_causes import cause_block, part_blocks
 from sizeguard.report.gate.markdown_sizes import (
     ICONS,
     bad_limits,
@@ -254,7 +254,9 @@ def _sizes(build: Placed) -> Iterator[Block]:
 def _why(builds: Sequence[Placed], frame: Frame) -> Iterator[Block]:
     """Write the causes of growth of the failing builds, else of the changed ones."""
     bad = [build.app for build in builds if build.verdict != PASS]
-    yield from cause_block(bad or [build.app for build in builds], frame.links, 2)
+    apps = bad or [build.app for build in builds]
+    yield from cause_block(apps, frame.links, 2)
+    yield from part_blocks(apps, 2)
     moved = [line for app in bad for line in moved_lines(app)]
     rows = [f"- {size} bytes: {prose(text)}" for size, text in dict.fromkeys(moved)]
     if rows:

@@ -25,7 +25,7 @@ from sizeguard.report.gate.gate_words import (
     own_claims,
     waiver_line,
 )
-from sizeguard.report.gate.moved_code import changed, moved_lines
+from sizeguard.report.gate.moved_code import changed, dependency_text, file_text, moved_lines
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.printable import middle, printable
 from sizeguard.report.writers.style import Style
@@ -75,6 +75,7 @@ def changes(app: AppResult, style: Style) -> Iterator[str]:
     """Write the largest changes since the base; they sum to the change of `load`."""
     causes = changed(app)
     yield from _largest(app, causes, style)
+    yield from _parts(app, style)
     lines = moved_lines(app)
     if lines:
         yield ""
@@ -113,6 +114,27 @@ def _largest(app: AppResult, causes: Sequence[Cause], style: Style) -> Iterator[
         yield f"  {sum(cause.delta for cause in rest):>+9,}  {len(rest):,} more changes"
     if len(causes) > 1:
         yield f"  {total:>+9,}  = the change of `load`"
+
+
+def _parts(app: AppResult, style: Style) -> Iterator[str]:
+    """Write the growth by source file, and of dependencies with another version."""
+    rows = [(row.delta, file_text(row)) for row in app.growth_by_file]
+    limit = CAUSES if app.verdict != PASS else 3
+    named = any(row.file for row in app.growth_by_file)
+    for title, lines in (
+        ("by source file", rows if named and len(rows) > 1 else []),
+        ("by dependency", [(row.delta, dependency_text(row)) for row in app.growth_by_dependency]),
+    ):
+        if not lines:
+            continue
+        yield ""
+        yield title
+        for delta, text in lines[:limit]:
+            shown = style.signed(f"{delta:>+9,}", delta)
+            yield f"  {shown}  {cut(printable(text), style.room(style.width - 13))}"
+        rest = lines[limit:]
+        if rest:
+            yield f"  {sum(delta for delta, _ in rest):>+9,}  {len(rest):,} more"
 
 
 def cause_text(cause: Cause, style: Style) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sizeguard.gate.gate_result import AppResult, Cause
 from sizeguard.report.gate.comment_blocks import Block
 from sizeguard.report.gate.gate_words import cause_name
-from sizeguard.report.gate.moved_code import changed
+from sizeguard.report.gate.moved_code import changed, dependency_text, file_text
 from sizeguard.report.gate.shared.shared_causes import SharedCause, shared_causes
 from sizeguard.report.writers.markdown import code, linked, prose, row
 from sizeguard.report.writers.printable import middle
@@ -34,6 +34,25 @@ def cause_block(apps: Sequence[AppResult], links: SourceLinks | None, rank: int)
     ]
     rows = [row([_change(each), _cause(each, apps, links)]) for each in shared[:CAUSES]]
     yield Block(rank, head, rows, [*_rest(shared[CAUSES:], apps)])
+
+
+def part_blocks(apps: Sequence[AppResult], rank: int) -> Iterator[Block]:
+    """Write the growth by source file of a single build, and of dependencies of all builds."""
+    files = apps[0].growth_by_file if len(apps) == 1 else ()
+    if len(files) > 1 and any(each.file for each in files):
+        yield _part("By source file", [(each.delta, file_text(each)) for each in files], rank)
+    rows = (each for app in apps for each in app.growth_by_dependency)
+    found = {(each.delta, dependency_text(each)) for each in rows}
+    if found:
+        yield _part("By dependency", sorted(found, key=lambda each: (-abs(each[0]), each[1])), rank)
+
+
+def _part(title: str, lines: Sequence[tuple[int, str]], rank: int) -> Block:
+    head = ["", f"**{title}**", "", row(["change", "where"]), "|---:|---|"]
+    rows = [row([f"{delta:+,}", prose(middle(text, 2 * _NAME))]) for delta, text in lines[:CAUSES]]
+    rest = lines[CAUSES:]
+    more = [row([f"{sum(delta for delta, _ in rest):+,}", f"{len(rest):,} more"])] if rest else []
+    return Block(rank, head, rows, more)
 
 
 def _change(shared: SharedCause) -> str:

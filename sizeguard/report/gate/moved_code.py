@@ -1,8 +1,8 @@
-"""Separate causes that change the size from bytes that only moved to another operator."""
+"""Separate causes that change the size from moved bytes; name files and dependencies that grew."""
 
 from __future__ import annotations
 
-from sizeguard.gate.gate_result import MOVED, AppResult, Cause
+from sizeguard.gate.gate_result import MOVED, AppResult, Cause, DependencyGrowth, FileGrowth
 
 _PARTS = 3  # names of moved code to show
 
@@ -26,3 +26,16 @@ def moved_lines(app: AppResult) -> list[tuple[str, str]]:
         parts = f": {', '.join(names[:_PARTS])}{more}" if names else ""
         lines.append((f"{size:,}", f"{origin} → {operator}{parts}"))
     return lines
+
+
+def file_text(row: FileGrowth) -> str:
+    """Name a source file that grew: src/scanner.cpp, or src/scanner.h (not in the change)."""
+    if not row.file:
+        return "tables, padding and code of no known file"
+    return row.file if row.changed else f"{row.file} (not in the change)"
+
+
+def dependency_text(row: DependencyGrowth) -> str:
+    """Name a dependency, its versions and its bytes: fmt 9.1.0 → 10.2.1: 14,208 → 15,016."""
+    old, new = row.old_version or "none", row.new_version or "none"
+    return f"{row.name} {old} → {new}: {row.old:,} → {row.new:,}"
