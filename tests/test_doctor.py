@@ -122,7 +122,8 @@ def test_stripping(tmp_path: Path, tool: str, flags: tuple[str, ...]) -> None:
     [
         ((), "-Wl,-z,pack-relative-relocs"),
         (SHARED, "-Wl,-z,pack-relative-relocs"),
-        (LLD, "-Wl,--pack-dyn-relocs=relr"),
+        (LLD, "-Wl,-z,pack-relative-relocs"),
+        (("-fuse-ld=mold",), "-Wl,-z,pack-relative-relocs"),
     ],
 )
 def test_packed_relocations(tmp_path: Path, flags: tuple[str, ...], change: str) -> None:

@@ -9,8 +9,7 @@ from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
 from sizeguard.doctor.image_facts import RELATIVE, ImageFacts
 
 _ENTRIES = 3  # of .dynamic for RELR
-# Bytes of the version that glibc requires, with its name. GNU ld adds it; others do not with all of
-# their options.
+# Bytes of the version that glibc requires, with its name.
 _VERSION = 16 + len("GLIBC_ABI_DT_RELR") + 1
 
 
@@ -28,10 +27,10 @@ def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
     packed = relr_size(places, elf.layout.word_size)
     won = len(places) * facts.fixup_size - packed - _ENTRIES * entry
     version = _VERSION if facts.is_dynamic else 0
-    is_certain = facts.needs_glibc and not facts.names_other_linker
     # The entry with the number of relative relocations goes away; if no others remain, so do the
     # table's three entries.
-    high = won + entry * (1 if others else 4) - (version if is_certain else 0)
+    high = won + entry * (1 if others else 4) - (version if facts.needs_glibc else 0)
+    high += elf.layout.word_size  # alignment of the next section
     low = won - version - elf.layout.word_size
     if low <= 0:
         return None
@@ -45,7 +44,9 @@ def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
         metric=LOAD,
         evidence=largest(_by_section(facts, places)),
         parts=len(places),
-        change=f"-Wl,-z,pack-relative-relocs ({linkers}lld 15 or mold; glibc 2.36), or"
+        change=f"-Wl,-z,pack-relative-relocs ({linkers}lld 15 or mold; glibc 2.36)"
+        if facts.needs_glibc
+        else f"-Wl,-z,pack-relative-relocs ({linkers}lld 15 or mold), or"
         " -Wl,--pack-dyn-relocs=relr of lld (Android 9, musl 1.2.4)",
     )
 
