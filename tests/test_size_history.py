@@ -205,7 +205,8 @@ def test_a_build_that_the_machine_fails_is_told_beside_the_baseline(
     made.commit("Review")
     result = known(made, "--build", "--app", "app.one")
     assert [point["source"] for point in result["points"]] == ["not known", "baseline"]
-    assert all("did not end within 1 second" in point["why"] for point in result["points"])
+    reasons = [point["why"] for point in result["points"]]
+    assert all("did not end within 1 second" in reason for reason in reasons), reasons
     assert "not built: 1" in made.run("history", "--build", "--app", "app.one").out
 
 

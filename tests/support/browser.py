@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-WAIT = 60.0  # seconds
+WAIT = 300.0  # seconds; on a busy machine, a browser has taken more than 60 to start
 SHOWS_DATA = "document.body && document.body.dataset.ready"
 
 
