@@ -14,11 +14,14 @@ from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import BROKEN, OK, Verdict, Verification
 from sizeguard.gate.elimination import check_elimination, judged_elimination
 from sizeguard.gate.gate_result import (
+    ABSOLUTE,
     FAIL,
+    GROWTH,
     INCONCLUSIVE,
     NOT_RUN,
     PASS,
     AppResult,
+    Check,
     GateResult,
     PolicyChange,
     Problem,
@@ -27,6 +30,7 @@ from sizeguard.gate.gate_result import (
     WaiverUse,
     overall,
 )
+from sizeguard.gate.policy.checks import offers
 from sizeguard.gate.reference.not_measured import not_measured, unfinished
 from sizeguard.projects.project import App
 
@@ -149,3 +153,59 @@ def test_a_run_that_ends_with_an_error_does_not_pass(
     assert (found.verdict, found.exit_code) == (verdict, code)
     assert str(error) in found.problems[0].message
     assert (unfinished(tmp_path).verdict, unfinished(tmp_path).exit_code) == (INCONCLUSIVE, 3)
+
+
+def sized(
+    kind: str, actual: int, limit: int | None, base: int | None = None, waived: int = 0
+) -> Check:
+    room = None if limit is None else limit - actual
+    verdict = INCONCLUSIVE if room is None else PASS if room >= 0 else FAIL
+    return Check(
+        "a/t/load", "a", "t", "load", limit, actual, room, verdict, "rule", "", kind, base=base,
+        waived=waived,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("actual", "limit", "offered"),
+    [
+        # Room of 1 KiB or 10 % is none that a limit could be tightened by
+        (1_000, 2_024, None),
+        (1_000, 2_025, 1_280),
+        (90_000, 100_000, None),
+        (89_999, 100_000, 91_136),
+        (0, 1_024, None),
+        (0, 1_025, 256),
+        (25_600, 100_000, 25_856),
+        (51_200, 100_000, 51_712),
+        (100, None, None),
+    ],
+)
+def test_a_tighter_limit_is_offered_for_much_room(
+    actual: int, limit: int | None, offered: int | None
+) -> None:
+    found = offers([sized(ABSOLUTE, actual, limit)])
+    assert [each.offered for each in found] == ([] if offered is None else [offered])
+    assert not offers([sized(ABSOLUTE, actual, limit, waived=1)])
+    for each in found:
+        assert actual + max(actual // 100, 256) <= each.offered < (limit or 0)
+        assert each.offered % 256 == 0
+
+
+@pytest.mark.parametrize(
+    ("actual", "base", "limit", "offered"),
+    [
+        (8_976, 10_000, 10_100, None),  # 1 KiB smaller
+        (8_975, 10_000, 10_100, 9_075),
+        (8_000, 10_000, 12_000, None),  # as much smaller as it may grow
+        (7_999, 10_000, 12_000, 9_999),
+        (20_000, 10_000, 30_000, None),
+        (5_000, None, 9_000, None),
+        (5_000, 9_000, None, None),
+    ],
+)
+def test_a_new_baseline_is_offered_for_a_much_smaller_size(
+    actual: int, base: int | None, limit: int | None, offered: int | None
+) -> None:
+    found = offers([sized(GROWTH, actual, limit, base)])
+    assert [each.offered for each in found] == ([] if offered is None else [offered])

@@ -68,9 +68,8 @@ _NO_CREEP: Mapping[str, SizeReference] = {}
 
 
 def _limit(text: str) -> Limit:
-    # Names may end with >: symbol/std::operator>> > 0
-    sign = " > " if " > " in text else ">"
-    metric, found, bound = (part.strip() for part in text.rpartition(sign))
+    # The last sign counts, since names may end with it: symbol/std::operator>> > 0
+    metric, found, bound = (part.strip() for part in text.rpartition(">"))
     where = f"--fail-if '{text}'"
     if not found or not metric or not bound or bound.startswith("="):
         metric = text.strip() if text.strip() in TOTALS else "METRIC"

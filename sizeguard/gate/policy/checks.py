@@ -237,8 +237,6 @@ def _tighter_limit(check: Check) -> Offer | None:
         return None
     offered = check.actual + max(check.actual // 100, 256)
     offered += -offered % 256
-    if offered >= check.limit:
-        return None
     text = f"{check.metric}: {offered:,} B"
     return Offer(check.metric, check.limit, offered, check.actual, check.place, text)
 
