@@ -77,8 +77,8 @@ def size_checks(
     ]
     chosen: dict[tuple[str, str, str], Limit] = {}
     for limit in mine:
-        reference = creep.get(limit.since) if limit.kind == CREEP else growth
-        for metric in _metrics(limit, subject.now, reference.measured if reference else None):
+        reference = creep[limit.since] if limit.kind == CREEP else growth
+        for metric in _metrics(limit, subject.now, reference.measured):
             key = (metric, limit.kind, limit.since)
             if key not in chosen or precedence(limit) > precedence(chosen[key]):
                 chosen[key] = limit

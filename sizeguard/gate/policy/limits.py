@@ -12,6 +12,7 @@ _SIZE = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d{1,3}))? ?(B|KiB|MiB|GiB)",
 _PERCENT = re.compile(r"(\d{1,6})(?:\.(\d{1,3}))? ?%", re.ASCII)
 _SINCE = re.compile(r"(.*\S)\s+since\s+(\S+)")
 LARGEST = 1 << 50  # bytes; more is a typing error, and sums of smaller sizes fit into 64 bits
+_DIGITS = len(str(LARGEST))
 
 SIZE_FORMS = "41,000 B, 40 KiB or 0"
 GROWTH_FORMS = "max(1%, 512B), 1% or 512B"
@@ -119,11 +120,9 @@ def _milli_percent(found: re.Match[str]) -> int:
 def _bytes(found: re.Match[str]) -> int | None:
     """Convert a size to bytes; None unless it is a whole number of bytes, at most LARGEST."""
     digits = found[1].replace(",", "")
-    thousandths = (
-        (int(digits) * 1000 + int((found[2] or "").ljust(3, "0"))) * _UNITS[found[3]]
-        if len(digits) < 16
-        else LARGEST * 2000
-    )
+    if len(digits) > _DIGITS:  # Python refuses to parse thousands of digits
+        return None
+    thousandths = (int(digits) * 1000 + int((found[2] or "").ljust(3, "0"))) * _UNITS[found[3]]
     whole, rest = divmod(thousandths, 1000)
     return whole if not rest and whole <= LARGEST else None
 

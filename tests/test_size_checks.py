@@ -1,0 +1,148 @@
+"""Limits on made-up sizes: which limit holds, which names it means, and what is unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from sizeguard.base.errors import InputError
+from sizeguard.builds.sizes import Sizes
+from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH
+from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
+from sizeguard.gate.policy.limits import (
+    LARGEST,
+    GrowthLimit,
+    Limit,
+    parse_limit,
+    parse_most,
+    parse_size,
+)
+from sizeguard.gate.reference.moved_bytes import BytesHolders
+from sizeguard.ledger.region_use import RegionUse
+from sizeguard.measurement.measurement import Measurement
+from tests.support.made_up import MadeUp, Part
+
+
+def measured(load: int, **tables: Mapping[str, int]) -> Measurement:
+    return Measurement(Sizes(load, 0, load, 0), tables, {})
+
+
+def limit(metric: str, kind: str, text: str, app: str = "", target: str = "") -> Limit:
+    amount = (
+        GrowthLimit(text, 0, parse_size(text, "x")) if kind == ABSOLUTE else parse_limit(text, "x")
+    )
+    return Limit(metric, kind, amount, app=app, target=target)
+
+
+def checked(
+    now: Measurement,
+    base: Measurement | None,
+    *limits: Limit,
+    creep: Mapping[str, Measurement] | None = None,
+) -> dict[str, tuple[str, int | None]]:
+    """Return the verdict and the limit of each check."""
+    references = {name: SizeReference(name, each) for name, each in (creep or {}).items()}
+    subject = CheckedApp("a", "t", now, lambda metric: 0)
+    found = size_checks(subject, limits, SizeReference("base", base), references)
+    assert len({check.id for check in found}) == len(found)
+    return {check.id: (check.verdict, check.limit) for check in found}
+
+
+@pytest.mark.parametrize(
+    ("app", "target", "applies"),
+    [
+        ("", "", True), ("a", "", True), ("", "t", True), ("a", "t", True),
+        ("b", "", False), ("", "u", False), ("a", "u", False), ("b", "t", False),
+        ("b", "u", False),
+    ],
+)  # fmt: skip
+def test_a_limit_applies_to_its_app_and_its_target(app: str, target: str, applies: bool) -> None:
+    found = checked(measured(10), None, limit("load", ABSOLUTE, "9 B", app, target))
+    assert found == ({"a/t/load/absolute": ("fail", 9)} if applies else {})
+
+
+def test_of_equal_limits_the_first_holds() -> None:
+    now = measured(10, component={"xy": 10})
+    first, second = limit("component/x*", ABSOLUTE, "9 B"), limit("component/*y", ABSOLUTE, "11 B")
+    assert checked(now, None, first, second) == {"a/t/component/xy/absolute": ("fail", 9)}
+    assert checked(now, None, second, first) == {"a/t/component/xy/absolute": ("pass", 11)}
+
+
+def test_a_family_has_the_names_of_its_reference() -> None:
+    """An operator that only the release has is checked for creep, not for growth."""
+    now, old = measured(10, operator={"x::a": 4}), measured(10, operator={"x::b": 6})
+    since = {"v1": old, "v2": measured(5, operator={"x::a": 1})}
+    every = replace(limit("operator/*", CREEP, "2 B"), since="v1")
+    again = replace(limit("operator/x::a", CREEP, "2 B"), since="v2")
+    growth = limit("operator/*", GROWTH, "2 B")
+    assert checked(now, now, every, again, growth, creep=since) == {
+        "a/t/operator/x::a/creep-v1": ("fail", 2),
+        "a/t/operator/x::b/creep-v1": ("pass", 8),
+        "a/t/operator/x::a/creep-v2": ("fail", 3),
+        "a/t/operator/x::a/growth": ("pass", 6),
+    }
+
+
+def test_an_operator_without_its_overload_means_all() -> None:
+    now = measured(30, operator={"x::add.Tensor": 20, "x::add.Scalar": 5, "x::adds": 5})
+    found = checked(now, None, limit("operator/x::add", ABSOLUTE, "9 B"))
+    assert found == {
+        "a/t/operator/x::add.Scalar/absolute": ("pass", 9),
+        "a/t/operator/x::add.Tensor/absolute": ("fail", 9),
+    }
+
+
+@pytest.mark.parametrize("level", ["section", "component", "kernel", "dtype"])
+def test_a_name_of_another_level_has_no_overloads(level: str) -> None:
+    now = measured(30, **{level: {"text.hot": 20, "text.cold": 5}})
+    found = checked(now, None, limit(f"{level}/text", ABSOLUTE, "9 B"))
+    assert list(found) == [f"a/t/{level}/text/absolute"]
+
+
+def region(size: int, used: int) -> Measurement:
+    found = MadeUp([Part({}, used)])
+    found.image = replace(
+        found.image, regions=(RegionUse("FLASH", 0, size, used, used, used, (".text",)),)
+    )
+    return Measurement(Sizes(used, 0, used, 0), {"region": {"FLASH": used}}, {}, found)
+
+
+@pytest.mark.parametrize(
+    ("size", "used", "expected"),
+    [
+        (1_000, 900, ("pass", 900)),
+        (1_000, 901, ("fail", 900)),
+        (0, 1, ("inconclusive", None)),  # a region without an end
+    ],
+)
+def test_a_share_of_a_region(size: int, used: int, expected: tuple[str, int | None]) -> None:
+    most = parse_most("region/FLASH", "90%", "x")
+    assert (most.milli_percent, most.bytes) == (90_000, 0)
+    found = checked(region(size, used), None, Limit("region/FLASH", ABSOLUTE, most))
+    assert found == {"a/t/region/FLASH/absolute": expected}
+    # A metric that was not measured is undecided, whatever its limit
+    assert set(checked(measured(1), None, Limit("region/FLASH", ABSOLUTE, most)).values()) == {
+        ("inconclusive", None)
+    }
+
+
+def test_a_share_limits_only_regions() -> None:
+    with pytest.raises(InputError, match="is not a size"):
+        parse_most("load", "90%", "x")
+    assert parse_most("region/FLASH", "9 KiB", "x").bytes == 9 << 10
+
+
+def test_the_largest_size() -> None:
+    assert parse_size(f"{LARGEST} B", "x") == LARGEST
+    assert parse_size(f"{LARGEST >> 10} KiB", "x") == LARGEST
+    for text in (f"{LARGEST + 1} B", f"{(LARGEST >> 10) + 1} KiB", f"{'9' * 5_000} B"):
+        with pytest.raises(InputError, match="is not a size"):
+            parse_size(text, "x")
+
+
+def test_a_piece_that_keeps_its_holders_moved_nothing() -> None:
+    assert BytesHolders({"x::a": 5}, {"x::a": 5}).moved() == {}
+    assert BytesHolders({"x::a": 5}, {"x::a": 3}).moved() == {}
+    assert BytesHolders({"x::a": 5, "x::b": 1}, {"x::b": 6}).moved() == {"x::b": 5}
