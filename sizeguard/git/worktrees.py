@@ -26,6 +26,7 @@ from sizeguard.git.submodules import fill_submodules
 # Processes started for a worktree have its path in this variable, so that orphans can be found.
 MARKER = "SIZEGUARD_WORKTREE"
 _SLOTS = 100
+_KILL_WAIT = 60.0  # seconds; a busy machine takes some to end a killed process
 EVERYTHING = ("**",)  # value of `keep` for all files in the tree
 
 
@@ -183,7 +184,8 @@ def end_orphans(path: Path, before: Collection[int] = ()) -> None:
             the tree belongs to the build, whatever its environment
     """
     mark = f"{MARKER}={path}".encode()
-    for _ in range(200):
+    until = time.monotonic() + _KILL_WAIT
+    while True:
         found = [
             pid
             for pid in processes()
@@ -197,10 +199,11 @@ def end_orphans(path: Path, before: Collection[int] = ()) -> None:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue  # it has already ended
+        if time.monotonic() > until:
+            raise InputError(
+                f"{path}: processes that were started here do not end: {', '.join(map(str, found))}"
+            )
         time.sleep(0.02)
-    raise InputError(
-        f"{path}: processes that were started here do not end: {', '.join(map(str, found))}"
-    )
 
 
 def processes() -> list[int]:
