@@ -216,3 +216,17 @@ def test_links_of_a_build_that_is_done(tmp_path: Path, generator: str) -> None:
     assert "two is not in the image" in sizeguard(folder, "why", "build out/app", "two").stdout
     (folder / "nothing").mkdir()
     assert sizeguard(folder, "record", "--built", "nothing").code == 2
+
+
+def test_report_says_why_objects_have_no_names(tmp_path: Path) -> None:
+    write_sources(tmp_path)
+    build = ["gcc", "-o", "app", "main.c", "one.c", "three.c"]
+    run(tmp_path, *build)
+    told = sizeguard(tmp_path, "report", "app", "--by", "object", "--format", "json").stdout
+    (line,) = json.loads(told)["unknown"]
+    assert line.startswith("object: app: no record of its link is known")
+    assert "--map" in line
+    assert "unknown: source" in sizeguard(tmp_path, "report", "app", "--by", "source").stdout
+    assert "unknown: " not in sizeguard(tmp_path, "report", "app", "--by", "symbol").stdout
+    assert record(tmp_path, " ".join(build)).code == 0
+    assert "unknown: " not in sizeguard(tmp_path, "report", "app", "--by", "object,source").stdout

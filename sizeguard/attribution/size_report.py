@@ -63,6 +63,7 @@ class Report:
     left_out:          sums of the filtered rows; with them the rows sum to `image`
     aliases:           the other names of symbols' bytes; None if there are none
     rules:             the rules that names were read with; empty without rules, None if not known
+    unknown:           levels without any name, and what would bring names
     """
 
     image: ImageInfo
@@ -79,6 +80,7 @@ class Report:
     left_out: ByteSums | None = None
     aliases: SymbolAliases | None = None
     rules: str | None = None
+    unknown: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,10 +50,12 @@ class Attempt:
     tree: Path = Path()
     started: float = 0.0
     commands: int = 1
+    ran: list[str] = field(default_factory=lambda: ["pip install"])
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run sizeguard in the project."""
         self.commands += 1
+        self.ran.append(" ".join(["sizeguard", *words]).partition(" --")[0])
         return subprocess.run(
             [self.command, *words],
             cwd=self.tree,
@@ -150,9 +153,17 @@ def begins(this: Attempt) -> bool:
     what = f"gate passes, the {this.commands}th command with pip install, after {seconds:.0f} s"
     if not this.check(passes, what, failing(found)):
         return False
+    pages = [page.read_text() for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"))]
+    unknown = [each for each in this.ran if not any(_has_command(page, each) for page in pages)]
+    this.check(not unknown, f"documented: {', '.join(this.ran)}", unknown)
     this.commit("Review the sizes")
     code, found = this.gate()
     return this.check(code == 0, "gate passes after the commit", failing(found))
+
+
+def _has_command(page: str, command: str) -> bool:
+    """Return whether a line of a page is a command, with or without options and a prompt."""
+    return re.search(rf"^(\$ )?{re.escape(command)}(\s|$)", page, re.M) is not None
 
 
 def skips_documents(this: Attempt) -> None:

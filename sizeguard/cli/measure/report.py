@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +19,12 @@ from sizeguard.cli.image_options import (
     output_options,
     rows_option,
 )
+
+if TYPE_CHECKING:
+    from sizeguard.attribution.size_report import Report
+
+_OF_LINKS = ("object", "archive")  # levels that a map, objects or a recorded link have
+_OF_SOURCES = ("source", "directory", "owner")  # levels that debug information has, too
 
 
 @click.command()
@@ -81,6 +90,7 @@ def command(
         analysis = evidence.analysis_of(path, levels=levels_asked(levels, filters))
     require_regions(analysis, levels)
     report = with_shares(group(analysis, levels, filters, sort), analysis)
+    report = replace(report, unknown=tuple(_unknown(path, report)))
     if filters and not len(report):
         raise no_match(analysis, parse_filters(filters))
     if save is not None:
@@ -89,3 +99,25 @@ def command(
 
         write_snapshot(save, analysis, origin_of_build(path))
     output.emit(report_chunks(report, output.format, limit, output.style()))
+
+
+def _unknown(path: Path, report: Report) -> Iterator[str]:
+    """Say for levels without any name why there is none, and how to get names."""
+    empty = [
+        level
+        for level, label in zip(report.by, report.labels, strict=True)
+        if level in (*_OF_LINKS, *_OF_SOURCES)
+        and not any(label.texts[i] for i in set(label.ids.tolist()))
+    ]
+    if not empty or not path.is_file():
+        return
+    from sizeguard.formats.sniff import ELF, image_format
+    from sizeguard.linkgraph.recorded_files import missing_record
+    from sizeguard.snapshots.magic import is_snapshot
+
+    if is_snapshot(path):
+        yield f"{', '.join(empty)}: the snapshot was made without them"
+        return
+    why = missing_record(path) if image_format(path) == ELF else "no map is given"
+    flag = ", or build with -g" if set(empty) <= {*_OF_SOURCES} else ""
+    yield f"{', '.join(empty)}: {why}; or name its map with --map{flag}"

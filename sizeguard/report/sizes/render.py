@@ -63,6 +63,8 @@ def _json(report: Report) -> Iterator[str]:
     }
     if report.rules is not None:
         head["rules"] = report.rules
+    if report.unknown:
+        head["unknown"] = list(report.unknown)
     if report.left_out is not None:
         head |= {"filters": list(report.filters), "left_out": sums_json(report.left_out)}
     if "region" in report.by and image.regions is not None:

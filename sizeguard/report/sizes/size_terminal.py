@@ -8,6 +8,7 @@ from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.ledger.region_use import RegionUse
 from sizeguard.names.demangle import demangle
+from sizeguard.report.gate.gate_lines import wrapped
 from sizeguard.report.screen.fit import fit
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, head_lines
 from sizeguard.report.screen.legend import legend_lines
@@ -67,6 +68,8 @@ class _Table:
         if report.rules is not None:
             rules = f"rules: {report.rules}" if report.rules else "rules: none match these names"
             yield style.dim(rules)
+        for line in report.unknown:
+            yield from map(style.dim, wrapped(f"unknown: {printable(line)}", 0, style))
         if report.filters:
             yield style.dim(f"only rows with {' and '.join(map(printable, report.filters))}")
         yield ""
