@@ -156,6 +156,9 @@ def test_signs_decide_a_feature(
     assert (off.verdict, off.expect) == (absent, ABSENT)
     assert on.bytes == (7 if present == PASS else 0)
     assert off.bytes == (7 if absent == FAIL else 0)
+    if absent == INCONCLUSIVE:
+        nothing = "nothing in the image shows whether it is there"
+        assert off.evidence == (*(against or (nothing,)), *evidence.gaps)
 
 
 def test_signs_are_read_from_the_image(opened: Opener) -> None:
@@ -182,6 +185,28 @@ def test_signs_are_read_from_the_image(opened: Opener) -> None:
     assert judge_feature(evidence, "a", PRESENT, {"a": marks["a"]}).verdict == FAIL
     assert judge_feature(evidence, "a", ABSENT, {"a": marks["a"]}).verdict == PASS
     assert judge_feature(evidence, "none", ABSENT, marks).verdict == INCONCLUSIVE
+
+
+def test_texts_of_the_image_and_of_the_toolchain(opened: Opener) -> None:
+    """The program has the constants `failure` and `7Failure`."""
+
+    def signs(evidence: Evidence, **marks: tuple[str, ...]) -> tuple[int, int, int]:
+        found = signs_of(evidence, FeatureMarks(**marks), ())
+        return len(found.for_), len(found.against), found.bytes
+
+    evidence = opened("15")
+    assert signs(evidence, texts=("failure", "nobody wrote")) == (1, 0, 8)
+    assert signs(evidence, without=("failure",)) == (0, 1, 0)
+    assert signs(evidence, without=("failure",), hosts=("main",)) == (0, 1, 0)
+    assert signs(evidence, without=("nobody wrote",), hosts=("main",)) == (1, 0, 0)
+    # A part of a constant may be a text of the feature, but is no text of another build
+    assert signs(evidence, texts=("7Failur",)) == (1, 0, 8)
+    assert signs(evidence, without=("7Failur",)) == (0, 0, 0)
+    evidence = opened("15")
+    evidence.__dict__["foreign_data"] = b"failure\0"
+    assert signs(evidence, texts=("failure",)) == (0, 1, 0)
+    assert signs(evidence, without=("failure",)) == (0, 0, 0)
+    assert signs(evidence, texts=("7Failure",)) == (1, 0, 9)
 
 
 def placed_piece(evidence: Evidence, symbol: str) -> NamedPiece:
@@ -220,6 +245,9 @@ def test_found_code_decides_a_claim(
         judged = judge_code(evidence, kind, "x", expect, found)
         assert (judged.verdict, judged.how, judged.expect) == (*expected, expect)
         assert judged.bytes == (7 if there else 0)
+        assert judged.evidence[0] != "no object defines it" or judged.cause == judged.evidence[0]
+    inlined = judge_code(evidence, kind, "x", ABSENT, replace(found, host="outer"))
+    assert (inlined.cause == "inlined: into outer") == there
     never = judge_code(evidence, "symbol", "x", ABSENT, found, not_generated=True)
     assert never.how == (STILL_THERE if there else UNKNOWN if lacks else NOT_GENERATED)
 
@@ -233,7 +261,46 @@ def test_a_definition_that_the_linker_discarded(opened: Opener) -> None:
     assert (gone.verdict, gone.how) == (PASS, DISCARDED_BY_LINKER)
     lost = judge_code(evidence, "symbol", "subject", PRESENT, found)
     assert (lost.verdict, lost.how) == (FAIL, DISCARDED_BY_LINKER)
+    assert (lost.expect, gone.expect) == (PRESENT, ABSENT)
     assert lost.cause == "discarded: nothing in the image refers to subject"
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_graph_that_contradicts_the_map_leaves_a_doubt(opened: Opener, is_kept: bool) -> None:
+    """The map has no place for the function, whose section a recorded link may have to keep."""
+    evidence = opened("00")
+    piece, main = placed_piece(evidence, "subject"), placed_piece(evidence, "main")
+    kept = piece if is_kept else main
+    reachable = frozenset({(kept.object, kept.section)})
+    evidence.__dict__["linked"] = replace(evidence.linked, reachable=reachable)
+    found = FoundCode((), (piece,), (), ("found",))
+    judged = judge_code(evidence, "symbol", "subject", ABSENT, found)
+    assert judged.expect == ABSENT
+    assert "found" in judged.evidence
+    if is_kept:
+        assert (judged.verdict, judged.how) == (INCONCLUSIVE, UNKNOWN)
+        assert "but the map does not have it" in judged.evidence[0]
+    else:
+        assert (judged.verdict, judged.how) == (PASS, DISCARDED_BY_LINKER)
+        assert judged.evidence[-1] == "no root of the section graph leads to it"
+
+
+@pytest.mark.parametrize("member", ["a.o", ""])
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_a_member_of_an_archive_that_was_not_linked(
+    opened: Opener, member: str, is_linked: bool
+) -> None:
+    evidence = opened("00")
+    piece = placed_piece(evidence, "subject")
+    files = [replace(file, member=member) for file in evidence.objects.files]
+    address = evidence.placement.address if is_linked else {}
+    evidence = replace(
+        evidence,
+        objects=replace(evidence.objects, files=files),
+        placement=replace(evidence.placement, address=address),
+    )
+    lost = judge_code(evidence, "symbol", "subject", PRESENT, FoundCode((), (piece,), (), ()))
+    assert lost.cause.startswith("archive member not linked") == (bool(member) and not is_linked)
 
 
 @dataclass(frozen=True)
