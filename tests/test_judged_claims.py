@@ -370,7 +370,38 @@ def test_code_before_main_may_only_register(
     ]
     for each in found:
         assert "it runs before main, and registers nothing that is selected" in each.evidence
-        assert each.bytes > 0
+        assert each.bytes == 8
+    if program == "01":
+        assert found[0].evidence[1:] == ("_GLOBAL__sub_I_subject refers to subject",)
+    if program == "09":
+        assert len(found[0].evidence) == 1  # its own code is the function that runs
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "note"),
+    [
+        ("getenv", 0, ("_GLOBAL__sub_I_subject calls getenv",)),
+        ("getenv", 1, ()),  # defined in the object
+        ("__stack_chk_fail", 0, ()),  # by the compiler
+        ("_GLOBAL_OFFSET_TABLE_", 0, ()),
+        ("main", 0, ()),  # an object of the image has it
+    ],
+)
+def test_an_initializer_may_not_call_a_library(
+    opened: Opener, name: str, section: int, note: tuple[str, ...]
+) -> None:
+    """Let the initializer refer to a symbol of another name."""
+    evidence = opened("01")
+    file = evidence.objects.files[0]
+    symbols = [
+        replace(each, name=name, section=section) if each.name == "subject" else each
+        for each in file.symbols
+    ]
+    file.__dict__["symbols"] = symbols  # computed once, at first use
+    (found,) = judge_initializers(evidence, Registrations(evidence))
+    assert found.verdict == FAIL
+    calls = tuple(each for each in found.evidence if " calls " in each)
+    assert calls == note
 
 
 @pytest.mark.parametrize("lacks", [False, True])
@@ -385,6 +416,7 @@ def test_an_initializer_that_is_not_in_the_image(opened: Opener, lacks: bool) ->
     assert (found.verdict, found.how) == (
         (INCONCLUSIVE, UNKNOWN) if lacks else (PASS, DISCARDED_BY_LINKER)
     )
+    assert found.expect == ABSENT
 
 
 @pytest.mark.parametrize(
@@ -403,7 +435,11 @@ def test_a_program_exports_none_of_its_functions(
     assert {each.verdict for each in found} == expected
     assert all(each.expect == ABSENT for each in found)
     names = {each.name for each in found}
-    assert ("subject" in names) == (program == "export-dynamic")
+    # The start files' own definitions do not count
+    assert names == {
+        "00": {"any definition"}, "export-dynamic-hidden": {"any definition"},
+        "export-dynamic": {"main", "subject"}, "shared": set(),
+    }[program]  # fmt: skip
     if expected:
         nothing = replace(opened(program), own=0)
         (unknown,) = judge_exports(nothing)
@@ -423,4 +459,6 @@ def test_the_program_leads_to_all_its_code(
     assert all(each.expect == ABSENT for each in found)
     assert (FAIL not in expected) or [each.name for each in found] == ["subject"]
     blind = replace(evidence, placement=replace(evidence.placement, has_map=False))
-    assert {each.verdict for each in judge_ways(blind)} == ({INCONCLUSIVE} if expected else set())
+    undecided = list(judge_ways(blind))
+    assert {each.verdict for each in undecided} == ({INCONCLUSIVE} if expected else set())
+    assert all(each.expect == ABSENT for each in undecided)
