@@ -155,6 +155,62 @@ def test_an_old_python_is_refused_before_anything_is_installed(
     assert not (tmp_path / "out").exists()
 
 
+def checked(tmp_path: Path, **scripts: str) -> subprocess.CompletedProcess[str]:
+    """Run the first step as root in a system that has only some tools."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    python = f'exec {sys.executable} "$@"'
+    for name, script in {"id": "echo 0", "python3": python, **scripts}.items():
+        (tools / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tools / name).chmod(0o755)
+    for name in ("uname", "cat", "chmod"):
+        (tools / name).symlink_to(f"/bin/{name}")
+    (tmp_path / "work").mkdir()
+    return subprocess.run(
+        ["/bin/bash", ROOT / "ci" / "action" / "check.sh"],
+        env={
+            "PATH": str(tools), "GITHUB_OUTPUT": str(tmp_path / "out"), "HOME": str(tmp_path),
+            "GITHUB_WORKSPACE": str(tmp_path / "work"), "RUNNER_TOOL_CACHE": "/x",
+        },
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_a_checkout_without_git_is_told(tmp_path: Path) -> None:
+    """In a container without git, actions/checkout downloads files, and there is no history."""
+    git = f"{tmp_path}/bin/git"
+    install = f'printf "#!/bin/sh\\nexec /usr/bin/git \\$@\\n" >{git}; chmod 755 {git}'
+    done = checked(tmp_path, **{"apt-get": install})
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "installing  git" in done.stdout
+    assert "git was missing when actions/checkout ran" in done.stdout
+
+
+def test_tools_that_cannot_be_installed_are_named(tmp_path: Path) -> None:
+    """Such as clang-19 on Ubuntu 22.04."""
+    own, bin_ = tmp_path / "own", tmp_path / "sizeguard" / "bin"
+    bin_.mkdir(parents=True)
+    scripts = {
+        own / ".ci" / "setup": "echo 'E: Unable to locate package clang-19' >&2; exit 100",
+        bin_ / "sizeguard": "exit 1",
+        bin_ / "python": "echo arm64-macos",
+    }
+    (own / "ci" / "action").mkdir(parents=True)
+    script = own / "ci" / "action" / "install.sh"
+    script.write_text((ROOT / "ci" / "action" / "install.sh").read_text())
+    for path, text in scripts.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+    done = subprocess.run(
+        ["/bin/bash", script],
+        env={"PATH": os.environ["PATH"], "RUNNER_TEMP": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert "::error title=sizeguard::the tools for arm64-macos cannot be installed" in done.stdout
+
+
 ERRORS = {
     "bad limit": ("limits: {load: much}\napps: {a: {image: a}}\n", 2),
     "no yaml": ("{", 2),

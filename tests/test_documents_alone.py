@@ -88,6 +88,8 @@ def test_patterns_of_everything_are_no_policy() -> None:
     assert are_documents(["a.cpp"], ["*"])
     assert not are_documents(["baselines/x.yaml"], ["*"])
     assert not are_documents(["sizeguard.yaml"], ["*"])
+    assert not are_documents(["libs/x/sizeguard.yaml"], ["*"])
+    assert not are_documents(["libs/x/baselines/x.yaml"], ["*"])
     assert not are_documents([], ["*"])
     assert not are_documents(["a.md"], [])
     assert not are_documents(["a.md", ""], ["*"])

@@ -40,6 +40,14 @@ if [ -z "$python" ]; then
 fi
 command -v git >/dev/null || refuse "sizeguard needs git; install it before actions/checkout, which else fetches no history"
 
+# actions/checkout without git downloads the files alone.
+case ${missing:-} in
+  *git*)
+    [ -z "${GITHUB_WORKSPACE:-}" ] || [ -e "$GITHUB_WORKSPACE/.git" ] ||
+      refuse "git was missing when actions/checkout ran, so there is no history: add a step before it, apt-get update && apt-get install -y git"
+    ;;
+esac
+
 # The runner's user owns the workspace, and in a container somebody else runs the steps.
 if [ -n "${GITHUB_WORKSPACE:-}" ] && ! git -C "$GITHUB_WORKSPACE" rev-parse --git-dir >/dev/null 2>&1; then
   git config --global --add safe.directory "$GITHUB_WORKSPACE"
@@ -48,7 +56,7 @@ fi
 key=$("$python" - <<'PYTHON'
 import hashlib, platform, subprocess
 
-texts = [platform.system(), platform.machine()]
+texts = [platform.system(), platform.machine(), platform.mac_ver()[0]]
 for name in ("/etc/os-release",):
     try:
         texts.append(open(name, encoding="utf-8", errors="replace").read())

@@ -22,7 +22,7 @@ from sizeguard.gate.reference.ci_event import ci_event
 from sizeguard.git.git import branch_id, commit_id, git
 from sizeguard.report.gate.render import gate_text, write_step_summary
 
-POLICY = ("sizeguard.yaml", "baselines/")
+POLICY = frozenset({"sizeguard.yaml", "baselines"})  # files and folders, of any project
 _FILES = {"json": "gate.json", "sarif": "gate.sarif", "junit": "gate.xml"}
 _PLAIN = {"100644", "000000"}  # modes: a plain file, and no file
 
@@ -53,7 +53,7 @@ def are_documents(paths: Sequence[str], patterns: Sequence[str]) -> bool:
     """Return whether there are paths, and each matches a pattern and is not a policy file."""
     known = [path_pattern(each) for each in patterns]
     return bool(paths) and all(
-        path and not path.startswith(POLICY) and any(each.match(path) for each in known)
+        path and POLICY.isdisjoint(path.split("/")) and any(each.match(path) for each in known)
         for path in paths
     )
 

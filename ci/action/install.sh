@@ -14,7 +14,11 @@ fi
 machines=$("$venv/bin/python" "$own/ci/action/machines.py")
 [ -n "$machines" ] || exit 0
 # shellcheck disable=SC2086  # a list of names
-"$own/.ci/setup" tools $machines
+if ! "$own/.ci/setup" tools $machines; then
+  system=$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release 2>/dev/null || uname -s)
+  echo "::error title=sizeguard::the tools for $machines cannot be installed on ${system:-this system}: see the log above; Debian 12 and Ubuntu 24.04 have them"
+  exit 4
+fi
 case $machines in
   *macos* | *ios*) "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$own[macos]" ;;
 esac
