@@ -124,6 +124,7 @@ def test_aarch64_in_other_ways(
     compiler: str, linker: str, link: str, lto: str, root: Path, program: Callable[..., Path]
 ) -> None:
     core = built(root, Variant("core", link=link, lto=lto), "aarch64-linux", compiler, linker)
+    assert all(path.is_file() for path in core.lto_inputs)
     check_laws(core.image)
     check_laws(core.shipped)
     check_stripped_twin(core)

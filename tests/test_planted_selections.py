@@ -117,6 +117,15 @@ MISTAKES = {
     "dtype without a case": tag(
         "relu: [Float]", "relu: [Float, Half]", "no model runs kernel tag relu with Half", PASS
     ),
+    "dtype given twice": tag(GEMM, "gemm: [Float, Float]", "of gemm lists Float twice", PASS),
+    "kernel key of no dtype": Planted(
+        "vision", "et_kernel_metadata: {}", "et_kernel_metadata: {aten::relu.out: [v1/99;0|6;0]}",
+        "the kernel key v1/99;0|6;0 of aten::relu.out has the unknown dtype 99", PASS,
+    ),
+    "kernel key malformed": Planted(
+        "vision", "et_kernel_metadata: {}", "et_kernel_metadata: {aten::relu.out: [v1/6;x]}",
+        "the kernel key v1/6;x of aten::relu.out is malformed", PASS,
+    ),
     "no dtype": tag("relu: [Float]", "relu: []", "kernel tag relu lists no dtype", PASS),
     "dtype of a reduction": tag(
         "mean: [Float]", "mean: [Float, Double]", "no model runs kernel tag mean with Double", PASS
@@ -154,6 +163,9 @@ MISTAKES = {
     "feature not needed": names(
         "build_features", "[bundled_inputs, verbose_errors]",
         "no model uses feature verbose_errors", PASS,
+    ),
+    "feature given twice": names(
+        "build_features", "[bundled_inputs, bundled_inputs]", "lists bundled_inputs twice", PASS
     ),
     "a list that is a word": names(
         "build_features", "bundled_inputs", "build_features must be a list"

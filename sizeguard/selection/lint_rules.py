@@ -6,10 +6,12 @@ entry that keeps more than it seems to.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from sizeguard.operators.dtypes import NAME_OF_CODE
 from sizeguard.operators.name import family_of
 from sizeguard.selection.finding import Level, LintFinding
 from sizeguard.selection.foreign.translation import translated_file
@@ -22,6 +24,9 @@ from sizeguard.selection.selectable import (
 )
 
 _SHOWN = 4  # names in a message
+_META = r"\d+;(?:\d+(?:,\d+)*)?"  # the dtype and the dimension order of a tensor
+_KEY = re.compile(rf"\w+/({_META}(?:\|{_META})*)", re.ASCII)
+_CODE = re.compile(r"(?<![,;\d])\d+(?=;)", re.ASCII)
 
 
 class HasPlace(Protocol):
@@ -63,6 +68,7 @@ def lint(
             *_names(file, known),
             *_overloads(file, known.operators),
             *_tags(file, known, places or {}),
+            *_kernel_keys(file),
             *_not_looked_up(file, known),
             *_dtype_selection(file),
         ]
@@ -134,6 +140,24 @@ def _tags(file: SelectionFile, known: Selectable, places: Places) -> Iterator[Li
         cases = ", ".join((known.dtypes or {}).get(tag, ()))
         message = f"has no case for {', '.join(lacking)}, only for {cases}"
         yield warning(tag, "missing-case", message)
+
+
+def _kernel_keys(file: SelectionFile) -> Iterator[LintFinding]:
+    """Find kernel keys of ExecuTorch that no kernel can have."""
+    for name, keys in file.selection.et_kernel_metadata.items():
+        for key in sorted(keys - {"default"}):
+            match = _KEY.fullmatch(key)
+            codes = {int(code) for code in _CODE.findall(match[1])} if match else set()
+            unknown = [code for code in sorted(codes) if code > max(NAME_OF_CODE)]
+            if match and not unknown:
+                continue
+            wrong = f"has the unknown dtype {unknown[0]}" if unknown else "is malformed"
+            message = (
+                f"the kernel key {key} of {name} {wrong}: a key is default, or a dtype and a"
+                " dimension order for each tensor, such as v1/6;0,1|6;0,1"
+            )
+            line = file.line("et_kernel_metadata", name)
+            yield LintFinding(file.name, line, Level.WARNING, "kernel-key", message)
 
 
 def _not_looked_up(file: SelectionFile, known: Selectable) -> Iterator[LintFinding]:

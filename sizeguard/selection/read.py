@@ -187,7 +187,14 @@ class _SelectionReader:
     def _text_set(self, node: Node, what: str) -> frozenset[str]:
         if not isinstance(node, Listing):
             raise self._error(node, f"{what} must be a list, not {_shown(node)}")
-        return frozenset(self._text(item, what) for item in node.items)
+        found: set[str] = set()
+        for item in node.items:
+            text = self._text(item, what)
+            if text in found and what != "debug_info":
+                message = f"{what} lists {text} twice"
+                self._note(item.line, Level.WARNING, "listed-twice", message)
+            found.add(text)
+        return frozenset(found)
 
     def _text(self, node: Node, what: str) -> str:
         """Read a string as torchgen's str() writes it: 1.50 becomes 1.5."""

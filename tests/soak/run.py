@@ -42,6 +42,7 @@ SCRIPTS = (
     Script("exclusive_truth", 15),
     Script("predict_truth", 15),
     Script("saving_truth", 40),
+    Script("feature_truth", 15),
     Script("bisect_history", 20),
     Script("laws", 60),
     Script("whole_products", 10),

@@ -9,12 +9,12 @@ from sizeguard.builds.build_record import Build
 from sizeguard.operators.library import read_operator_libraries
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
+from sizeguard.runtimes.sizeguard.native_sources import NativeSources
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.write import format_selection
 from sizeguard.toolchains.toolchain import Toolchain
 from tests.support.dtype_rebuilds import Branch, branches, everything
 
-FEATURES = frozenset({"bundled_inputs", "verbose_errors"})
 CLASSES = frozenset({"LinearOpContext"})
 
 
@@ -62,7 +62,7 @@ class Removals:
             },
             kernel_metadata={tag: frozenset(dtypes) for tag, dtypes in kept.items() if dtypes},
             custom_classes=CLASSES,
-            build_features=FEATURES,
+            build_features=frozenset(NativeSources(self.root, self.root).features()),
         )
         selection = self.folder / "selected.yaml"
         selection.write_text(format_selection(chosen))

@@ -255,7 +255,8 @@ def _record(
     libraries = _stripped_libraries(target, folder, [image, *filter(None, [tracer])])
     debug = _debug_symbols(folder, image) if target.is_macho else None
     link_line, link_command = _recorded_link(folder, image, target)
-    inputs_of_link = tuple(folder / word for word in link_line if word.endswith((".o", ".a")))
+    files = (word for word in link_line if not word.startswith("-"))  # -Wl,…=run_program.lto.o
+    inputs_of_link = tuple(folder / word for word in files if word.endswith((".o", ".a")))
     effective = folder / "operators" / "code" / "selected_operators.yaml"
     result = Build(
         variant=variant.name,
