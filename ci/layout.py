@@ -76,6 +76,7 @@ REPORT_TYPES = frozenset(
         "claims.verdict",
         "diff.diff_result",
         "doctor.diagnosis",
+        "gate.causes.growth_result",
         "gate.gate_result",
         "gate.review_result",
         "git.commits",

@@ -12,7 +12,8 @@ import jsonschema
 import pytest
 
 from sizeguard.gate.causes.edited_lines import edited_ranges, with_edited_lines
-from sizeguard.gate.gate_result import Cause, GateResult
+from sizeguard.gate.causes.growth_result import Cause
+from sizeguard.gate.gate_result import GateResult
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.writers.source_links import links_at, links_of_runner
 from tests.support.drawn_history import run_git

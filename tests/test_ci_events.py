@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ci.github.size_comment import main
+from sizeguard.gate.causes.growth_result import Growth
 from sizeguard.gate.gate_result import (
     FAIL,
     INCONCLUSIVE,
@@ -21,7 +22,6 @@ from sizeguard.gate.gate_result import (
     PASS,
     Base,
     GateResult,
-    Growth,
     PolicyChange,
     Problem,
 )

@@ -11,6 +11,7 @@ import pytest
 
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import ABSENT, BROKEN, OK, UNKNOWN, Verdict, Verification
+from sizeguard.gate.causes.growth_result import SizeGrowth
 from sizeguard.gate.contradictions import NOTHING, contradictions, recomputed
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
@@ -36,7 +37,6 @@ from sizeguard.gate.gate_result import (
     PolicyChange,
     Problem,
     SelectionFinding,
-    SizeGrowth,
     Waiver,
     WaiverUse,
 )

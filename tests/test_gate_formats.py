@@ -24,13 +24,13 @@ import xmlschema
 from sizeguard.base import plain_data
 from sizeguard.base.errors import InputError
 from sizeguard.base.plain_data import LONGEST, decode
+from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import (
     FAIL,
     INCONCLUSIVE,
     NOT_RUN,
     PASS,
     AppResult,
-    Cause,
     Check,
     GateResult,
 )

@@ -21,9 +21,10 @@ from sizeguard.gate.causes.growth_causes import (
     causes_by_operator,
     growth_by_operator,
 )
+from sizeguard.gate.causes.growth_result import Cause, SizeGrowth
 from sizeguard.gate.causes.savings import savings
 from sizeguard.gate.causes.source_lines import SourceLines
-from sizeguard.gate.gate_result import AppResult, Cause, Check, SizeGrowth
+from sizeguard.gate.gate_result import AppResult, Check
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_limit, parse_size
 from sizeguard.gate.reference.base_growth import growth_since_base

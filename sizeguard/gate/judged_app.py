@@ -22,6 +22,7 @@ from sizeguard.gate.causes.growth_causes import (
     growth_by_operator,
 )
 from sizeguard.gate.causes.growth_parts import growth_by_dependency, growth_by_file
+from sizeguard.gate.causes.growth_result import Cause, Growth
 from sizeguard.gate.causes.savings import savings
 from sizeguard.gate.causes.source_lines import SourceLines
 from sizeguard.gate.elimination import check_elimination, check_named_claims, run_checks
@@ -35,9 +36,7 @@ from sizeguard.gate.gate_result import (
     SNAPSHOT,
     AppResult,
     Base,
-    Cause,
     Check,
-    Growth,
     LibrarySize,
     ModelResult,
     ShippedSection,

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import ChainStep, Verdict, Verification
+from sizeguard.gate.causes.growth_result import MOVED, Cause, Growth, Share, SizeGrowth
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
     CREEP,
@@ -16,7 +17,6 @@ from sizeguard.gate.gate_result import (
     GROWTH,
     INCONCLUSIVE,
     MEASURED,
-    MOVED,
     NEEDED,
     NOT_RUN,
     PASS,
@@ -26,11 +26,9 @@ from sizeguard.gate.gate_result import (
     USED,
     AppResult,
     Base,
-    Cause,
     Check,
     Command,
     GateResult,
-    Growth,
     LibrarySize,
     ModelResult,
     Offer,
@@ -38,9 +36,7 @@ from sizeguard.gate.gate_result import (
     Problem,
     Saving,
     SelectionFinding,
-    Share,
     ShippedSection,
-    SizeGrowth,
     Waiver,
     WaiverUse,
 )

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.gate.gate_result import AppResult, Cause
+from sizeguard.gate.causes.growth_result import Cause
+from sizeguard.gate.gate_result import AppResult
 from sizeguard.git.git import git_bytes
 
 _PLACE = re.compile(r"(.+?)(?::(\d+))?")

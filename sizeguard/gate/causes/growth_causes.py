@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeAlias
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff
+from sizeguard.gate.causes.growth_result import MOVED, Cause, Growth
 from sizeguard.gate.causes.source_lines import ObjectSymbol, SourceLines
-from sizeguard.gate.gate_result import MOVED, Cause, Growth
 from sizeguard.gate.reference.moved_bytes import holders_of, may_move
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.runtimes.known import short_name

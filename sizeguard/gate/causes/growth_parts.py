@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.gate.causes.dependencies import ChangedDependency
-from sizeguard.gate.gate_result import MOVED, Cause, DependencyGrowth, FileGrowth
+from sizeguard.gate.causes.growth_result import MOVED, Cause, DependencyGrowth, FileGrowth
 
 _LINE = re.compile(r":\d+$")
 _SPLIT = re.compile(r"[/\\()!]")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.sizes import Sizes
-from sizeguard.gate.gate_result import MEASURED, SNAPSHOT, Base, SizeGrowth
+from sizeguard.gate.causes.growth_result import SizeGrowth
+from sizeguard.gate.gate_result import MEASURED, SNAPSHOT, Base
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.reference.reference import MeasuredApp

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from sizeguard.base.errors import BuildError
 from sizeguard.base.progress import Progress
-from sizeguard.gate.gate_result import Share
+from sizeguard.gate.causes.growth_result import Share
 from sizeguard.gate.reference.history import History
 from sizeguard.git.commits import CommitLine
 from sizeguard.measurement.measured_analysis import measurement_of

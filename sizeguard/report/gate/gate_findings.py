@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import (
     CREEP,
     ELIMINATION,
@@ -19,7 +20,6 @@ from sizeguard.gate.gate_result import (
     PASS,
     RUN,
     AppResult,
-    Cause,
     Check,
     GateResult,
     LibrarySize,

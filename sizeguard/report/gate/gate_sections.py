@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sizeguard.gate.gate_result import (
-    PASS,
-    UNUSED,
-    AppResult,
-    Cause,
-    Check,
-    Command,
-    GateResult,
-    Saving,
-)
+from sizeguard.gate.causes.growth_result import Cause
+from sizeguard.gate.gate_result import PASS, UNUSED, AppResult, Check, Command, GateResult, Saving
 from sizeguard.names.short import without_parameters
 from sizeguard.report.gate.gate_findings import GateFinding
 from sizeguard.report.gate.gate_lines import advice_line, cut, finding_lines, marked, wrapped

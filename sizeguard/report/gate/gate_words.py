@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sizeguard.claims.verdict import ABSENT, PRESENT, Verdict
+from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
     CREEP,
@@ -17,7 +18,6 @@ from sizeguard.gate.gate_result import (
     SIZE_KINDS,
     USED,
     AppResult,
-    Cause,
     Check,
     Command,
     GateResult,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sizeguard.gate.gate_result import AppResult, Cause
+from sizeguard.gate.causes.growth_result import Cause
+from sizeguard.gate.gate_result import AppResult
 from sizeguard.report.gate.comment_blocks import Block
 from sizeguard.report.gate.gate_words import cause_name
 from sizeguard.report.gate.moved_code import changed, dependency_text, file_text

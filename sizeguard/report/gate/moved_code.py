@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sizeguard.gate.gate_result import MOVED, AppResult, Cause, DependencyGrowth, FileGrowth
+from sizeguard.gate.causes.growth_result import MOVED, Cause, DependencyGrowth, FileGrowth
+from sizeguard.gate.gate_result import AppResult
 
 _PARTS = 3  # names of moved code to show
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sizeguard.gate.gate_result import AppResult, Cause
+from sizeguard.gate.causes.growth_result import Cause
+from sizeguard.gate.gate_result import AppResult
 from sizeguard.report.gate.moved_code import changed
 
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, Cause
+from sizeguard.gate.causes.growth_result import Cause
+from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE
 from sizeguard.report.gate.gate_findings import GateFinding
 
 _LOG = "; log: "  # before the path of a build's log, which differs between builds
