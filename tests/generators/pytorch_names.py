@@ -2,7 +2,7 @@
 
     python -m tests.generators.pytorch_names [--check]
 
-Run it with a Python that has torch 2.13 and pyyaml; it takes five minutes. Overloads come from
+Run it with a Python that has torch 2.13 and pyyaml; it takes one minute. Overloads come from
 torchgen. Kernel tags come from PyTorch itself: every operator is called with dtypes that no kernel
 has, and the refusal names the tag. Tags that appear in no refusal are listed here, and must be
 strings of libtorch_cpu. --check writes nothing and fails if the file would change.
@@ -49,7 +49,7 @@ _ODD = (
     "float8_e5m2", "uint16", "uint64", "complex64", "complex32", "bool", "bits8", "uint8", "int8",
     "int32", "int64", "float16", "bfloat16", "float64",
 )  # fmt: skip
-_CALLS = 400  # per operator; the first _VARIED calls also vary each tensor separately
+_CALLS = 400  # per operator, of unlike kinds; the first _VARIED also vary each tensor separately
 _VARIED = 60
 
 # Operators that call others inside PyTorch; the tags in their refusals belong to the others.
@@ -146,17 +146,18 @@ class _Probe:
         self._schema = function._schema
         self._function = function
         self._found = found
-        self._calls = 0
+        self._kinds = set[object]()
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        self._calls += 1
-        if self._calls <= _CALLS:
+        kind = _kind([list(arguments), *named.items()])
+        if kind not in self._kinds and len(self._kinds) < _CALLS:
+            self._kinds.add(kind)
             for dtype in [getattr(torch, name) for name in _ODD if hasattr(torch, name)]:
                 self._try([_with(a, dtype) for a in arguments],
                           {key: _with(a, dtype) for key, a in named.items()})  # fmt: skip
                 if "dtype" in named:
                     self._try(arguments, {**named, "dtype": dtype})
-                if self._calls <= _VARIED:
+                if len(self._kinds) <= _VARIED:
                     for i, argument in enumerate(arguments):
                         if isinstance(argument, torch.Tensor):
                             varied = [_copied(a) for a in arguments]
@@ -171,6 +172,19 @@ class _Probe:
             match = _REFUSAL.match(str(error))
             if match:
                 self._found.add(match[1])
+
+
+def _kind(value: Any) -> object:
+    """Return what chooses a kernel: dtypes, the class of each size, the order of strides.
+
+    Most calls of a family differ only in their numbers.
+    """
+    if isinstance(value, list | tuple):
+        return tuple(map(_kind, value))
+    if not isinstance(value, torch.Tensor):
+        return value if isinstance(value, bool | str | torch.dtype) else type(value)
+    order = sorted(range(value.dim()), key=lambda at: -value.stride(at))
+    return value.dtype, tuple(min(size, 2) for size in value.shape), tuple(order)
 
 
 def _copied(value: Any) -> Any:
@@ -253,6 +267,7 @@ def content(names: Mapping[str, str], owned: Mapping[str, list[str]]) -> str:
 
 def main(arguments: list[str]) -> None:
     warnings.simplefilter("ignore")
+    torch.set_num_threads(1)  # tensors are small: waiting threads cost more than they save
     names = operator_names()
     text = content(overloads(names), owners(refused_tags(names)))
     if "--check" in arguments:
