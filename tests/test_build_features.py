@@ -103,6 +103,17 @@ def test_verification_refuses_what_a_trusting_build_does_not_look_at(
     assert b"damaged" in names and b"a tensor does not fit" not in names
 
 
+def test_clang_compiles_the_sources_of_a_bare_build(bare: Build) -> None:
+    asked = [p for p in (ROOT / "native").rglob("*.cpp") if "SG_BUILD_FEATURE" in p.read_text()]
+    assert len(asked) > 2
+    folder = bare.image.parent
+    include = [f"-I{path}" for path in (folder / "operators" / "code", ROOT, folder / "schema")]
+    options = ("-std=c++20", "-Wall", "-Wextra", "-Werror", "-fno-exceptions", "-fno-rtti")
+    for source in asked:
+        done = run(Path("clang++-19"), "-fsyntax-only", *options, *include, source)
+        assert done.returncode == 0, done.stderr
+
+
 def test_a_bare_build_runs_its_model(
     bare: Build, full_build: Build, program: Callable[..., Path], models_dir: Path, tmp_path: Path
 ) -> None:

@@ -151,7 +151,7 @@ constexpr const char* detail(const char* text) {
   return SG_BUILD_FEATURE(verbose_errors) ? text : "damaged program";
 }
 
-const char* find_defect(const ProgramView& view) {
+[[maybe_unused]] const char* find_defect(const ProgramView& view) {
   // Something names each slot, so the memory of a run is bounded by the size of the file.
   const uint32_t named =
       view.values->size() + view.inputs->size() + view.slots->size() + view.outputs->size();
