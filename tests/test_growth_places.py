@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -77,3 +78,25 @@ def test_no_line_is_known_without_debug_information_or_of_damaged_one(project: A
         changed = ["objcopy", "--update-section", f".debug_line={folder / 'lines'}", image]
         subprocess.run(changed, check=True)
         lines_of_functions(image, NAMES)
+
+
+@pytest.mark.native
+def test_an_image_in_a_package_that_the_build_makes(tmp_path: Path) -> None:
+    config = (
+        "targets: {x86_64-linux: }\napps:\n  app:\n    build: sh build.sh\n"
+        "    image: out/all.zip!lib/app\n    limits: {load: {max: 40 KiB, growth: 64 B}}\n"
+    )
+    script = "mkdir -p out/lib\ng++ -Os -g -o out/lib/app main.cpp a/one.cpp b/two.cpp\ncd out\n"
+    sources = {**SOURCES, "build.sh": script + "python3 -m zipfile -c all.zip lib/\n"}
+    made = made_project(tmp_path / "tree", config, sources)
+    steps = "  volatile int v = x;\n" + "  v = v * 3 + 1;\n" * 60 + "  return v"
+    made.write({"b/two.cpp": TWO.replace("  return x", steps)})
+    done = made.run("gate", "--format", "json")
+    (app,) = json.loads(done.out)["apps"]
+    assert done.code == 1, done.out
+    assert app["causes"][0]["place"] == "b/two.cpp:5"
+    made.git("checkout", "--", ".")
+    made.write({"build.sh": script})
+    done = made.run("gate")
+    assert done.code == 4
+    assert "the build command made no out/all.zip!lib/app" in " ".join(done.out.split())

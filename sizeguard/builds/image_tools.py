@@ -6,8 +6,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.errors import InputError
+from sizeguard.formats.containers.member_files import container_of, copy_member
 from sizeguard.formats.elf import read_elf
-from sizeguard.formats.sniff import ELF, MACHO, PE, WASM, image_format
+from sizeguard.formats.magics import MEMBER
+from sizeguard.formats.sniff import ELF, MACHO, PE, WASM, image_format, names_member
 
 UNKNOWN = "unknown"
 STRIPPABLE = (ELF, MACHO)
@@ -42,6 +45,24 @@ class ImageTools:
 def kind_of_image(path: Path) -> str:
     """Return a file's format, such as elf or unknown."""
     return image_format(path)
+
+
+def file_of_image(path: Path) -> Path:
+    """Return the file with an image: the image itself, or the container of app.zip!lib/x.so."""
+    try:
+        return container_of(path) if names_member(path) else path
+    except InputError:
+        return path  # neither exists
+
+
+def member_of(path: Path) -> str:
+    """Return the member that a path such as app.zip!lib/x.so names; empty for a file."""
+    return str(path).rpartition(MEMBER)[2] if names_member(path) else ""
+
+
+def copy_of_member(path: Path, to: Path) -> None:
+    """Copy the member of a container as it is now. Raises InputError if there is none."""
+    copy_member(path, to)
 
 
 def image_tools(image: Path) -> ImageTools:

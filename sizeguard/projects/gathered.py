@@ -8,11 +8,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from sizeguard.base.errors import BuildError
+from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import IMAGE, Build, read_build
-from sizeguard.builds.image_tools import MEASURED, STRIPPABLE, image_tools, kind_of_image
+from sizeguard.builds.image_tools import (
+    MEASURED,
+    STRIPPABLE,
+    copy_of_member,
+    image_tools,
+    kind_of_image,
+    member_of,
+)
 from sizeguard.builds.link_record import image_identity
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.shipped_libraries import STRIPPED, shipped_libraries, with_libraries
@@ -71,7 +78,9 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
                 _stripped(files, library)
     except OSError as error:
         raise BuildError(f"{error.filename}: cannot copy: {error.strerror}") from error
-    link = keep_link(root / files.image, root, records, folder) if records else None
+    # The copy of a member is found by its build id
+    made_at = image if member_of(root / files.image) else root / files.image
+    link = keep_link(made_at, root, records, folder) if records else None
     tools = image_tools(image)
     has_names = debug is not None and debug.is_file()
     if has_names:
@@ -172,12 +181,25 @@ def _found(root: Path, path: str, command: str) -> Path:
 
 def _copied(root: Path, path: str, folder: Path, command: str) -> Path:
     """Copy a file, or a .dSYM folder, under its own name."""
-    to = folder / PurePosixPath(path).name
+    member = member_of(root / path)
+    to = folder / PurePosixPath(member or path).name
     if (root / path).is_dir() and to.suffix == _DSYM:
         shutil.copytree(root / path, to)
+    elif member:
+        _copy_member(root, path, to, command)
     else:
         shutil.copyfile(_found(root, path, command), to)
     return to
+
+
+def _copy_member(root: Path, path: str, to: Path, command: str) -> None:
+    """Copy a member of a container that the build made."""
+    try:
+        copy_of_member(root / path, to)
+    except InputError as error:
+        text = str(error).replace(f"{root}/", "")
+        made = f"the build command made no {path}" if command else f"no such file: {path}"
+        raise DoesNotBuildError(f"{made}: {text}") from error
 
 
 def _debug_file(root: Path, files: ImageFiles, image: Path, folder: Path, command: str) -> Path:

@@ -14,6 +14,7 @@ from sizeguard.base.fingerprint import file_hash, fingerprint, package_hash
 from sizeguard.base.progress import Progress
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build
+from sizeguard.builds.image_tools import file_of_image
 from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.git import git
 from sizeguard.git.worktrees import path_length, worktree
@@ -171,7 +172,7 @@ class HeadBuilds:
         files = app.steps[target].images[app.image]
         globs = (*files.objects, *files.also)
         named = [files.image, files.map, files.debug, files.shipped]
-        found = [self.root / name for name in named if name]
+        found = [file_of_image(self.root / name) for name in named if name]
         found += [path for pattern in globs for path in sorted(self.root.glob(pattern))]
         hashes = {str(path): file_hash(path) for path in found if path.is_file()}
         told = [*named, files.strip, *globs]

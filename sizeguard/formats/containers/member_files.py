@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from functools import lru_cache
@@ -43,6 +44,34 @@ def unpack_member(path: Path) -> None:
             container = _opened(place)
             stand_in(inside, unpacked(container, container.member(name), _KEPT))
         place = inside
+
+
+def copy_member(path: Path, to: Path) -> None:
+    """Copy a member such as app.zip!lib/x.so as it is now, without what was unpacked earlier.
+
+    Raises InputError if the container or the member does not exist.
+    """
+    place, names = _split(path)
+    with tempfile.TemporaryDirectory(prefix="sizeguard-") as folder:
+        for depth, name in enumerate(names):
+            container = open_container(place) if depth < DEEPEST else None
+            if container is None:
+                raise InputError(f"{place.name}: has no members")
+            kept: list[IO[bytes]] = []
+            inside = Path(folder) / str(depth) / Path(name).name
+            inside.parent.mkdir()
+            try:
+                shutil.copyfile(unpacked(container, container.member(name), kept), inside)
+            finally:
+                for file in kept:
+                    file.close()
+            place = inside
+        shutil.copyfile(place, to)
+
+
+def container_of(path: Path) -> Path:
+    """Return the file that contains a member: app.zip for app.zip!lib/x.so."""
+    return _split(path)[0]
 
 
 @lru_cache(maxsize=4)
