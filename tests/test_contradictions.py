@@ -31,6 +31,7 @@ from sizeguard.gate.gate_result import (
     UNUSED,
     USED,
     AppResult,
+    Base,
     Check,
     GateResult,
     ModelResult,
@@ -130,6 +131,13 @@ CONSISTENT: dict[str, list[Edit]] = {
     "a model that was not run": [app(models=(replace(MODEL, verdict=NOT_RUN, cases=0),))],
     "a baseline is no merge base": [app(base=REVIEWED, growth_since_base=SizeGrowth(7, 0, 0))],
     "claims that fail": [edited(6, actual=3, verdict=FAIL), app(verdict=FAIL, verification=None)],
+    "a page without gaps": [app(full=Sizes(1, 1, 1, 0))],
+    "a waiver that is used up": [use(used=5)],
+    "a waiver of which nothing is used": [use(used=0)],
+    "growth from a commit": [lambda result: replace(result, base=Base("0123abc", "main"))],
+    "a cap of an operator for other tools": [
+        edited(3, kind=ABSOLUTE, rule="99 B", limit=99, moved=0, verdict=NOT_RUN, set_for="gcc 11")
+    ],
     "an app without sizes": [app(sizes=None, checks=(), models=(), verdict=FAIL)],
     "a cap for other tools": [
         edited(1, limit=1050, rule="1,050 B", verdict=NOT_RUN, set_for="gcc 11"),
@@ -159,6 +167,18 @@ WRONG: dict[str, tuple[list[Edit], str]] = {
     "verdict of the result": (
         [edited(1, limit=1099, rule="1,099 B", verdict=FAIL), app(verdict=FAIL)],
         "the verdict is pass, but its parts give fail",
+    ),
+    "an app that fails for nothing": (
+        [app(verdict=FAIL)],
+        "a t: the verdict is fail, but its checks and models give pass",
+    ),
+    "a failure without a limit": (
+        [edited(0, limit=None, headroom=None, verdict=FAIL), app(verdict=FAIL)],
+        "a t: load growth: the verdict is fail, but there is no limit",
+    ),
+    "a commit": (
+        [lambda result: replace(result, base=Base("main", "main"))],
+        "growth is counted from 'main', which is not a commit",
     ),
     "no sizes": ([app(sizes=None)], "a t: the verdict is pass, but there are no sizes"),
     "no checks": ([app(checks=())], "a t: the verdict is pass, but nothing was checked"),

@@ -12,7 +12,12 @@ from sizeguard.base.errors import BuildError, InconclusiveError, InputError, Siz
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import BROKEN, OK, Verdict, Verification
-from sizeguard.gate.elimination import check_elimination, judged_elimination
+from sizeguard.gate.elimination import (
+    check_elimination,
+    check_named_claims,
+    judged_elimination,
+    run_checks,
+)
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
     FAIL,
@@ -25,6 +30,7 @@ from sizeguard.gate.gate_result import (
     GateResult,
     PolicyChange,
     Problem,
+    Saving,
     SelectionFinding,
     Waiver,
     WaiverUse,
@@ -32,7 +38,10 @@ from sizeguard.gate.gate_result import (
 )
 from sizeguard.gate.policy.checks import offers
 from sizeguard.gate.reference.not_measured import not_measured, unfinished
-from sizeguard.projects.project import App
+from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.projects.head_builds import HeadBuild
+from sizeguard.projects.project import App, BuildSteps, ImageFiles
+from tests.support.recorded_builds import files_of_program, unpack
 
 APP = App("vision", Path("/p/s.yaml"), (), ())
 BUILD = Build(
@@ -209,3 +218,69 @@ def test_a_new_baseline_is_offered_for_a_much_smaller_size(
 ) -> None:
     found = offers([sized(GROWTH, actual, limit, base)])
     assert [each.offered for each in found] == ([] if offered is None else [offered])
+
+
+STEPS = BuildSteps({"": ImageFiles("app")}, build="make", run="./test")
+
+
+@pytest.mark.parametrize(
+    ("run", "failed", "in_place", "is_built", "expected"),
+    [
+        ("./test", "", False, True, [(PASS, 0, 0, "")]),
+        ("./test", "ended with 1", False, True, [(FAIL, 1, -1, "./test: ended with 1")]),
+        ("", "ended with 1", False, True, []),
+        ("./test", "", True, True, []),
+        ("./test", "", False, False, []),
+    ],
+)
+def test_the_command_after_a_build_has_to_end_well(
+    run: str,
+    failed: str,
+    in_place: bool,
+    is_built: bool,
+    expected: list[tuple[str, int, int, str]],
+) -> None:
+    steps = replace(STEPS, run=run)
+    app = App("a", None, (), ("t",), steps={"t": steps})
+    recipe = AnyBuildRecipe("a", "t", steps) if is_built else None
+    found = run_checks(app, "t", HeadBuild(BUILD, recipe, "", failed, in_place))
+    assert [(each.verdict, each.actual, each.headroom, each.advice) for each in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("absent", "present", "expected"),
+    [
+        ((), (), None),
+        (("subject",), (), PASS),
+        ((), ("main",), PASS),
+        (("subject",), ("main",), PASS),
+        (("main",), (), FAIL),
+        (("nobody",), (), INCONCLUSIVE),
+    ],
+)
+def test_names_of_sizeguard_yaml_are_judged(
+    tmp_path: Path, absent: tuple[str, ...], present: tuple[str, ...], expected: str | None
+) -> None:
+    files = files_of_program(unpack("programs", tmp_path) / "00")
+    assert files.twin is not None
+    assert files.link_map is not None
+    build = replace(
+        BUILD, image=files.image, shipped=files.twin, map=files.link_map, objects=files.objects,
+        gc_log=tmp_path / "none", selection=None, target="t",
+    )  # fmt: skip
+    steps = replace(STEPS, absent=absent, present=present)
+    app = App("a", None, (), ("t",), steps={"t": steps})
+    checks, found = check_named_claims(tmp_path, app, build)
+    assert [each.verdict for each in checks] == ([] if expected is None else [expected])
+    assert (found is None) == (expected is None)
+    for check in checks:
+        assert check.id == "a/t/elimination"
+        assert bool(check.advice) == (expected != PASS)
+        assert "sizeguard verify programs/00" in check.advice or expected == PASS
+
+
+def test_a_problem_has_the_exit_code_of_its_error() -> None:
+    assert Problem.of(InputError("x"), "a", "t").exit_code == 2
+    assert Problem.of(InconclusiveError("x"), "a", "t").exit_code == 3
+    assert not Saving("(core)", 2, 1).is_operator
+    assert Saving("x::a", 2, 1).is_operator

@@ -245,6 +245,7 @@ def test_found_code_decides_a_claim(
         judged = judge_code(evidence, kind, "x", expect, found)
         assert (judged.verdict, judged.how, judged.expect) == (*expected, expect)
         assert judged.bytes == (7 if there else 0)
+        assert not judged.cause.startswith("inlined")
         assert judged.evidence[0] != "no object defines it" or judged.cause == judged.evidence[0]
     inlined = judge_code(evidence, kind, "x", ABSENT, replace(found, host="outer"))
     assert (inlined.cause == "inlined: into outer") == there
@@ -459,6 +460,8 @@ def test_the_program_leads_to_all_its_code(
     assert all(each.expect == ABSENT for each in found)
     assert (FAIL not in expected) or [each.name for each in found] == ["subject"]
     blind = replace(evidence, placement=replace(evidence.placement, has_map=False))
+    # Objects of the toolchain are not judged
+    assert {each.verdict for each in judge_ways(replace(evidence, own=0))} <= {PASS}
     undecided = list(judge_ways(blind))
     assert {each.verdict for each in undecided} == ({INCONCLUSIVE} if expected else set())
     assert all(each.expect == ABSENT for each in undecided)

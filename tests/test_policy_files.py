@@ -124,6 +124,18 @@ def test_an_entry_is_added_behind_a_last_line_of_any_end(tmp_path: Path, end: st
     assert [each.bytes for each in found] == [100, 7]
 
 
+def test_any_text_is_read_as_it_was_added(tmp_path: Path) -> None:
+    """Characters that YAML forbids are escaped; so are quotes beside them."""
+    texts = ["it's", "a\u200bb", "a\u200b\"c\\d'e", "a: b # c"]
+    for text in texts:
+        add_waiver(tmp_path, made(reason=text))
+    written = waivers_path(tmp_path).read_text()
+    found = parse_waivers(written.encode(), CONFIG, NAMES)
+    assert [each.reason for each in found] == texts
+    assert "reason: 'it''s'\n" in written
+    assert written.count("\\U0000200b") == 2
+
+
 def sized(actual: int, limit: int | None, waived: int = 0, app: str = "a") -> Check:
     room = None if limit is None else limit - actual
     verdict = INCONCLUSIVE if room is None else PASS if room >= 0 else FAIL
