@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,9 @@ _CONFIG = (
 
 # Prefixes of a branch's full name, tried before any other revision of that name.
 _PLACES = ("refs/heads/", "refs/remotes/", "")
+
+# git's message for a file of Git LFS whose content is neither here nor at the server.
+_LACKS = re.compile(r"fatal: (.+): smudge filter lfs failed")
 
 # Start of git's message for a repository that it refuses to read.
 _UNSAFE = "fatal: detected dubious ownership"
@@ -98,6 +102,11 @@ def git_bytes(
                 f"{folder}: git does not read a repository of another user; if it is yours: git"
                 f" config --global --add safe.directory {shlex.quote(str(folder.absolute()))}"
             )
+        for line in lines:
+            if lacks := _LACKS.fullmatch(line):
+                raise InputError(
+                    f"{lacks[1]}: the clone lacks its content in Git LFS; run git lfs fetch --all"
+                )
         told = next(
             (line for line in lines if line.startswith(("fatal: ", "error: "))),
             lines[-1] if lines else f"ended with {done.returncode}",
