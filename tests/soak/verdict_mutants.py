@@ -120,10 +120,10 @@ RECORDED = (
 # On recorded objects and measurements; repositories of two steps are long, and others are kept.
 TESTS = (
     "any_builds", "ci_events", "claims_by_name", "contradictions", "fail_if", "file_growth", "gate",
-    "gate_base", "gate_config", "gate_decisions", "gate_waivers", "judged_claims", "moved_bytes",
-    "policy_changes", "policy_files", "recorded_gate", "recorded_verify", "second_reader",
-    "selection_check", "shipped_libraries", "size_checks", "found_images", "symbol_metrics",
-    "unknown_sections", "verify_evidence", "waiver_list",
+    "gate_base", "gate_config", "gate_decisions", "gate_waivers", "judge", "judged_claims",
+    "moved_bytes", "policy_changes", "policy_files", "recorded_gate", "recorded_verify",
+    "second_reader", "selection_check", "shipped_libraries", "size_checks", "found_images",
+    "symbol_metrics", "unknown_sections", "verify_evidence", "waiver_list",
 )  # fmt: skip
 _OUTCOMES = ("killed", "survives", "not run by a test")
 _Named = tuple[str, ast.FunctionDef]
