@@ -83,6 +83,11 @@ def test_a_project_without_our_runtime_is_gated(tmp_path: Path) -> None:
         assert runner.expressions["steps.gate.outputs.exit-code"] == str(code)
         assert (results / "gate.sarif").is_file()
         assert (results / "gate.xml").is_file()
+        pages = project.root / runner.expressions["steps.gate.outputs.pages"]
+        page = (pages / "a.x86_64-linux.html").read_text()
+        assert ("</title>" in page, "change of load</title>" in page) == (True, code == 1)
+        both = [pages / f"a.x86_64-linux{each}.snapshot" for each in (".base", "")]
+        assert [each.exists() for each in both] == [code == 1, True]
         project.git("update-ref", "-d", "refs/remotes/origin/main")
     assert project.git("status", "--porcelain") == ""
 

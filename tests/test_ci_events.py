@@ -575,6 +575,21 @@ def test_findings_go_to_code_scanning_if_asked(
     assert main(hub.environment(SARIF="yes")) == 2
 
 
+@pytest.mark.parametrize(
+    ("pages", "parts", "is_linked"),
+    [("sizeguard-pages", "", True), ("", "", False), ("other", "", False),
+     ("sizeguard-pages-x86", "x86 arm", True), ("sizeguard-pages", "x86 arm", False)],
+)  # fmt: skip
+def test_pages_of_the_run_are_linked(
+    pages: str, parts: str, is_linked: bool, hub: LocalHub
+) -> None:
+    prepare(hub, EVENTS["matrix of two jobs" if parts else "pull request of a fork"])
+    hub.pages = pages
+    assert main(hub.environment(PARTS=parts)) == 0
+    link = "[pages and snapshots](https://github.example/org/runtime/actions/runs/42#artifacts)"
+    assert (link in hub.comments[0]["body"]) == is_linked
+
+
 def test_comments_of_others_stay(hub: LocalHub) -> None:
     """Such as a copied marker, another project's comment, a null body and a deleted author."""
     prepare(hub, EVENTS["pull request of a fork"])

@@ -20,6 +20,10 @@ else
   for app in $SIZEGUARD_APPS; do options+=("--app=$app"); done
   for target in $SIZEGUARD_TARGETS; do options+=("--target=$target"); done
   "$bin/sizeguard" gate "${options[@]}" || code=$?
+  pages=$(dirname -- "$SIZEGUARD_RESULTS")/sizeguard-pages
+  if "$bin/python" "$own/ci/action/pages.py" "$SIZEGUARD_RESULTS/gate.json" "$pages"; then
+    echo "pages=$pages" >>"$GITHUB_OUTPUT"
+  fi
 fi
 echo "exit-code=$code" >>"$GITHUB_OUTPUT"
 exit "$code"

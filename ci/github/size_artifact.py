@@ -21,6 +21,7 @@ from ci.results.judged_result import MOST_PARTS
 
 ARCHIVE = 8 << 20  # maximum bytes; six builds have 40 KB
 FILES = 1_000
+PAGES = "sizeguard-pages"  # name of the artifact; of a matrix, PAGES-PART
 PART = re.compile(r"[\w.-]{1,100}", re.ASCII)
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _END = b"PK\x05\x06"
@@ -76,6 +77,12 @@ def archives(api: Api, run: Run, names: Names) -> dict[str, Callable[[], bytes]]
     if len(parts) > MOST_PARTS:
         return {names.artifact: _too_many}
     return {part: _download(api, run, f"{begin}{part}", found) for part in parts}
+
+
+def has_pages(api: Api, run: Run, names: Names) -> bool:
+    """Return whether the run left pages and snapshots for people."""
+    name = f"{PAGES}-{names.parts[0]}" if names.parts else PAGES
+    return name in _newest(api, run, f"?name={name}")
 
 
 _Artifact = tuple[int, int]  # id and size

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ci.github.hub_api import Api, Refused
 from ci.github.measured_run import ENDS, Run, are_only, how_it_ended, is_merge_of, open_pulls
-from ci.github.size_artifact import Missing, Names, archives, member
+from ci.github.size_artifact import Missing, Names, archives, has_pages, member
 from ci.results.judged_result import RESULT, Judged, Part, joined, judged_again
 from sizeguard.base.errors import InputError
 from sizeguard.gate.causes.growth_result import MOVED
@@ -39,6 +39,7 @@ class Report:
     pulls:   numbers of the pull requests to comment on
     measured: the commit that the result claims to measure, if GitHub confirms it; else empty
     missing: names of the jobs that left no result, while others did
+    has_pages: the run left pages and snapshots
     """
 
     run: Run
@@ -52,6 +53,7 @@ class Report:
     measured: str = ""
     is_informational: bool = False
     missing: tuple[str, ...] = ()
+    has_pages: bool = False
 
     @property
     def warnings(self) -> list[str]:
@@ -77,10 +79,13 @@ class Report:
         """Write the comment."""
         run = self.run
         by = "by the merge request" if run.is_of_gitlab else "without rights by the pull request"
+        pages = (
+            f" It left [pages and snapshots]({run.address}#artifacts)." if self.has_pages else ""
+        )
         which = "this pipeline" if run.is_of_gitlab else "this run"
         foot = (
             f"\n\n<sub>Measured {by}'s own code in [{which}]"
-            f"({run.address}): its word, judged again from its numbers.</sub>"
+            f"({run.address}): its word, judged again from its numbers.{pages}</sub>"
         )
         if self.result is None or not self.is_shown:
             return _without_green("\n".join([marker, *self._instead()])) + foot
@@ -171,7 +176,8 @@ def report_of(
         lambda numbers: bool(documents) and are_only(api, numbers, documents),
     )
     parts = {name: _reader(read) for name, read in archives(api, run, names).items()}
-    return report_of_parts(run, pulls, parts, known, is_informational=is_informational)
+    report = report_of_parts(run, pulls, parts, known, is_informational=is_informational)
+    return replace(report, has_pages=bool(report.result) and has_pages(api, run, names))
 
 
 def _reader(read: Callable[[], bytes]) -> Reader:

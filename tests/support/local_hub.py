@@ -45,6 +45,7 @@ class LocalHub:
 
     archive:  archive of the run's artifact; None for none
     parts:    archives of the artifacts of a matrix, by part
+    pages:    name of an artifact with pages; empty for none
     created:  time at which the artifacts were made
     size:     the stated size of the artifact
     refusals: answers by the beginning of METHOD ROUTE, used one by one before the real answer
@@ -53,6 +54,7 @@ class LocalHub:
     archive: bytes | None = None
     size: int | None = None
     parts: dict[str, bytes] = field(default_factory=dict)
+    pages: str = ""
     created: str = "2026-01-02T00:00:00Z"
     run: dict[str, Any] = field(default_factory=dict)
     pulls: list[dict[str, Any]] = field(default_factory=lambda: [pull()])
@@ -106,6 +108,8 @@ class LocalHub:
         found = {} if self.archive is None else {5: (self.artifact, self.archive)}
         for i, (part, archive) in enumerate(self.parts.items()):
             found[6 + i] = (f"{self.artifact}-{part}", archive)
+        if self.pages:
+            found[90] = (self.pages, b"")
         return found
 
     def _read(self, route: str, query: Mapping[str, str]) -> Any:
