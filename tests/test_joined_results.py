@@ -137,6 +137,8 @@ def test_parts_have_a_limit(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_job_of_a_matrix_names_its_artifact() -> None:
     content = yaml.safe_load((ROOT / ".github" / "workflows" / "measure.yml").read_text())
-    name = content["jobs"]["gate"]["steps"][-1]["with"]["name"]
-    assert Context({"inputs.part": ""}).text(name) == "sizeguard-results"
-    assert Context({"inputs.part": "arm"}).text(name) == "sizeguard-results-arm"
+    steps = {step.get("name", ""): step for step in content["jobs"]["gate"]["steps"]}
+    for step, begin in (("Results", "sizeguard-results"), ("Pages", "sizeguard-pages")):
+        name = steps[step]["with"]["name"]
+        assert Context({"inputs.part": ""}).text(name) == begin
+        assert Context({"inputs.part": "arm"}).text(name) == f"{begin}-arm"
