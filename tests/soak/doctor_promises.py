@@ -69,6 +69,7 @@ CHANGES = {
     "gc-sections": Flags(linker="-Wl,--gc-sections"),
 }
 _SECTIONS = "-ffunction-sections -fdata-sections"
+_LLD = "-fuse-ld=lld -B/usr/lib/llvm-19/bin"
 _CLANG = ("-DCMAKE_CXX_COMPILER=clang++-19", "-DCMAKE_C_COMPILER=clang-19")
 SUBJECTS = (
     Subject(
@@ -104,8 +105,7 @@ SUBJECTS = (
             *("-DJSONCPP_WITH_TESTS=OFF", "-DJSONCPP_WITH_POST_BUILD_UNITTEST=OFF"),
         ),
         "lib/libjsoncpp.so",
-        flags=Flags(_SECTIONS),
-        barred=frozenset({"identical-functions", "exceptions"}),  # GNU ld; it throws
+        flags=Flags(f"{_SECTIONS} -DJSON_USE_EXCEPTION=0", _LLD),
     ),
 )
 
