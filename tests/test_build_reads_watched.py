@@ -119,7 +119,9 @@ def test_a_file_that_no_build_reads_is_skipped_without_ignore(tmp_path: Path) ->
 
 @pytest.mark.native
 def test_a_build_that_asks_git_skips_ignored_files_that_it_does_not_open(tmp_path: Path) -> None:
-    asks = "app: *.c\n\tgit rev-parse HEAD\n\tcat READ.md >/dev/null\n\tcc -Os -o app *.c\n"
+    asks = (
+        "app: *.c\n\tgit describe --always --dirty\n\tcat READ.md >/dev/null\n\tcc -Os -o app *.c\n"
+    )
     texts = {"READ.md": "Read.\n", "OTHER.md": "Other.\n", "NOTES": "Notes.\n"}
     config = CONFIG.format(more="    ignore: '*.md'\n")
     project = made_project(tmp_path, config, {"Makefile": asks, **texts, **C})

@@ -34,7 +34,7 @@ from sizeguard.toolchains.host import host_toolchain
 from sizeguard.toolchains.installed import package_lists
 from sizeguard.toolchains.links.recording import Recording
 from sizeguard.toolchains.logged import run_logged
-from sizeguard.toolchains.read_files import read_since, watch
+from sizeguard.toolchains.read_files import WATCHED_ENVIRONMENT, read_since, watch
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
 # Files of the policy, which no build reads: sizeguard.yaml, waivers, baselines.
@@ -241,7 +241,7 @@ class AnyBuildRecipe:
             option = f"timeout in {CONFIG}"
             limits = replace(limits, timeout=self.steps.timeout, timeout_option=option, used=used)
         jobs = str(limits.jobs or os.cpu_count() or 1)
-        more = {**ccache_path(), **own_command(), **self._given()}
+        more = {**ccache_path(), **own_command(), **WATCHED_ENVIRONMENT, **self._given()}
         more.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", jobs)
         if recording is not None:
             more = recording.environment({**build_environment(), **more})

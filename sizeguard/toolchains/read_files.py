@@ -17,8 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.git.git import git_bytes
+from sizeguard.git.git import git, git_bytes
 
+_SECONDS = 2_000_000_000  # ns: git compares seconds
+# Setting the access time changes the time of the last change of a file's data, which git would see.
+WATCHED_ENVIRONMENT = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.trustctime",
+    "GIT_CONFIG_VALUE_0": "false",
+}
 _BEFORE = 1_000_000_000  # ns: 1970, before any change of a file
 _CLONE = 0x40049409  # FICLONE: copies a file without reading it
 _GIT_FILE = ".git"
@@ -50,6 +57,7 @@ def watch(tree: Path) -> bool:
     """Begin to watch a worktree; return False if this file system does not record reads."""
     if not records_reads(tree):
         return False
+    _settle_index(tree)
     names = _tracked(tree)
     for name in (*names, *_folders(names), _GIT_FILE):
         path = tree / name
@@ -57,6 +65,17 @@ def watch(tree: Path) -> bool:
             if not path.is_symlink():
                 os.utime(path, ns=(_BEFORE, path.stat().st_mtime_ns))
     return True
+
+
+def _settle_index(tree: Path) -> None:
+    """Make the index newer than all files, so that git compares their times, not their contents.
+
+    A build that asks for changes (git describe --dirty) would otherwise read all files.
+    """
+    index = tree / git(tree, "rev-parse", "--git-path", "index")
+    with contextlib.suppress(FileNotFoundError):
+        later = index.stat().st_mtime_ns + _SECONDS
+        os.utime(index, ns=(later, later))
 
 
 def read_since(tree: Path) -> ReadFiles:
