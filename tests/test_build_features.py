@@ -15,6 +15,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.cli.main import cli
+from sizeguard.gate.verified_builds import RequestedClaims, verify_build
 from sizeguard.predict.what_if import kept_by, predictor_of
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.tracing import trace_programs
@@ -126,6 +127,18 @@ def test_a_bare_build_runs_its_model(
         assert done.returncode == 0, done.stderr
         results.append((folder / "output0.npy").read_bytes())
     assert results[0] == results[1]
+
+
+def test_a_bare_build_verifies_and_another_does_not(
+    bare: Build, full_build: Build, selective: Callable[..., Build]
+) -> None:
+    claims = RequestedClaims(full=full_build)
+    verdicts = {each.verdict for each in verify_build(ROOT, bare, claims).verdicts}
+    assert verdicts <= {"pass", "not_applicable"}
+    found = verify_build(ROOT, selective("mlp"), replace(claims, selection=bare.asked))
+    judged = [each for each in found.verdicts if each.kind == "feature"]
+    wrong = {each.name for each in judged if each.verdict == "fail"}
+    assert wrong == {"bundled_inputs", "program_verification"}
 
 
 def test_the_prediction_of_a_bare_build_holds(

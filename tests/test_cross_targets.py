@@ -18,6 +18,8 @@ import pytest
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.gate.policy.baselines import baseline_path
+from sizeguard.predict.predictor import Kept
+from sizeguard.predict.what_if import predictor_of
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import (
     Variant,
@@ -164,6 +166,9 @@ def test_macos_executables(target: str, root: Path) -> None:
     )
     assert full.gc_log.read_text().count("<<dead>>") > 50
     assert str(root) not in full.image.read_bytes().decode("latin-1")
+    costs = predictor_of(full.image.parent).feature_costs(Kept())
+    prices = {each.feature: each.price for each in costs}
+    assert prices["verbose_errors"] is not None and prices["verbose_errors"].low > 1000
 
 
 @pytest.mark.native

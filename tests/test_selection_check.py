@@ -403,6 +403,20 @@ def test_this_projects_selections_hold(root: Path, full_build: Build, store: Sto
     assert checked(root, full_build, store) == ([], ())
 
 
+def test_full_builds_with_lto_are_left_out(
+    root: Path, full_build: Build, store: Store, tmp_path: Path
+) -> None:
+    unread = dataclasses.replace(full_build, lto="full", image=tmp_path / "run_program", objects=())
+    apps = [app for app in read_config(root).apps if app.name == "vision"]
+    tracer = Tracer(root, store, no_tracing)
+    found, problems = check_selections(root, apps, [unread, full_build], store, tracer)
+    assert (problems, {each.verdict for each in found}) == ((), {"pass"})
+    _, problems = check_selections(
+        root, apps, [dataclasses.replace(unread, lto=""), full_build], store, tracer
+    )
+    assert problems
+
+
 @pytest.mark.parametrize(
     ("file", "head", "kernel", "apps"),
     [

@@ -21,7 +21,10 @@ class FeaturePrices:
     def __init__(self, graph: SectionGraph, facts: BuildFacts) -> None:
         """Find the functions of each feature."""
         self._facts = facts
-        functions = {graph.symbol_of(node): node for node in range(graph.nodes.sections)}
+        under = "_" if graph.linker == "ld64.lld" else ""  # of each symbol of Mach-O
+        functions = {
+            graph.symbol_of(node).removeprefix(under): node for node in range(graph.nodes.sections)
+        }
         self._nodes = {
             name: np.array(
                 [functions[f] for f in (*marks.functions, *marks.hosts) if f in functions], np.int64

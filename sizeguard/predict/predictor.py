@@ -118,17 +118,15 @@ class Predictor:
         self._table = operators(graph)
         self._full_sizes = self.layout.sizes(live(graph))
         nodes = graph.nodes
-        texts = facts.verbose_texts
         self._verbose = np.zeros(len(nodes), bool)
-        self._verbose[
-            [i for i in np.flatnonzero(nodes.kind == STRING).tolist() if graph.names[i] in texts]
-        ] = True
+        self._verbose[_nodes_of_texts(graph, facts.verbose_texts)] = True
         self._messages = np.flatnonzero(
             self._verbose[graph.edges.target] & nodes.is_exec[graph.edges.source]
         )
         self._features = FeaturePrices(graph, facts)
+        handlers = (facts.handler, f"_{facts.handler}")  # symbols of Mach-O have an underscore
         self.handler = np.array(
-            [i for i in range(nodes.sections) if graph.symbol_of(i) == facts.handler], np.int64
+            [i for i in range(nodes.sections) if graph.symbol_of(i) in handlers], np.int64
         )
 
     @cached_property
@@ -289,3 +287,11 @@ class Predictor:
 
 def _is_in(name: str, chosen: Collection[str] | None) -> bool:
     return chosen is None or name in chosen
+
+
+def _nodes_of_texts(graph: SectionGraph, texts: Collection[str]) -> list[int]:
+    """List the strings that are one of the texts: parts of ELF sections, or Mach-O literals."""
+    strings = np.flatnonzero(graph.nodes.kind == STRING).tolist()
+    found = [node for node in strings if graph.names[node] in texts]
+    wanted = {text.encode() + b"\0" for text in texts}
+    return [*found, *(node for node, content in graph.contents.items() if content in wanted)]

@@ -56,7 +56,8 @@ def _helpers(
 def feature_marks(full: Evidence, without: Evidence) -> FeatureMarks:
     """Compare the full build with a build that leaves out only one feature."""
     texts, other = _texts(full), _texts(without)
-    functions = {*full.symbols} - {*without.symbols}
+    # Another compiler may leave a function as a symbol that is inlined here.
+    functions = {*full.symbols} - {*without.symbols, *without.inlined}
     changed = {
         name
         for name, found in full.symbols.items()

@@ -110,8 +110,17 @@ def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) 
     functions = [name for name in marks.functions if name in evidence.symbols]
     if functions:
         for_.append(f"{demangle(functions[0])} is in the image, which only builds with it have")
+    elif marks.functions and _knows_inlined(evidence):
+        inside = [name for name in marks.functions if name in evidence.inlined]
+        if not inside:
+            count = len(marks.functions)
+            against.append(f"none of its {count} functions is in the image, nor inlined in others")
     count = sum(len(text) + 1 for text in there)
     return FeatureSigns(tuple(for_), tuple(against), count)
+
+
+def _knows_inlined(evidence: Evidence) -> bool:
+    return evidence.frames is not None and not evidence.undescribed
 
 
 def _is_told(evidence: Evidence, text: str) -> bool:

@@ -39,6 +39,7 @@ template <typename T> inline void keep(T* value) { asm volatile("" : : "r"(value
   }
 """
 MAIN = "int main(int argc, char** argv) {"
+_ASSEMBLY = re.compile(r"^asm\(", re.MULTILINE)  # outside of functions
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,10 @@ class LeakBench:
         source = self.folder / f"{name}.cpp"
         source.write_text(PROLOGUE + text)
         output = self.folder / f"{name}.o"
-        run(*self._compiler_of_all("kernels/lookup.cpp"), *options, "-c", source, "-o", output)
+        # LTO does not see which symbols assembly refers to.
+        whole = ["-fno-lto"] if self.build.lto and _ASSEMBLY.search(text) else []
+        words = [*self._compiler_of_all("kernels/lookup.cpp"), *options, *whole]
+        run(*words, "-c", source, "-o", output)
         return output
 
     @cached_property
