@@ -28,6 +28,7 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.names.registered import Registration
+from sizeguard.verify import canaries
 from sizeguard.verify.canaries import must_fail
 from sizeguard.verify.code_presence import FoundCode, judge_code
 from sizeguard.verify.evidence.evidence import Evidence, gather
@@ -40,6 +41,7 @@ from sizeguard.verify.feature_texts import (
     signs_of,
 )
 from sizeguard.verify.judge_claims import judge_same, united
+from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.registrations import Registrations, judge_registered
 from sizeguard.verify.startup import judge_exports, judge_initializers, judge_ways
 from tests.support.recorded_builds import files_of_program, unpack
@@ -123,6 +125,90 @@ def test_a_planted_claim_has_to_fail() -> None:
         assert must_fail(verdict(outcome)) == [
             f"a planted claim (symbol x absent) came out {outcome}"
         ]
+
+
+@pytest.mark.parametrize(
+    ("dead", "alive", "notes"),
+    [
+        ((INCONCLUSIVE,), (FAIL,), 0),
+        ((FAIL,), (FAIL,), 0),
+        ((FAIL, PASS), (FAIL,), 1),
+        ((PASS,), (PASS,), 2),
+        ((FAIL,), (PASS,), 1),
+        ((FAIL,), (INCONCLUSIVE,), 1),
+        ((FAIL,), (PASS, FAIL), 0),
+    ],
+)
+def test_a_verifier_that_misjudges_a_known_symbol_is_broken(
+    opened: Opener,
+    monkeypatch: pytest.MonkeyPatch,
+    dead: tuple[str, ...],
+    alive: tuple[str, ...],
+    notes: int,
+) -> None:
+    asked = []
+
+    def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...]:
+        asked.append((text, expect))
+        return tuple(map(verdict, dead if text == canaries.DEAD else alive))
+
+    monkeypatch.setattr(canaries, "judge_named", judge_named)
+    assert len(canaries.check_symbols(opened("00"))) == notes
+    assert asked == [(canaries.DEAD, PRESENT), ("main", ABSENT)]
+
+
+def test_the_largest_function_has_to_be_found_by_its_bytes(opened: Opener) -> None:
+    evidence = opened("one-section")
+    assert canaries.check_symbols(evidence) == []
+    moved = {node: at + 1 for node, at in evidence.placement.address.items()}
+    broken = replace(evidence, placement=replace(evidence.placement, address=moved))
+    (note,) = canaries.check_symbols(broken)
+    assert note.startswith("the machine code of .text was not found in the image")
+    # Code of the toolchain alone is none that could be looked for
+    assert canaries.check_symbols(replace(broken, own=0)) == []
+
+
+@pytest.mark.parametrize("has_map", [True, False])
+def test_a_symbol_that_must_be_there_is_known_for_every_image(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, has_map: bool
+) -> None:
+    """A library has no entry point, so any of its functions or symbols counts."""
+    monkeypatch.setattr(canaries, "_ALIVE", ("nobody",))
+    evidence = opened("shared")
+    if not has_map:
+        evidence = replace(evidence, placement=replace(evidence.placement, address={}))
+    asked: list[str] = []
+
+    def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...]:
+        asked.append(text)
+        return (verdict(FAIL),)
+
+    monkeypatch.setattr(canaries, "judge_named", judge_named)
+    assert canaries.check_symbols(evidence) == []
+    if has_map:
+        assert evidence.objects.find(asked[1]) or asked[1] in evidence.symbols
+        (piece,) = evidence.objects.find(asked[1])
+        assert evidence.objects.section(piece).is_executable
+    else:
+        assert asked[1] in evidence.symbols
+
+
+def test_without_any_symbol_only_the_unknown_one_is_judged(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence = opened("shared")
+    evidence = replace(evidence, placement=replace(evidence.placement, address={}))
+    evidence.__dict__["symbols"] = {}
+    monkeypatch.setattr(canaries, "_ALIVE", ("nobody",))
+    asked: list[str] = []
+
+    def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...]:
+        asked.append(text)
+        return (verdict(INCONCLUSIVE),)
+
+    monkeypatch.setattr(canaries, "judge_named", judge_named)
+    assert canaries.check_symbols(evidence) == []
+    assert asked == [canaries.DEAD]
 
 
 FOR, AGAINST = ("it is there",), ("it is not",)
