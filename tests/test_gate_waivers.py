@@ -367,7 +367,7 @@ def test_a_waiver_that_cannot_be_read_stops_the_gate(
 def test_a_waiver_file_that_is_no_file_stops_the_gate(tmp_path: Path, names: MetricNames) -> None:
     assert read_waivers(tmp_path, CONFIG, names) == ()
     waivers_path(tmp_path).mkdir(parents=True)
-    with pytest.raises(InputError, match=r"waivers\.yaml: cannot read"):
+    with pytest.raises(InputError, match=r"waivers\.yaml: is a folder, not a file"):
         read_waivers(tmp_path, CONFIG, names)
     waivers_path(tmp_path).rmdir()
     waivers_path(tmp_path).symlink_to("nowhere")
