@@ -26,7 +26,13 @@ from sizeguard.selection.write import write_selection
 from sizeguard.toolchains.toolchain import Toolchain
 from tests.support.places import ROOT
 
-FEATURES = {"bundled_inputs", "profiling", "program_verification", "verbose_errors"}
+FEATURES = {
+    "bundled_inputs",
+    "expected_outputs",
+    "profiling",
+    "program_verification",
+    "verbose_errors",
+}
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +61,7 @@ def run(image: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]
     return subprocess.run([image, *arguments], capture_output=True, text=True, check=False)
 
 
-def test_the_sources_ask_for_four(root: Path) -> None:
+def test_the_sources_ask_for_five(root: Path) -> None:
     assert NativeSources(root, root).features() == FEATURES
 
 
@@ -68,13 +74,13 @@ def test_a_trace_selects_what_models_use_and_what_is_asked_for(
     usual = read_selection(selection("mlp")).selection
     assert usual.build_features == {"bundled_inputs", "program_verification"}
     path = tmp_path / "all.yaml"
-    asked = ("verbose_errors", "profiling")
+    asked = ("verbose_errors", "profiling", "expected_outputs")
     trace_programs(instrumented_build, [program("mlp")], path, executed_only=False, features=asked)
     chosen = read_selection(path).selection
     assert chosen.build_features == FEATURES
     assert chosen == replace(usual, build_features=FEATURES, provenance=chosen.provenance)
     assert {each.build_features for each in chosen.provenance.values()} == {frozenset(FEATURES)}
-    with pytest.raises(InputError, match="no feature profilin; there are bundled_inputs, prof"):
+    with pytest.raises(InputError, match="no feature profilin; there are bundled_inputs, expect"):
         trace_programs(
             instrumented_build, [program("mlp")], path, executed_only=False, features=["profilin"]
         )

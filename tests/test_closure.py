@@ -471,6 +471,7 @@ def test_the_commands(
     assert set(selection.selection.operators) == {row["name"] for row in content["operators"]}
     assert selection.selection.build_features == {
         "bundled_inputs",
+        "expected_outputs",
         "profiling",
         "program_verification",
         "verbose_errors",

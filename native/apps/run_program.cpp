@@ -4,24 +4,49 @@
 //   run_program --program model.sgp --case 0 --output-dir out        takes a bundled input
 //   run_program --program model.sgp --check                          lists what is missing
 //   run_program … --profile                     prints each operator's calls and nanoseconds
+//   run_program … --expected e.npy              compares an output with an array; may be repeated
 //
-// Exit codes: 0 done, 1 something is missing in this build, 2 bad input.
+// Exit codes: 0 done, 1 something is missing in this build, 2 bad input, 3 an output is not the
+// expected one.
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
+#include <type_traits>
+
+#include "native/apps/expected.h"
 #include "native/apps/npy.h"
 #include "native/runtime/program.h"
 
 #define SG_USAGE                                                                           \
   "usage: run_program --program P (--check | [--input A.npy]… [--case N] --output-dir D) " \
   "[--max-instructions N] [--max-memory BYTES]"
+#define SG_USAGE_EXPECTED " [--expected E.npy]…"
+#define SG_USAGE_PROFILE " [--profile]"
 
 namespace {
 
 constexpr size_t kMaxInputs = 256;
+
+constexpr const char* kUsage =
+    SG_BUILD_FEATURE(profiling)
+        ? (sg::kComparesOutputs ? SG_USAGE SG_USAGE_EXPECTED SG_USAGE_PROFILE "\n"
+                                : SG_USAGE SG_USAGE_PROFILE "\n")
+        : (sg::kComparesOutputs ? SG_USAGE SG_USAGE_EXPECTED "\n" : SG_USAGE "\n");
+
+/// Files with the expected outputs.
+struct ExpectedFiles {
+  const char* names[kMaxInputs];
+  size_t count = 0;
+};
+
+/// In builds without the feature expected_outputs: members without a definition.
+struct NoFiles {
+  [[maybe_unused]] static const char** names;
+  [[maybe_unused]] static size_t count;
+};
 
 struct Options {
   const char* program = nullptr;
@@ -31,6 +56,7 @@ struct Options {
   int64_t bundled_case = -1;
   bool check = false;
   bool profile = false;  // never in builds without the feature profiling
+  [[no_unique_address]] std::conditional_t<sg::kComparesOutputs, ExpectedFiles, NoFiles> expected;
 };
 
 /// Reads a number that is not negative. Returns false for any other text.
@@ -58,6 +84,12 @@ bool parse(int argc, char** argv, Options& options, sg::Context& context) {
     }
     const char* value = argv[++i];  // argv ends with a null
     if (value == nullptr) return false;
+    if constexpr (sg::kComparesOutputs) {
+      if (is(name, "--expected") && options.expected.count < kMaxInputs) {
+        options.expected.names[options.expected.count++] = value;
+        continue;
+      }
+    }
     if (is(name, "--program")) {
       options.program = value;
     } else if (is(name, "--output-dir")) {
@@ -73,6 +105,9 @@ bool parse(int argc, char** argv, Options& options, sg::Context& context) {
     } else {
       return false;
     }
+  }
+  if constexpr (sg::kComparesOutputs) {
+    if (options.expected.count > 0) return options.program != nullptr;
   }
   return options.program != nullptr && (options.check || options.output_dir != nullptr);
 }
@@ -145,13 +180,31 @@ int read_inputs(sg::Context& context, const Options& options, const sg::Program&
   return 0;
 }
 
+/// Compares the outputs with the expected ones, and prints each difference. Returns an exit code.
+template <typename Files>
+int compare(sg::Context& context, const Files& expected, const char* program,
+            sg::Span<const sg::Value> outputs) {
+  if (expected.count > outputs.size()) {
+    std::fprintf(stderr, "error: %s: has %zu outputs, but %zu are expected\n", program,
+                 outputs.size(), expected.count);
+    return 2;
+  }
+  int worst = 0;
+  for (size_t i = 0; i < expected.count; ++i) {
+    const int code = sg::compare_output(context, outputs[i], i, expected.names[i]);
+    if (code == 2) return 2;
+    if (code != 0) worst = code;
+  }
+  return worst;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   sg::Context context;
   Options options;
   if (!parse(argc, argv, options, context)) {
-    std::fputs(SG_BUILD_FEATURE(profiling) ? SG_USAGE " [--profile]\n" : SG_USAGE "\n", stderr);
+    std::fputs(kUsage, stderr);
     return 2;
   }
   size_t size;
@@ -181,6 +234,17 @@ int main(int argc, char** argv) {
     return report(context, options.program);
   if constexpr (SG_BUILD_FEATURE(profiling)) {
     if (profile != nullptr) print_profile(program, profile);
+  }
+  if constexpr (sg::kComparesOutputs) {
+    if (options.expected.count > 0) {
+      const int written =
+          options.output_dir == nullptr
+              ? 0
+              : sg::write_outputs(context, options.output_dir, {outputs, program.outputs()});
+      return written != 0 ? written
+                          : compare(context, options.expected, options.program,
+                                    {outputs, program.outputs()});
+    }
   }
   return sg::write_outputs(context, options.output_dir, {outputs, program.outputs()});
 }

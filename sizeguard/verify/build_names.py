@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sizeguard.claims.claim import FeatureMarks, Vocabulary
 from sizeguard.claims.universe import BuildNames
 from sizeguard.verify.branches.bodies import DtypeBodies
@@ -55,7 +57,7 @@ def _helpers(
 
 def feature_marks(full: Evidence, without: Evidence) -> FeatureMarks:
     """Compare the full build with a build that leaves out only one feature."""
-    texts, other = _texts(full), _texts(without)
+    texts, other = _only_in(full, without), _only_in(without, full)
     # Another compiler may leave a function as a symbol that is inlined here.
     functions = {*full.symbols} - {*without.symbols, *without.inlined}
     changed = {
@@ -64,10 +66,10 @@ def feature_marks(full: Evidence, without: Evidence) -> FeatureMarks:
         if name in without.symbols and found[0].size != without.symbols[name][0].size
     }
     return FeatureMarks(
-        tuple(sorted(texts - other)),
-        tuple(sorted(other - texts)),
+        tuple(sorted(texts)),
+        tuple(sorted(other)),
         _functions(functions),
-        () if texts - other else _functions(changed),
+        () if texts else _functions(changed),
     )
 
 
@@ -80,14 +82,33 @@ def _functions(symbols: set[str]) -> tuple[str, ...]:
 _TELLING = 8
 
 
+def _only_in(image: Evidence, other: Evidence) -> set[str]:
+    """List the texts of an image that are nowhere in another one.
+
+    There a text can be the end of a longer one, or stand right after a number.
+    """
+    contents = [*_constants(other)]
+    return {
+        text
+        for text in _texts(image) - _texts(other)
+        if not any(f"{text}\0".encode() in content for content in contents)
+    }
+
+
 def _texts(evidence: Evidence) -> set[str]:
     """List the constants of an image that are texts, except names of imports and versions."""
     found: set[str] = set()
+    for content in _constants(evidence):
+        for raw in content.split(b"\0"):
+            text = raw.decode("ascii", "ignore")
+            if len(text) >= _TELLING and len(text) == len(raw) and text.isprintable():
+                found.add(text)
+    return found
+
+
+def _constants(evidence: Evidence) -> Iterator[bytes]:
+    """Yield the sections of constants."""
     for section in evidence.shipped.sections:
         is_data = section.is_allocated and not section.is_executable and not section.is_writable
         if is_data and section.file_size and section.name != ".dynstr":
-            for raw in evidence.shipped.content(section).split(b"\0"):
-                text = raw.decode("ascii", "ignore")
-                if len(text) >= _TELLING and len(text) == len(raw) and text.isprintable():
-                    found.add(text)
-    return found
+            yield bytes(evidence.shipped.content(section))
