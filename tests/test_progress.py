@@ -6,16 +6,19 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from sizeguard.base.progress import Progress, announce
+from sizeguard.base import progress as progress_module
+from sizeguard.base.progress import Progress, Pulse, announce, pulsing
 from sizeguard.measurement.build_times import announcement, remember
 
 SCRIPT = """
 import sys, time
-from sizeguard.base.progress import Progress, announce
+from sizeguard.base import progress as progress_module
+from sizeguard.base.progress import Progress, Pulse, announce, pulsing
 with Progress("building full", "gcc") as outer:
     outer.step(1, 9, "a_file_with_a_name_that_is_longer_than_any_terminal_is_wide_" * 3)
     with Progress("building inner", "x"):
@@ -107,3 +110,41 @@ def test_a_build_is_announced_with_how_long_the_last_one_took(tmp_path: Path) ->
     assert announcement(tmp_path, "4f2a91cdead", "core") == "building 4f2a91c: core"
     (tmp_path / "build_times.json").write_text("[damaged")
     assert announcement(tmp_path, "4f2a91cdead", "full") == "building 4f2a91c: full"
+
+
+def test_a_log_hears_of_long_work_once_a_minute(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two lines a minute passes, here two seconds of a faked clock."""
+    now = 100.0
+    monkeypatch.setattr(progress_module, "PERIOD", 2.0)
+    monkeypatch.setattr(progress_module.time, "monotonic", lambda: now)
+    with Progress("building vision", "gcc") as progress:
+        for step in range(1, 9):
+            now += 0.75
+            progress.step(step, 10)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:-1] == [
+        "building vision gcc: 3/10, 0:02 so far",
+        "building vision gcc: 6/10, about 0:03 left, 0:04 so far",
+    ]
+    pulse = Pulse("running make")
+    for _ in range(4):
+        now += 1
+        pulse.beat()
+    assert capsys.readouterr().err.splitlines() == [
+        "running make: 0:02 so far",
+        "running make: 0:04 so far",
+    ]
+
+
+def test_a_wait_without_steps_is_announced(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress_module, "PERIOD", 0.05)
+    with pulsing("waiting for 2 workers"):
+        time.sleep(0.4)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) >= 2 and set(said) == {"waiting for 2 workers: 0:00 so far"}
+    time.sleep(0.1)
+    assert capsys.readouterr().err == ""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
 
 WIDTH = 16
 _TICK = 0.1  # seconds between two redraws
+PERIOD = 60.0  # seconds of silence before a line says that work goes on
 _shown: list[Bar] = []  # the bar that is drawn now, if any: a terminal has room for one
 
 
@@ -30,6 +34,7 @@ class Progress:
         self.total = 0
         self.bar: Bar | None = None
         self.drawn = -1.0
+        self.pulse = Pulse(f"{what} {detail}".strip())
 
     def __enter__(self) -> Self:
         """Draw the empty bar."""
@@ -67,16 +72,53 @@ class Progress:
         """Redraw the bar for step `done` of `total`, with `now` running."""
         self.done, self.total = done, total
         elapsed = time.monotonic() - self.start
-        if self.bar is None or elapsed - self.drawn < _TICK:
-            return
-        self.drawn = elapsed
         left = (
             f"about {clock(elapsed / done * (total - done))} left"
             if done >= 5 and elapsed > 2
             else ""
         )
+        if not _shown:
+            self.pulse.beat(", ".join(filter(None, (f"{done}/{total}", left))))
+        if self.bar is None or elapsed - self.drawn < _TICK:
+            return
+        self.drawn = elapsed
         self.bar.update(self.bar.task_ids[0], completed=done, total=total, now=f"{left}  {now}")
         self.bar.refresh()
+
+
+class Pulse:
+    """Says once a minute that work goes on, for logs that would be silent."""
+
+    def __init__(self, what: str) -> None:
+        """Describe the work in a few words."""
+        self.what = what
+        self.start = self.last = time.monotonic()
+
+    def beat(self, detail: str = "") -> None:
+        """Print a line if the last one is a minute old."""
+        now = time.monotonic()
+        if now - self.last >= PERIOD:
+            self.last = now
+            done = f" {detail}," if detail else ""
+            announce(f"{self.what}:{done} {clock(now - self.start)} so far")
+
+
+@contextlib.contextmanager
+def pulsing(what: str) -> Iterator[None]:
+    """Say once a minute that work goes on, while this thread waits."""
+    pulse, is_over = Pulse(what), threading.Event()
+
+    def run() -> None:
+        while not is_over.wait(min(PERIOD, 1.0)):
+            pulse.beat()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def announce(text: str) -> None:

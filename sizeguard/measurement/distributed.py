@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sizeguard.base.errors import BuildError, InconclusiveError, InputError, SizeguardError
+from sizeguard.base.progress import announce, pulsing
 from sizeguard.git.worktrees import worktree
 from sizeguard.measurement.measured_commits import (
     DOES_NOT_BUILD,
@@ -176,8 +177,18 @@ class DaskMeasurer:
             asked = (str(place.repository), folders, wish.commit, wish.key, wish.recipe, limits)
             # pure=False: the scheduler must not cache a failure that a full disk caused.
             wishes[self._client.submit(measure_here, *asked, pure=False)] = wish
-        for future in as_completed(wishes, loop=self._client.loop):
-            yield self._attempt(wishes[future], future)
+        if not wishes:
+            return
+        where = f"{self._workers()} of {self._address}"
+        announce(f"building {len(wishes)} on {where}")
+        with pulsing(f"waiting for {where}"):
+            for future in as_completed(wishes, loop=self._client.loop):
+                yield self._attempt(wishes[future], future)
+
+    def _workers(self) -> str:
+        """Count the workers; without one, builds wait until one comes."""
+        count = len(self._client.scheduler_info()["workers"]) if self._client is not None else 0
+        return f"{count} worker{'' if count == 1 else 's'}"
 
     def _attempt(self, wish: Wish | HeadWish, future: Future) -> Attempt:
         from distributed import KilledWorker

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from sizeguard.base.errors import BuildError
+from sizeguard.base.progress import Pulse
 from sizeguard.git.git import git_environment
 from sizeguard.git.worktrees import MARKER, Worktree, end_orphans, processes
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, StoppedError
@@ -32,6 +33,7 @@ _LOG_END = 1 << 20  # bytes of a log to search
 _LARGEST_LOG = 63 << 20  # bytes that are kept in addition to the end
 _PIECE = 1 << 16
 _PIPE_WAIT = 5.0  # seconds
+_SHOWN = 60  # characters of a command
 
 
 def run_logged(
@@ -126,10 +128,12 @@ def _failure(command: Sequence[str], tree: Worktree, code: int) -> BuildError:
 def _wait(process: subprocess.Popen[bytes], command: Sequence[str], limits: Limits) -> int:
     """Wait for the process within its limits."""
     start = time.monotonic() - limits.used
+    pulse = Pulse(f"running {shlex.join(command)[:_SHOWN]}")
     while True:
         try:
             return process.wait(0.2)
         except subprocess.TimeoutExpired:
+            pulse.beat()
             if limits.stop is not None and limits.stop.is_set():
                 raise StoppedError("stopped") from None
             if limits.timeout is not None and time.monotonic() - start > limits.timeout:

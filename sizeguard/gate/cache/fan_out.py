@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from sizeguard.base.errors import BuildError, InputError, SizeguardError
-from sizeguard.base.progress import Progress
+from sizeguard.base.progress import Progress, announce
 from sizeguard.gate.gate_result import CREEP, Base
 from sizeguard.gate.request import Request
 from sizeguard.measurement.measured_commits import find_measured
@@ -36,6 +36,7 @@ def build_at_once(request: Request, base: Base | None) -> None:
         return
     errors: list[SizeguardError] = []
     what = f"{len(heads)} heads, {len(missing)} other commits"
+    announce(f"building in parallel: {what}")
     with request.measurer(place) as measurer, Progress("building in parallel", what) as progress:
         for done, attempt in enumerate(attempts_in_waves(place, measurer, missing, heads)):
             progress.step(done + 1, total, attempt.wish.commit[:7] if attempt.wish else "head")
