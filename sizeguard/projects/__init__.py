@@ -1,1 +1,3 @@
 """Projects: the apps and targets of sizeguard.yaml, and the build of each pair."""
+
+CONFIG = "sizeguard.yaml"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import did_you_mean
+from sizeguard.projects import CONFIG as CONFIG
 
 if TYPE_CHECKING:
     from sizeguard.base.yaml_nodes import Node
 
-CONFIG = "sizeguard.yaml"
 
 # Modes for a change that loosens the policy, and for a surplus of a selection: note it, or fail.
 NOTE, FAIL = "note", "fail"

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-from sizeguard.projects.project import CONFIG, Config
+from sizeguard.projects import CONFIG
 from sizeguard.runtimes.known import built_from, holds_sources
+
+if TYPE_CHECKING:
+    from sizeguard.projects.project import Config
 
 OPTION = "--runtime-source"
 

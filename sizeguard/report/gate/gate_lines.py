@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS
 from sizeguard.report.gate.gate_findings import MARKS, GateFinding
+from sizeguard.report.screen.fit import wrapped
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import Style
 
@@ -23,21 +24,6 @@ def mark(verdict: str, style: Style) -> str:
 def cut(text: str, width: int) -> str:
     """Cut a text to at most `width` characters."""
     return text if len(text) <= width else f"{text[: max(width - 1, 1)]}…"
-
-
-def wrapped(line: str, hidden: int, style: Style) -> Iterator[str]:
-    """Break a sentence at the terminal's width.
-
-    hidden: characters that take no room
-    """
-    width = style.width
-    indent = "      "
-    while len(line) - hidden > width:
-        end = line.rfind(" ", len(indent) + 20, width + hidden + 1)
-        end = end if end > 0 else width + hidden
-        yield line[:end]
-        line, hidden = indent + line[end:].lstrip(), 0
-    yield line
 
 
 def marked(verdict: str, text: str, style: Style) -> Iterator[str]:

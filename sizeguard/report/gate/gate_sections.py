@@ -8,7 +8,7 @@ from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import PASS, UNUSED, AppResult, Check, Command, GateResult, Saving
 from sizeguard.names.short import without_parameters
 from sizeguard.report.gate.gate_findings import GateFinding
-from sizeguard.report.gate.gate_lines import advice_line, cut, finding_lines, marked, wrapped
+from sizeguard.report.gate.gate_lines import advice_line, cut, finding_lines, marked
 from sizeguard.report.gate.gate_words import (
     Placed,
     cause_name,
@@ -18,6 +18,7 @@ from sizeguard.report.gate.gate_words import (
     waiver_line,
 )
 from sizeguard.report.gate.moved_code import changed, dependency_text, file_text, moved_lines
+from sizeguard.report.screen.fit import wrapped
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.printable import middle, printable
 from sizeguard.report.writers.style import Style

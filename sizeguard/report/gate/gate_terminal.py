@@ -9,7 +9,7 @@ from sizeguard.report.gate.gate_findings import (
     findings,
     growth_text,
 )
-from sizeguard.report.gate.gate_lines import COLOURS, cut, finding_lines, mark, wrapped
+from sizeguard.report.gate.gate_lines import COLOURS, cut, finding_lines, mark
 from sizeguard.report.gate.gate_sections import (
     all_savings,
     changed_terms,
@@ -39,7 +39,7 @@ from sizeguard.report.gate.gate_words import (
 )
 from sizeguard.report.gate.shared.shared_builds import together
 from sizeguard.report.gate.shared.terminal_shared import shared_blocks
-from sizeguard.report.screen.fit import fit
+from sizeguard.report.screen.fit import fit, wrapped
 from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import NONE, Style

@@ -27,6 +27,21 @@ def fit(lines: Iterable[str], style: Style, *, by_column: bool = False) -> Itera
             yield from _broken(line, style.width, by_column=by_column)
 
 
+def wrapped(line: str, hidden: int, style: Style) -> Iterator[str]:
+    """Break a sentence at the terminal's width.
+
+    hidden: characters that take no room
+    """
+    width = style.width
+    indent = "      "
+    while len(line) - hidden > width:
+        end = line.rfind(" ", len(indent) + 20, width + hidden + 1)
+        end = end if end > 0 else width + hidden
+        yield line[:end]
+        line, hidden = indent + line[end:].lstrip(), 0
+    yield line
+
+
 def _broken(line: str, width: int, *, by_column: bool) -> Iterator[str]:
     start, indent = 0, len(line) - len(line.lstrip(" "))
     indent = min(indent + 2 if indent else _INDENT, width // 3)

@@ -8,8 +8,7 @@ from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.ledger.region_use import RegionUse
 from sizeguard.names.demangle import demangle
-from sizeguard.report.gate.gate_lines import wrapped
-from sizeguard.report.screen.fit import fit
+from sizeguard.report.screen.fit import fit, wrapped
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, head_lines
 from sizeguard.report.screen.legend import legend_lines
 from sizeguard.report.sizes.size_tree import (

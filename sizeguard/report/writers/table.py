@@ -7,8 +7,6 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from sizeguard.report.writers.markdown import code, prose
-from sizeguard.report.writers.markdown import row as markdown_row
 from sizeguard.report.writers.printable import inert, plain_text, printable
 from sizeguard.report.writers.style import NONE
 
@@ -30,6 +28,9 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]], format_:
         )
         return text.getvalue().rstrip("\n")
     if format_ == "markdown":
+        from sizeguard.report.writers.markdown import prose  # 5 ms
+        from sizeguard.report.writers.markdown import row as markdown_row
+
         cells = ([prose(cell) if cell else "" for cell in row] for row in rows)
         return "\n".join(map(markdown_row, [columns, ["---"] * len(columns), *cells]))
     shown = [columns, *([printable(cell) for cell in row] for row in rows)]
@@ -73,4 +74,6 @@ def _harmless(text: str) -> str:
 
 def markdown_cell(text: str) -> str:
     """Write a name as code; the sign for an empty value stays."""
+    from sizeguard.report.writers.markdown import code  # 5 ms
+
     return text if text == NONE else code(text)

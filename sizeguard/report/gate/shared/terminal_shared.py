@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sizeguard.gate.gate_result import CREEP, AppResult, Check, Command
 from sizeguard.report.gate.gate_findings import GateFinding
-from sizeguard.report.gate.gate_lines import cut, mark, wrapped
+from sizeguard.report.gate.gate_lines import cut, mark
 from sizeguard.report.gate.gate_sections import (
     CAUSES,
     CLAIMS,
@@ -18,6 +18,7 @@ from sizeguard.report.gate.gate_words import counted, todo, word
 from sizeguard.report.gate.shared.shared_builds import SharedSizes, Together
 from sizeguard.report.gate.shared.shared_causes import SharedCause, shared_causes
 from sizeguard.report.gate.shared.shared_findings import SharedFinding
+from sizeguard.report.screen.fit import wrapped
 from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.printable import printable
