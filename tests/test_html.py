@@ -308,3 +308,89 @@ def test_half_a_million_symbols(
     assert max(searches) < 3000
     assert zoomed < 5
     assert browser.problems() == []
+
+
+def operators_of_two_namespaces() -> MadeUp:
+    names = [f"aten::op_{i}" for i in range(4)]
+    parts = [
+        Part({"component": "kernels", "operator": name, "symbol": f"{name}::run_{i}"}, 900, 900, 1)
+        for name in names
+        for i in range(3)
+    ]
+    parts.append(Part({"component": "core", "operator": "", "symbol": "main"}, 500, 500, 1))
+    return MadeUp(parts)
+
+
+def drawn(browser: Browser) -> list[str]:
+    """Draw the treemap again, and return its texts."""
+    browser.run(
+        "(() => { const draw = CanvasRenderingContext2D.prototype.fillText; window.texts = [];"
+        " CanvasRenderingContext2D.prototype.fillText = function (text, ...more) {"
+        " window.texts.push(text); return draw.call(this, text, ...more); }; })()"
+    )
+    browser.call(
+        "Emulation.setDeviceMetricsOverride",
+        width=1100, height=800, deviceScaleFactor=1, mobile=False,
+    )  # fmt: skip
+    browser.wait("window.texts.length > 0")
+    texts: list[str] = browser.run("window.texts")
+    return texts
+
+
+def test_labels_leave_out_what_all_neighbours_begin_with(browser: Browser, tmp_path: Path) -> None:
+    browser.open(page(tmp_path, operators_of_two_namespaces(), "component", "operator", "symbol"))
+    texts = drawn(browser)
+    shown = " ".join(texts)
+    assert "aten::" not in shown
+    assert any(text.startswith("kernels  ") for text in texts)
+    assert any(text.startswith("op_1  ") for text in texts)
+    assert "run_2" in texts
+    assert any(text.endswith(" B  95.6%") for text in texts)  # 10,800 of 11,300
+
+
+def test_a_link_shows_what_was_looked_at(browser: Browser, tmp_path: Path) -> None:
+    path = page(tmp_path, operators_of_two_namespaces(), "component", "operator", "symbol")
+    browser.open(path)
+    assert browser.run("location.hash") == ""
+    browser.run("document.getElementById('map').focus()")
+    for key in ("ArrowRight", "Enter"):
+        browser.press(key)
+    browser.run("document.getElementById('search').focus()")
+    browser.type("run_2")
+    browser.wait("document.body.dataset.searched === 'run_2'")
+    browser.run(
+        "(() => { const m = document.getElementById('metric'); m.value = 1;"
+        " m.dispatchEvent(new Event('change')); })()"
+    )
+    link = browser.run("location.href")
+    seen = [text(browser, name) for name in ("path", "found", "box")]
+    assert seen[0] == "all › kernels" and "file" in seen[2]
+    browser.open(path)
+    browser.run(f"location.href = {link!r}")
+    browser.wait("document.getElementById('path').textContent !== 'all'")
+    assert [text(browser, name) for name in ("path", "found", "box")] == seen
+    assert table(browser) == 4
+    browser.run("location.hash = '#in=nothing&metric=nothing&search='")
+    browser.wait("document.getElementById('path').textContent === 'all'")
+    assert browser.problems() == []
+
+
+def test_what_is_shown_can_be_copied_as_text(browser: Browser, tmp_path: Path) -> None:
+    browser.open(page(tmp_path, sample(), "operator", "symbol"))
+    browser.call("Browser.grantPermissions", permissions=["clipboardReadWrite"])
+    place = browser.run(
+        "(() => { const r = document.getElementById('copy').getBoundingClientRect();"
+        " return [r.left + 5, r.top + 5]; })()"
+    )
+    browser.click(*place)
+    browser.wait("document.getElementById('found').textContent === 'copied'")
+    copied = browser.run("navigator.clipboard.readText()")
+    title, head, *rows = copied.splitlines()
+    assert title.endswith("  load 3,635")
+    assert head == "bytes\tshare\toperator"
+    assert rows == [
+        "2,190\t60.2%\taten::add",
+        "900\t24.8%\t(core)",
+        "545\t15.0%\taten::mul",
+    ]
+    assert browser.problems() == []

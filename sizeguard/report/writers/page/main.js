@@ -21,6 +21,7 @@ async function main() {
 
   const go = (to) => {
     node = to;
+    keepPlace();
     const steps = [];
     for (let each = node; each; each = each.parentNode || each.parent) steps.unshift(each);
     get("path").replaceChildren(...steps.flatMap((each, i) => {
@@ -33,6 +34,68 @@ async function main() {
     map.show(node, metric.now);
     table.show(node.ranges(), found);
     say(node);
+  };
+
+  // What is shown is in the address, so that it can be sent: #metric=file&search=gemm&in=aten::add
+  const keepPlace = () => {
+    const place = new URLSearchParams(), words = get("search").value;
+    if (metric.now !== first) place.set("metric", data.columns[metric.now].name);
+    if (words) place.set("search", words);
+    for (const name of names(node)) place.append("in", name);
+    const text = place.toString(), hash = text ? `#${text}` : "";
+    if (hash !== location.hash) history.replaceState(null, "", hash || location.pathname);
+  };
+
+  const names = (what) => {
+    const path = [];
+    for (let each = what.only ? what.parent : what; each.parent; each = each.parent) path.unshift(each.name);
+    return path;
+  };
+
+  // Shows the place of the address; a part of it that this page does not have is left out.
+  const goToPlace = () => {
+    const place = new URLSearchParams(location.hash.slice(1));
+    const column = data.columns.findIndex((each) => each.area && each.name === place.get("metric"));
+    metric.now = column < 0 ? first : column;
+    get("metric").value = metric.now;
+    let to = tree.root;
+    for (const name of place.getAll("in")) {
+      const child = to.named(name);
+      if (!child || child.isLeaf) break;
+      to = child;
+    }
+    get("search").value = place.get("search") || "";
+    if (get("search").value || found) search();
+    go(to);
+  };
+
+  // The boxes of the treemap that are directly below its node, as a table of text.
+  const asText = () => {
+    const column = data.columns[metric.now], whole = node.area(metric.now);
+    const { children } = node.order(metric.now);
+    const rows = Array.from(children, (number) => node.child(number));
+    const lines = rows.map((each) => {
+      const part = whole > 0 ? (100 * each.area(metric.now)) / whole : 0;
+      return `${signed(column, each.sum(metric.now))}\t${part.toFixed(1)}%\t${each.name}`;
+    });
+    const title = [data.title, ...names(node)].join("  ›  ");
+    return [`${title}  ${column.name} ${signed(column, node.sum(metric.now))}`, `bytes\tshare\t${data.levels[node.depth].name}`, ...lines, ""].join("\n");
+  };
+
+  const copy = async () => {
+    const text = asText();
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // Pages of files, or without the permission: what is selected can always be copied.
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    get("found").textContent = "copied";
   };
 
   const search = () => {
@@ -56,6 +119,7 @@ async function main() {
     table.show(node.ranges(), found);
     document.body.dataset.searchMs = Math.round(performance.now() - start);
     document.body.dataset.searched = words;
+    keepPlace();
   };
 
   // The sum of the rows, not a number that came along: what it says is what is there.
@@ -67,6 +131,7 @@ async function main() {
 
   data.columns.forEach((column, i) => { if (column.area) get("metric").append(new Option(column.name, i)); });
   metric.now = Number(get("metric").value);
+  const first = metric.now;
   get("metric").addEventListener("change", () => { metric.now = Number(get("metric").value); go(node); });
   let waiting = 0;
   get("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(search, 80); });
@@ -75,7 +140,9 @@ async function main() {
   });
   new ResizeObserver(() => { map.layout(); map.draw(); table.draw(); }).observe(get("map"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => map.draw());
-  go(tree.root);
+  get("copy").addEventListener("click", copy);
+  addEventListener("hashchange", goToPlace);
+  goToPlace();
   document.body.dataset.loadMs = Math.round(performance.now() - began);
   document.body.dataset.ready = "yes";
 }

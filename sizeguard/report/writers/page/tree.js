@@ -43,6 +43,39 @@ class Node {
     return level.texts.get(level.ids[this.start]);
   }
 
+  // The name without what all its neighbours begin with, up to a separator: add.Tensor for aten::add.Tensor.
+  get label() {
+    const name = this.name, from = this.parent && !this.only ? this.parent.shared : 0;
+    return name.slice(from) || name;
+  }
+
+  // The length of the beginning that all children's names have in common.
+  get shared() {
+    if (this.begins === undefined) {
+      const level = this.tree.data.levels[this.depth], bounds = this.bounds;
+      let first = null;
+      for (let i = 0; i + 1 < bounds.length; i++) {
+        const name = level.texts.get(level.ids[bounds[i]]);
+        if (first === null) { first = name; continue; }
+        let k = 0;
+        while (k < first.length && first[k] === name[k]) k++;
+        first = first.slice(0, k);
+        if (!first) break;
+      }
+      const after = (separator) => (first.includes(separator) ? first.lastIndexOf(separator) + separator.length : 0);
+      this.begins = bounds.length > 2 ? Math.max(after("::"), after("/")) : 0;
+    }
+    return this.begins;
+  }
+
+  // The child with a name, or null.
+  named(name) {
+    if (this.isLeaf) return null;
+    const level = this.tree.data.levels[this.depth], bounds = this.bounds;
+    for (let i = 0; i + 1 < bounds.length; i++) if (level.texts.get(level.ids[bounds[i]]) === name) return this.child(i);
+    return null;
+  }
+
   get isLeaf() { return !this.only && this.depth === this.tree.data.levels.length; }
 
   // Where the groups of the next level begin.

@@ -90,10 +90,18 @@ class Treemap {
     pen.strokeRect(x + 0.5, y + 0.5, Math.max(width - 1, 0), Math.max(height - 1, 0));
     if (width > 34 && height > 15) {
       pen.fillStyle = colours.text;
-      const lines = open || height < 32 ? [`${node.name}  ${bytes(node.sum(this.metric))}`] : [node.name, bytes(node.sum(this.metric))];
+      const size = this.size(node);
+      const lines = open || height < 32 ? [`${node.label}  ${size}`] : [node.label, size];
       lines.forEach((line, i) => pen.fillText(fit(pen, line, width - 6), x + 3, y + 2 + 15 * i));
     }
     pen.globalAlpha = 1;
+  }
+
+  // Bytes, and the part of what is shown.
+  size(node) {
+    const whole = this.node.area(this.metric), part = whole > 0 ? (100 * node.area(this.metric)) / whole : 0;
+    const column = node.tree.data.columns[this.metric], sum = node.sum(this.metric);
+    return `${column.signed && sum > 0 ? "+" : ""}${bytes(sum)} B  ${part.toFixed(1)}%`;
   }
 
   // A hue for each value of the first level; of a diff orange for growth, blue for what shrank: told apart by all eyes.
