@@ -25,7 +25,7 @@ _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 def cannot_write(path: Path, error: OSError, hint: str = "") -> SizeguardError:
     """Make the error of a failed write: a StorageError if the disk is full or fails."""
     if isinstance(error, IsADirectoryError):
-        return InputError(f"{path}: is a folder; name a file in it{hint}")
+        return InputError(f"{path}: cannot write: it is a folder; name a file in it{hint}")
     kind = StorageError if error.errno in _NO_ROOM else InputError
     return kind(f"{path}: cannot write: {error.strerror}{hint}")
 
