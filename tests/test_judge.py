@@ -32,16 +32,18 @@ from sizeguard.claims.claim import (
 )
 from sizeguard.claims.verdict import (
     ABSENT,
+    BROKEN,
     FAIL,
     INCONCLUSIVE,
     NOT_APPLICABLE,
+    OK,
     PASS,
     PRESENT,
     UNKNOWN,
     Verdict,
 )
 from sizeguard.names.registered import Registration
-from sizeguard.verify import judge_claims
+from sizeguard.verify import judge_claims, verification
 from sizeguard.verify.code_presence import FoundCode
 from sizeguard.verify.evidence.evidence import Evidence, gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
@@ -306,3 +308,18 @@ def test_planted_claims_on_a_build(
     if kernels and kernel("k", PRESENT) in claims:
         expected.append(("kernel", "k", ABSENT))
     assert planted == expected
+
+
+@pytest.mark.parametrize("notes", [(), ("a planted claim passed",)])
+def test_a_verification_with_a_note_of_a_canary_is_broken(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, notes: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(verification, "check_symbols", lambda evidence: list(notes))
+    named = (Verdict("symbol", "f", ABSENT, PASS, UNKNOWN, 0, ()),)
+    found = verification.verify_claims(opened(), "a", "b", None, named)
+    assert (found.verdicts, found.canary_notes) == (named, notes)
+    assert found.canary == (BROKEN if notes else OK)
+    given = ClaimSet((), VOCABULARY, (), frozenset(), {}, frozenset(), {})
+    whole_build = verification.verify_claims(opened(), "a", "b", given, named)
+    assert whole_build.verdicts[-1:] == named
+    assert whole_build.canary_notes == notes

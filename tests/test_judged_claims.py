@@ -30,7 +30,7 @@ from sizeguard.claims.verdict import (
 from sizeguard.names.registered import Registration
 from sizeguard.verify import canaries
 from sizeguard.verify.canaries import must_fail
-from sizeguard.verify.code_presence import FoundCode, judge_code
+from sizeguard.verify.code_presence import FoundCode, judge_code, look_for
 from sizeguard.verify.evidence.evidence import Evidence, gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.feature_texts import (
@@ -350,6 +350,27 @@ def test_a_definition_that_the_linker_discarded(opened: Opener) -> None:
     assert (lost.verdict, lost.how) == (FAIL, DISCARDED_BY_LINKER)
     assert (lost.expect, gone.expect) == (PRESENT, ABSENT)
     assert lost.cause == "discarded: nothing in the image refers to subject"
+
+
+def test_code_is_found_by_the_map_by_its_name_or_by_its_bytes(opened: Opener) -> None:
+    evidence = opened("one-section")
+    piece = placed_piece(evidence, "main")
+    (symbol,) = evidence.symbols["main"]
+    place = ((symbol.address, piece.size),)
+    by_map = look_for(evidence, [piece], ["main"])
+    assert (by_map.there, by_map.placed, by_map.host) == (place, (piece,), "")
+    assert len(by_map.evidence) == 1
+    assert look_for(evidence, [], ["main"]).there == ((symbol.address, symbol.size),)
+    blind = replace(evidence, placement=replace(evidence.placement, address={}))
+    blind.__dict__["symbols"] = {}
+    by_bytes = look_for(blind, [piece], ["main"])
+    assert by_bytes.placed == ()
+    assert symbol.address in dict(by_bytes.there) or "not in the image" in by_bytes.evidence[0]
+    assert look_for(evidence, [], []).evidence == ()
+    gone = opened("00")
+    found = look_for(gone, [placed_piece(gone, "subject")], ["subject"])
+    assert found.there == ()
+    assert found.evidence[0].startswith("not in the image: the map has none of its 1 definitions")
 
 
 @pytest.mark.parametrize("is_kept", [True, False])
