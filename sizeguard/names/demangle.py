@@ -169,7 +169,7 @@ def _may_explode(name: str) -> bool:
 
 
 def _class_name(found: re.Match[str]) -> str:
-    """Return a class name as long as a reference, 3aaa, to keep identifiers whole."""
+    """Replace a reference such as S0_ by a class name of the same length, such as 2aa."""
     return _CLASS_NAMES[len(found[0])]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import settings
 
-# That a test draws unless it says how many at least
+# Examples of a test that states no number
 EXAMPLES = int(os.environ.get("SIZEGUARD_EXAMPLES", "40"))
 
 
