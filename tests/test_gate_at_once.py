@@ -147,7 +147,7 @@ def test_a_killed_worker_changes_nothing(
 def test_a_scheduler_that_does_not_answer_is_one_line(project: AnyProject) -> None:
     shutil.rmtree(project.root / ".sizeguard", ignore_errors=True)
     done = project.run("gate", "--base", "main", "--scheduler", "tcp://127.0.0.1:1")
-    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
     assert "cannot connect" in done.err
 
 

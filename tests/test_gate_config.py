@@ -368,6 +368,7 @@ def test_this_projects_configuration(root: Path) -> None:
     assert [(target.name, target.run) for target in config.targets] == [
         ("x86_64-linux", True),
         ("aarch64-linux", True),
+        ("x86_64-linux-lto", True),
         ("arm64-macos", False),
     ]
     for app in config.apps:

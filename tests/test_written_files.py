@@ -197,7 +197,9 @@ def test_a_full_disk_is_no_usage_error(
     with pytest.raises((InputError, StorageError)) as raised:
         write_atomic(file, "new")
     assert raised.value.exit_code == code
-    assert str(raised.value) == f"{file}: cannot write: {os.strerror(number)}"
+    folder = "it is a folder; name a file in it"
+    reason = folder if number == errno.EISDIR else os.strerror(number)
+    assert str(raised.value) == f"{file}: cannot write: {reason}"
     assert (file.read_text(), names_in(tmp_path)) == ("old", ["file"])
     assert cannot_write(file, OSError(number, "x"), "; y").exit_code == code
 

@@ -20,6 +20,7 @@ from sizeguard.operators.library import read_operator_libraries
 from sizeguard.runtimes.known import load_preset, short_name
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant
+from sizeguard.runtimes.sizeguard.native_sources import NativeSources
 from sizeguard.runtimes.sizeguard.sources.tags import TagUse, scan_tags
 from sizeguard.toolchains.toolchain import Toolchain
 from tests.support.object_graph import Node, ObjectGraph, read_graph
@@ -75,7 +76,7 @@ def selection_text(root: Path, kept: dict[str, list[str]]) -> str:
         )
     ]
     lines += [
-        "build_features: [bundled_inputs, profiling, program_verification]",
+        f"build_features: [{', '.join(sorted(NativeSources(root, root).features()))}]",
         "custom_classes: [LinearOpContext]",
         "kernel_metadata:",
     ]

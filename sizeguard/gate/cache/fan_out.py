@@ -36,12 +36,13 @@ def build_at_once(request: Request, base: Base | None) -> None:
         return
     errors: list[SizeguardError] = []
     what = f"{len(heads)} heads, {len(missing)} other commits"
-    announce(f"building in parallel: {what}")
-    with request.measurer(place) as measurer, Progress("building in parallel", what) as progress:
-        for done, attempt in enumerate(attempts_in_waves(place, measurer, missing, heads)):
-            progress.step(done + 1, total, attempt.wish.commit[:7] if attempt.wish else "head")
-            if attempt.error is not None:
-                errors.append(attempt.error)
+    with request.measurer(place) as measurer:
+        announce(f"building in parallel: {what}")
+        with Progress("building in parallel", what) as progress:
+            for done, attempt in enumerate(attempts_in_waves(place, measurer, missing, heads)):
+                progress.step(done + 1, total, attempt.wish.commit[:7] if attempt.wish else "head")
+                if attempt.error is not None:
+                    errors.append(attempt.error)
     if errors:
         text = f"note: {len(errors)} of {total} builds are left to this machine: {errors[0]}"
         print(text, file=sys.stderr)
