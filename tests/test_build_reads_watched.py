@@ -144,3 +144,7 @@ def test_documents_are_ignored_unless_code_makes_them_a_part_of_the_image(tmp_pa
     project.write({"src/lib.rs": '#![doc = include_str!("../README.md")]\n'})
     project.commit("Include")
     assert not _ignores_markdown(project.root)
+    for taken in ("git show HEAD:NOTES.md", "git cat-file blob HEAD:NOTES.md", "git archive HEAD"):
+        project.write({"src/lib.rs": "", "Makefile": f"notes.h:\n\t{taken} >$@\n"})
+        project.commit("Take a file out of git")
+        assert not _ignores_markdown(project.root)

@@ -21,8 +21,12 @@ from sizeguard.selection.read import read_selection
 from sizeguard.toolchains.read_files import records_reads
 
 _MARKDOWN = "*.md"
-# Code that makes a Markdown file a part of an image
-_EMBEDS = r"(include_str!|include_bytes!|#embed|incbin|xxd|objcopy|file\(READ|configure_file).*\.md"
+# Code that makes a Markdown file a part of an image, or takes files out of git's objects, whose
+# reads are not seen
+_EMBEDS = (
+    r"(include_str!|include_bytes!|#embed|incbin|xxd|objcopy|file\(READ|configure_file).*\.md"
+    r"|git (show|cat-file|archive)"
+)
 _MAKE = "Make"
 _MOST = 12  # images to propose at most
 _OWN_FOLDER = (
