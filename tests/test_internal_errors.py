@@ -16,7 +16,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.cli.error_lines import print_error
 from tests.support.places import ROOT
 
-# Runs the command line with a `select merge` that executes the first argument.
+# Runs sizeguard with the code in the first argument in place of `select merge`.
 BROKEN = """
 import sys
 from sizeguard.cli.main import main

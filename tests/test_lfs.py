@@ -10,10 +10,7 @@ import pytest
 
 from tests.support.any_project import AnyProject, made_project
 
-pytestmark = [
-    pytest.mark.native,
-    pytest.mark.skipif(shutil.which("git-lfs") is None, reason="git-lfs is not installed"),
-]
+pytestmark = pytest.mark.native
 
 CONFIG = """targets: {x86_64-linux: }
 apps:

@@ -1,7 +1,4 @@
-"""The evidence of a verification.
-
-Machine code without names, placement of sections, and removed sections.
-"""
+"""Test evidence of a verification: unnamed machine code, placed sections, removed sections."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class _FittedText(io.TextIOBase):
         return len(text)
 
     def finish(self) -> None:
-        """Write the last line, if it has no end."""
+        """Write the last line if no newline ends it."""
         line, self._line = self._line, ""
         self._stream.write(self._fitted(line) if line else "")
 

@@ -1,4 +1,4 @@
-"""Interrupts (Ctrl-C, SIGTERM) that end parallel work at places where no lock is held.
+"""Let interrupts (Ctrl-C, SIGTERM) end parallel work where no lock is held.
 
 Python raises KeyboardInterrupt between any two instructions of the main thread. Within a lock's
 acquisition, the lock is never released and other threads wait for it forever; within a finalizer,

@@ -8,13 +8,13 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.support.local_server import answering
+from tests.support.local_server import serving
 
 HEAD = "77b01de5577b01de5577b01de5577b01de5577b0"
 MERGE = "3f9a0c113f9a0c113f9a0c113f9a0c113f9a0c11"
@@ -175,14 +175,6 @@ class LocalHub:
         return 201, b"{}", {}
 
 
-@contextmanager
-def served(hub: LocalHub) -> Iterator[LocalHub]:
+def served(hub: LocalHub) -> AbstractContextManager[LocalHub]:
     """Serve its answers on a local port."""
-
-    def answer(
-        method: str, path: str, content: bytes, token: str | None
-    ) -> tuple[int, bytes, dict[str, str]]:
-        return hub.answer(method, path, content, token)
-
-    with answering(answer, "Authorization") as hub.address:
-        yield hub
+    return serving(hub, "Authorization")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.support.local_hub import HEAD, MERGE
-from tests.support.local_server import answering
+from tests.support.local_server import serving
 
 TOKEN = "glpat-not-for-the-storage"
 BOT = {"username": "project_3_bot"}
@@ -104,14 +104,6 @@ class LocalLab:
         return 201, b"{}", {}
 
 
-@contextmanager
-def served(lab: LocalLab) -> Iterator[LocalLab]:
+def served(lab: LocalLab) -> AbstractContextManager[LocalLab]:
     """Serve its answers on a local port."""
-
-    def answer(
-        method: str, path: str, content: bytes, token: str | None
-    ) -> tuple[int, bytes, dict[str, str]]:
-        return lab.answer(method, path, content, token)
-
-    with answering(answer, "PRIVATE-TOKEN") as lab.address:
-        yield lab
+    return serving(lab, "PRIVATE-TOKEN")

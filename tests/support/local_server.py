@@ -6,9 +6,30 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Protocol, TypeVar
 
 # method, path, content and token of a call → status, content and headers of its answer
 Answer = Callable[[str, str, bytes, str | None], tuple[int, bytes, dict[str, str]]]
+
+
+class LocalApi(Protocol):
+    """An API of this machine; its address is set while it is served."""
+
+    address: str
+
+    def answer(
+        self, method: str, path: str, content: bytes, token: str | None
+    ) -> tuple[int, bytes, dict[str, str]]: ...
+
+
+Api = TypeVar("Api", bound=LocalApi)
+
+
+@contextmanager
+def serving(api: Api, token: str) -> Iterator[Api]:
+    """Serve the answers of an API; token: the header that has it."""
+    with answering(api.answer, token) as api.address:
+        yield api
 
 
 @contextmanager

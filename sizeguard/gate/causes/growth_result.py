@@ -7,6 +7,19 @@ from dataclasses import dataclass
 MOVED = "moved"  # kind of causes: bytes that only moved to another operator
 
 
+class _OldAndNew:
+    """Bytes before and after."""
+
+    __slots__ = ()
+    old: int
+    new: int
+
+    @property
+    def delta(self) -> int:
+        """Bytes by which it grew."""
+        return self.new - self.old
+
+
 @dataclass(frozen=True, slots=True)
 class Growth:
     """Loaded bytes of an operator, or of (core) and the like, that changed since the base."""
@@ -40,7 +53,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(_OldAndNew):
     """Loaded bytes that changed since the base.
 
     All causes sum to the change of `load`.
@@ -68,14 +81,9 @@ class Cause:
     origin: str = ""
     edited: str = ""
 
-    @property
-    def delta(self) -> int:
-        """Bytes by which it grew."""
-        return self.new - self.old
-
 
 @dataclass(frozen=True, slots=True)
-class FileGrowth:
+class FileGrowth(_OldAndNew):
     """Loaded bytes of functions and data of one source file that changed since the base.
 
     file:    empty for what has no known file: tables, padding, code without a place
@@ -87,14 +95,9 @@ class FileGrowth:
     old: int
     new: int
 
-    @property
-    def delta(self) -> int:
-        """Bytes by which it grew."""
-        return self.new - self.old
-
 
 @dataclass(frozen=True, slots=True)
-class DependencyGrowth:
+class DependencyGrowth(_OldAndNew):
     """Loaded bytes of a dependency whose version the change edits.
 
     file: that states its version, or the folder of a submodule
@@ -107,8 +110,3 @@ class DependencyGrowth:
     new_version: str
     old: int
     new: int
-
-    @property
-    def delta(self) -> int:
-        """Bytes by which it grew."""
-        return self.new - self.old

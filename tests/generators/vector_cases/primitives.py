@@ -63,7 +63,7 @@ def numbers(r: Recorder) -> None:
             if r.name != "aten::Int.Tensor":
                 for number in (NAN, INF, -INF):
                     r.case(scalar(dtype, number))
-    # PyTorch's kernel of _local_scalar_dense reads the first element unchecked.
+    # PyTorch's kernel of _local_scalar_dense reads the first element without a check.
     if r.name != "aten::_local_scalar_dense":
         r.refuse(values("Float", 2))
         r.refuse(values("Float", 0))
