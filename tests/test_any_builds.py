@@ -367,6 +367,7 @@ def test_a_run_with_nothing_changed_is_skipped_also_where_nothing_was_built(tmp_
     project = project_of(
         tmp_path, "build: make app", "ignore: '*.md'", "limits: {load: {growth: 256 B}}"
     )
+    project.write({"NOTES.md": "Notes.\n"})
     assert project.run("baseline", "update").code == 0
     project.commit("Review the sizes")
     assert result_of(project.run("gate", "--format", "json"))["skipped"] == ""

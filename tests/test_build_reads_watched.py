@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -38,11 +39,21 @@ def tree(tmp_path: Path) -> AnyProject:
     return project
 
 
-def test_files_and_folders_that_any_program_reads_are_told(tree: AnyProject) -> None:
+def test_files_that_any_program_reads_are_told(tree: AnyProject) -> None:
     subprocess.run(["cat", "sub/b.c"], cwd=tree.root, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["ls", "sub"], cwd=tree.root, check=True, stdout=subprocess.DEVNULL)
     (tree.root / "a.c").stat()
-    assert read_since(tree.root) == ReadFiles(frozenset({"sub/b.c"}), frozenset({"sub"}))
+    assert read_since(tree.root) == ReadFiles(frozenset({"sub/b.c"}))
+
+
+def test_times_that_a_build_sets_hide_no_read(tree: AnyProject) -> None:
+    """Also within the first step of the file system's clock: reads were lost there."""
+    for _ in range(20):
+        assert watch(tree.root)
+        before = (tree.root / "a.c").stat()
+        (tree.root / "a.c").read_bytes()
+        os.utime(tree.root / "a.c", ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert read_since(tree.root) == ReadFiles(frozenset({"a.c"}))
 
 
 def test_a_replaced_file_counts_as_read(tree: AnyProject) -> None:
@@ -52,16 +63,19 @@ def test_a_replaced_file_counts_as_read(tree: AnyProject) -> None:
 
 
 def test_a_build_that_asks_git_is_told(tree: AnyProject) -> None:
-    tree.git("show", "HEAD:a.c")
-    assert read_since(tree.root) == ReadFiles(asks_git=True)
+    """Where no library tells the commands apart, any of them may take files."""
+    tree.git("describe", "--always")
+    assert read_since(tree.root) == ReadFiles(asks_git=True, takes_files=True)
 
 
 def test_what_builds_read_is_united_and_unknown_stays_unknown(tmp_path: Path) -> None:
     known = KnownReads(tmp_path / "reads", "app")
     assert known.get() is None
-    known.add(ReadFiles(frozenset({"a"}), frozenset({""})))
-    known.add(ReadFiles(frozenset({"b"}), frozenset({"sub"}), asks_git=True))
-    assert known.get() == Reads(frozenset({"a", "b"}), frozenset({"", "sub"}), asks_git=True)
+    known.add(ReadFiles(frozenset({"a"})))
+    known.add(ReadFiles(frozenset({"b"}), asks_git=True))
+    assert known.get() == Reads(frozenset({"a", "b"}), asks_git=True)
+    known.add(ReadFiles(takes_files=True))
+    assert known.get() == Reads(frozenset({"a", "b"}), asks_git=True, takes_files=True)
     known.add(None)
     known.add(ReadFiles())
     assert known.get() is None
@@ -75,7 +89,10 @@ def test_what_builds_read_is_united_and_unknown_stays_unknown(tmp_path: Path) ->
         ({"sub/b.c": "int c;\n"}, True),  # not read
         ({"sub/new.c": "int c;\n"}, False),
         ({"other/new.c": "int c;\n"}, False),  # in scope
-        ({"sub/new.md": "New.\n"}, True),  # out of scope, and no such file was read
+        ({"sub/new.md": "New.\n"}, False),  # a build may ask whether it exists
+        ({"sub/other.md": "Other.\n"}, True),
+        ({"baselines/waivers.yaml": "[]\n"}, True),  # a term
+        ({"sub/.gitattributes": "* text eol=crlf\n"}, False),
         ({"new.inc": "int c;\n"}, False),
     ],
 )
@@ -83,8 +100,10 @@ def test_what_was_read_and_names_that_may_be_met_decide(
     tmp_path: Path, change: dict[str, str], *, is_equal: bool
 ) -> None:
     project = made_project(tmp_path, "", FILES)
-    reads = Reads(frozenset({"a.c"}), frozenset({"sub"}))
-    scope = Scope((), ("*.md", "sub/*.c"))
+    project.write({"sub/other.md": "Document.\n"})
+    project.commit("Document")
+    reads = Reads(frozenset({"a.c"}))
+    scope = Scope((), ("*.md", "sub/*.c"), ("baselines/waivers.yaml",))
     before = reads_hash(project.root, "HEAD", scope, reads)
     project.write(change)
     project.commit("Change")
@@ -148,3 +167,15 @@ def test_documents_are_ignored_unless_code_makes_them_a_part_of_the_image(tmp_pa
         project.write({"src/lib.rs": "", "Makefile": f"notes.h:\n\t{taken} >$@\n"})
         project.commit("Take a file out of git")
         assert not _ignores_markdown(project.root)
+
+
+def test_unknown_reads_stay_unknown_where_none_can_be_watched(tmp_path: Path) -> None:
+    known = KnownReads(tmp_path, "app")
+    known.add_unwatchable()
+    found = known.get()
+    assert found is not None
+    assert found.unwatchable
+    known.add(None)
+    assert known.get() is None
+    known.add_unwatchable()
+    assert known.get() is None

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.columns.distinct import distinct
+from sizeguard.columns.distinct import distinct, without
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sort import descending, hash_order, packed_order
 from sizeguard.columns.text_hash import hash_texts
@@ -57,6 +57,14 @@ def test_hash_order_is_the_stable_order(hashes: list[int]) -> None:
 def test_distinct_values_are_a_sorted_set(values: list[int]) -> None:
     column = np.array(values, np.int64)
     assert distinct(column).tolist() == sorted(set(values))
+
+
+@given(NUMBERS, NUMBERS)
+def test_values_without_others_are_the_difference_of_sets(
+    values: list[int], others: list[int]
+) -> None:
+    found = without(np.array(values, np.int64), np.array(others, np.int64))
+    assert found.tolist() == sorted(set(values) - set(others))
 
 
 @given(ROWS)

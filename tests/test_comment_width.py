@@ -7,31 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import cmarkgfm
 import pytest
-from cmarkgfm.cmark import Options
 
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.gate_result import GateResult
-from sizeguard.report.gate.render import gate_text
 from tests.support.browser import Browser
+from tests.support.comment_page import comment_page
 from tests.support.gate_samples import SAMPLES, failing
 
 pytestmark = pytest.mark.native
-
-# The page has GitHub's widths and paddings; `main` is the body of a comment. DejaVu Sans has digits
-# of the same width at 12.3 px as GitHub's fonts at 14 px. Scroll bars of phones take no room.
-PAGE = """<!doctype html><meta charset="utf-8"><style>
-::-webkit-scrollbar { display: none; }
-body { margin: 0; font: 12.3px/1.5 DejaVu Sans, Verdana, sans-serif; }
-main { padding: 16px; margin: 16px; border: 1px solid; overflow-wrap: break-word; }
-table { display: block; width: max-content; max-width: 100%; overflow: auto; border-spacing: 0;
-        border-collapse: collapse; }
-td, th { padding: 6px 13px; border: 1px solid; }
-code { font: 85% monospace; padding: .2em .4em; white-space: break-spaces; }
-pre { overflow: auto; padding: 16px; }
-pre code { white-space: pre; padding: 0; }
-</style><main>"""
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +41,8 @@ def large() -> GateResult:
 @pytest.mark.parametrize("sample", [*SAMPLES, "large"])
 def test_tables_of_sizes_fit(browser: Browser, tmp_path: Path, sample: str, width: int) -> None:
     result = large() if sample == "large" else SAMPLES[sample]()
-    text = gate_text(result, "markdown")
-    html = cmarkgfm.github_flavored_markdown_to_html(text, Options.CMARK_OPT_UNSAFE)
     page = tmp_path / "comment.html"
-    page.write_text(f"{PAGE}{html}</main>")
+    page.write_text(comment_page(result), encoding="utf-8")
     browser.open(page, width=width, ready="document.querySelector('main') !== null")
     assert browser.run("document.documentElement.scrollWidth") <= width
     found = browser.run(

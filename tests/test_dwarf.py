@@ -420,7 +420,7 @@ def test_information_that_is_made_to_exhaust_is_refused(folder: Path, image: Pat
             unit_of(b"\1\2text"),
             top + abbreviation(2, 0x34, (3, 8)) + b"\0",
             {},
-            "a text without end",
+            "an unterminated string",
         ),
         (unit_of(b"\1\5"), top + b"\0", {}, "is cut"),
     ]

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli.main import cli
+from sizeguard.gate.fail_if import Judged
 from tests.support.edited_elf import ALLOC, PROGBITS, EditedElf, Header
 from tests.support.recorded_builds import recorded_runtime
 
@@ -51,6 +52,9 @@ def compared(pair: tuple[Path, Path], *conditions: str, more: tuple[str, ...] = 
         ("section/.txet > +0", 3),
         ("symbol/*no_such_thing* > 0", 0),
         ("symbol/no_such_thing > 0", 3),
+        # Two files have no list of operators to know a name from
+        ("operator/aten::no_such > 0", 3),
+        ("operator/aten::no_such > +0", 3),
     ],
 )
 def test_a_condition_decides_the_exit_code(
@@ -88,6 +92,11 @@ def test_a_condition_without_a_bound_is_shown_with_one(
     done = compared(pair, text)
     assert isinstance(done.exception, InputError)
     assert f"not a condition; write {shown}" in str(done.exception)
+
+
+def test_no_condition_is_true() -> None:
+    judged = Judged(())
+    assert (judged.checks, judged.verdict, list(judged.lines())) == ((), "pass", [])
 
 
 def test_equal_images_grow_by_nothing(pair: tuple[Path, Path]) -> None:

@@ -23,6 +23,7 @@ from sizeguard.gate.policy.waivers import (
     add_waiver,
     make_waiver,
     parse_trailer,
+    parse_waivers,
     read_waivers,
     trailer_text,
     waivers_path,
@@ -348,7 +349,7 @@ WRONG = [
     ),
     ("- {metric: load, bytes: 3, reason: x, owner: y, expires: never}", r"expires is a date"),
     ("- {", r"waivers\.yaml:\d+: not YAML"),
-    ("", "is empty"),
+    ("{}", "expected a list of waivers"),
     ("\x00", "not YAML"),
 ]
 
@@ -362,6 +363,16 @@ def test_a_waiver_that_cannot_be_read_stops_the_gate(
     with pytest.raises(InputError, match=message) as error:
         read_waivers(tmp_path, CONFIG, names)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "# Growth that is accepted for a time.\n", "[]\n", "---\n"])
+def test_a_file_without_a_waiver_allows_nothing(
+    tmp_path: Path, names: MetricNames, text: str
+) -> None:
+    waivers_path(tmp_path).parent.mkdir()
+    waivers_path(tmp_path).write_text(text)
+    assert read_waivers(tmp_path, CONFIG, names) == ()
+    assert parse_waivers(text.encode(), CONFIG, names) == ()
 
 
 def test_a_waiver_file_that_is_no_file_stops_the_gate(tmp_path: Path, names: MetricNames) -> None:

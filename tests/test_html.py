@@ -204,8 +204,9 @@ def test_a_diff(browser: Browser, tmp_path: Path) -> None:
     )
     browser.open(path)
     assert browser.run("Number(document.body.dataset.sumchange)") == new.image.load - old.image.load
+    before, after = old.image.load, new.image.load
     assert text(browser, "totals").startswith(
-        f"change {new.image.load - old.image.load:,}   31 rows"
+        f"load {before:,} → {after:,}   change {after - before:,}   31 rows"
     )
     assert table(browser) == 31
     browser.run("document.getElementById('search').focus()")

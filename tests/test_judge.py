@@ -120,7 +120,7 @@ def judge_of(
     kernels: tuple[str, ...] = (),
 ) -> Judge:
     """Make a judge; kernels: those that have code in the image."""
-    given = ClaimSet(claims, VOCABULARY, (), frozenset(), {}, frozenset(), {})
+    given = ClaimSet(claims, VOCABULARY, (), frozenset(), {}, frozenset(), {}, {})
     judge = Judge(evidence, given)
     there = FoundCode(((0x1000, 4),), (), (), ("here",))
     judge.__dict__["tables"] = tables or Tables(evidence)
@@ -319,7 +319,7 @@ def test_a_verification_with_a_note_of_a_canary_is_broken(
     found = verification.verify_claims(opened(), "a", "b", None, named)
     assert (found.verdicts, found.canary_notes) == (named, notes)
     assert found.canary == (BROKEN if notes else OK)
-    given = ClaimSet((), VOCABULARY, (), frozenset(), {}, frozenset(), {})
+    given = ClaimSet((), VOCABULARY, (), frozenset(), {}, frozenset(), {}, {})
     whole_build = verification.verify_claims(opened(), "a", "b", given, named)
     assert whole_build.verdicts[-1:] == named
     assert whole_build.canary_notes == notes

@@ -163,7 +163,7 @@ HOSTILE = {
     relocations_that_are_the_same: "relocations of several sections are the same",
     rebases_without_end: "damaged fix-ups",
     a_trie_of_one_long_chain: "names of more than 256 times",
-    imports_that_share_a_name: "names of more than 64 times",
+    imports_that_share_a_name: "names of imports take more than 64 times",
     zero_fill_of_exabytes: "",
 }
 

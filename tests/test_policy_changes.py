@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,11 @@ import pytest
 from sizeguard.gate.changed_terms import changed_terms, with_changed_terms
 from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, GateResult, PolicyChange
 from sizeguard.gate.policy.policy_changes import compare_terms
-from sizeguard.gate.policy.terms import Terms, TermsReader
 from sizeguard.gate.reference.ci_event import VARIABLES
 from sizeguard.gate.request import Request
 from sizeguard.gate.run import all_waivers
 from sizeguard.git.file_versions import CommitFiles, WorktreeFiles
-from sizeguard.projects.reader import parse_config, read_config
+from sizeguard.projects.reader import read_config
 from tests.support.changed_projects import (
     CONFIG,
     HARMLESS,
@@ -29,42 +27,8 @@ from tests.support.changed_projects import (
     config,
 )
 from tests.support.drawn_history import run_git
+from tests.support.given_terms import changed, terms
 from tests.support.places import ROOT
-
-
-class GivenFiles:
-    """Files from a mapping of paths to texts."""
-
-    def __init__(self, files: Mapping[str, str]) -> None:
-        self.files = files
-
-    def text(self, path: str) -> bytes | None:
-        return self.files[path].encode() if path in self.files else None
-
-    def names(self, folder: str) -> Sequence[str]:
-        return sorted(
-            posixpath.basename(path) for path in self.files if posixpath.dirname(path) == folder
-        )
-
-    def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
-        return {path: blob(self.files[path]) for path in paths if path in self.files}
-
-
-def case_role(name: str) -> str:
-    if not (name.startswith("case") and name.endswith(".npy")):
-        return ""
-    return "expected output" if "_expected" in name else "input"
-
-
-def changed(files: Files) -> dict[str, str]:
-    after: dict[str, str | None] = {**PROJECT, **files}
-    return {path: text for path, text in after.items() if text is not None}
-
-
-def terms(files: Mapping[str, str]) -> Terms:
-    root = Path("/project")
-    read = parse_config(root, files["sizeguard.yaml"].encode())
-    return TermsReader(GivenFiles(files), root, case_role).read(read)
 
 
 def difference(files: Files, *accepted: str) -> tuple[PolicyChange, ...]:
@@ -279,6 +243,7 @@ def test_a_waiver_in_a_commit_is_named_and_accepted(repository: Path) -> None:
         "300 bytes until 2999-01-31, ann: tiles",
     )
     assert change.accepted == f"commit {run_git(repository, 'rev-parse', 'HEAD')[:10]}"
+    assert change.place == ""  # no file has it
 
 
 def test_a_trailer_of_the_base_accepts_nothing(repository: Path) -> None:
@@ -340,6 +305,7 @@ def test_a_base_whose_terms_cannot_be_read_is_inconclusive(
     write(repository, {path: PROJECT[path]})
     found = compared(repository)
     assert [(each.what, each.verdict) for each in found] == [("policy replaced", INCONCLUSIVE)]
+    assert found[0].loosens
     assert found[0].old.startswith("cannot be read: ")
     assert path in found[0].old
     assert with_changed_terms(GateResult(PASS, ()), found).exit_code == 3

@@ -9,9 +9,10 @@ import pytest
 
 from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, GateResult, Problem
 from sizeguard.report.gate.gate_findings import findings
-from sizeguard.report.gate.gate_words import placed, verdict_line
+from sizeguard.report.gate.gate_words import verdict_line
 from sizeguard.report.gate.render import gate_text
-from sizeguard.report.gate.shared.shared_builds import Together, together
+from sizeguard.report.gate.shared.build_findings import findings_by_build
+from sizeguard.report.gate.shared.shared_builds import GroupedFindings, grouped_findings
 from sizeguard.report.writers.style import Style
 from tests.support.gate_samples import (
     SAMPLES,
@@ -27,8 +28,8 @@ TARGETS = [f"board{i}-linux" for i in range(60)]
 ERROR = "kernels/add.cpp:12:3: error: expected ';'"
 
 
-def parts_of(result: GateResult) -> Together:
-    return together(*placed(result, findings(result)))
+def parts_of(result: GateResult) -> GroupedFindings:
+    return grouped_findings(*findings_by_build(result, findings(result)))
 
 
 def failed_builds(*texts: str) -> GateResult:
@@ -68,8 +69,8 @@ def test_other_errors_stay_apart() -> None:
 def test_each_failure_is_shown_in_one_place(sample: str) -> None:
     """Shared and own findings are a partition of the failing findings."""
     result = SAMPLES[sample]()
-    builds, outside = placed(result, findings(result))
-    parts = together(builds, outside)
+    builds, outside = findings_by_build(result, findings(result))
+    parts = grouped_findings(builds, outside)
     shared = [*parts.others, *(limit for sizes in parts.sizes for limit in sizes.limits)]
     shown = [finding for each in shared for finding in each.found]
     shown += [*parts.outside, *(finding for build in parts.builds for finding in build.own)]

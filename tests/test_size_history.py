@@ -72,6 +72,7 @@ def loads(result: dict[str, Any], app: str) -> list[tuple[str, int | None, str]]
 def project(tmp_path_factory: pytest.TempPathFactory, native_tools: None) -> AnyProject:
     """Make six commits, three with tags; one changes only a document, and one does not build."""
     made = made_project(tmp_path_factory.mktemp("history") / "p", CONFIG, sources(40))
+    made.write({"README.md": "Read."})
     assert made.run("baseline", "update").code == 0
     made.commit("Review")
     made.git("tag", "v1.0")

@@ -33,6 +33,7 @@ FACTS = st.builds(
     verbose_texts=st.just(frozenset[str]()),
     verbose_feature=st.just(""),
     handler=st.just(""),
+    features=st.just({}),
     calibration=st.just(Calibration(0, 0, 0, 0, 0, 0, None, True)),
 )
 

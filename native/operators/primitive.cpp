@@ -32,7 +32,9 @@ Result<int64_t> sym_numel(Context&, Tensor self) {
 
 // Tensors' only elements
 
-Result<Scalar> item(Context& context, Tensor self) {
+/// A kernel that calls another one keeps the code of an operator that was not selected, so kernels
+/// share functions such as this one.
+Result<Scalar> only_element(Context& context, Tensor self) {
   if (self.numel() != 1) return context.invalid("only a tensor of one element is a number");
   const ScalarType dtype = self.scalar_type();
   if (is_floating(dtype)) {
@@ -44,13 +46,17 @@ Result<Scalar> item(Context& context, Tensor self) {
   return Scalar(*wide.data<int64_t>());
 }
 
+Result<Scalar> item(Context& context, Tensor self) {
+  return only_element(context, self);
+}
+
 Result<bool> to_bool(Context& context, Tensor a) {
-  SG_ASSIGN(const Scalar number, item(context, a));
+  SG_ASSIGN(const Scalar number, only_element(context, a));
   return number.to_double() != 0;
 }
 
 Result<int64_t> to_int(Context& context, Tensor a) {
-  SG_ASSIGN(const Scalar number, item(context, a));
+  SG_ASSIGN(const Scalar number, only_element(context, a));
   const double value = number.to_double();
   if (number.is_floating() && !(value >= -0x1p63 && value < 0x1p63))
     return context.invalid("no integer holds it");
@@ -58,7 +64,7 @@ Result<int64_t> to_int(Context& context, Tensor a) {
 }
 
 Result<double> to_float(Context& context, Tensor a) {
-  SG_ASSIGN(const Scalar number, item(context, a));
+  SG_ASSIGN(const Scalar number, only_element(context, a));
   return number.to_double();
 }
 

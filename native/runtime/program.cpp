@@ -43,7 +43,7 @@ Status Program::load(Context& context, const void* data, size_t size) {
   SG_TRY(resolve(context));
   const Block* mark = context.newest();
   const Status created = create_constants(context);
-  context.sweep(mark, {});  // what a constant that failed has left
+  context.sweep(mark, {});  // blocks of a constant whose creation failed
   if (created.ok()) find_last_uses();
   return created;
 }

@@ -1,4 +1,4 @@
-"""Reports with shares: the bytes that removing an operator, or one of its dtypes, would free."""
+"""Add to a report's rows the bytes that leave the image with each operator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def with_shares(report: Report, analysis: Analysis) -> Report:
-    """Add the bytes that removing each row would free; the section graph decides the operators.
+    """Add the bytes that removing each operator would free, and each dtype's part of them.
+
+    The section graph decides. What a dtype alone saves is a matter of predictions.
 
     The report is returned unchanged without a graph, at other levels, or if filters leave rows out.
     """

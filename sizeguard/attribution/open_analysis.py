@@ -18,10 +18,7 @@ from sizeguard.attribution.rows import LabelSources, LedgerAnalysis
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD
-from sizeguard.builds.build_record import IMAGE, Build
-from sizeguard.builds.open_build import Files, files_of, open_build
-from sizeguard.builds.recorded_links import has_records
-from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
+from sizeguard.builds.open_build import Files, files_of, has_records, open_build
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.elf.layout import SHF_TLS
 from sizeguard.formats.linkmap import read_link_map
@@ -35,6 +32,8 @@ if TYPE_CHECKING:
     from sizeguard.attribution.owners.graph_owners import Reached
     from sizeguard.attribution.owners.placed_owners import PlacedOwners
     from sizeguard.attribution.owners.registered_owners import Served
+    from sizeguard.builds.build_record import Build
+    from sizeguard.builds.shipped_libraries import ShippedLibrary
     from sizeguard.formats.dwarf.sources import UnitSources
     from sizeguard.formats.elf import Elf
     from sizeguard.formats.linkmap.link_map import InputSection, LinkMap
@@ -122,6 +121,8 @@ def _recorded(files: Files) -> Files:
     if build is None:
         is_recorded = files.image.is_file() and has_records(files.image)
     else:
+        from sizeguard.builds.build_record import IMAGE  # 6 ms, which bare images save
+
         is_recorded = build.variant == IMAGE
     if not is_recorded:
         return files
@@ -206,7 +207,11 @@ def _title(image: Path, files: Files) -> str:
 
 def _libraries(files: Files) -> Sequence[ShippedLibrary]:
     """Measure the libraries that a build makes besides its image."""
-    return shipped_libraries(files.build) if files.build is not None else ()
+    if files.build is None:
+        return ()
+    from sizeguard.builds.shipped_libraries import shipped_libraries  # 5 ms
+
+    return shipped_libraries(files.build)
 
 
 def _names_of(files: Files) -> Path | None:
@@ -339,11 +344,14 @@ def _placed(image: Elf | MachO, ledger: Ledger, reached: Reached | None) -> Plac
 
 
 def _served(elf: Elf, ledger: Ledger) -> Served | None:
-    from sizeguard.attribution.owners.registered_owners import serve  # 8 ms
-    from sizeguard.names.registered import read_registrations
+    from sizeguard.names.registered import read_registrations  # 5 ms
 
     registrations = read_registrations(elf)
-    return serve(elf, ledger, registrations) if registrations else None
+    if not registrations:
+        return None
+    from sizeguard.attribution.owners.registered_owners import serve  # 3 ms
+
+    return serve(elf, ledger, registrations)
 
 
 def _branched(

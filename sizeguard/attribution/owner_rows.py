@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.sums import WHAT
+from sizeguard.columns.sums import WHAT, SumsById
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
 from sizeguard.ledger.ledger import Ledger
@@ -62,8 +62,8 @@ class OwnerRows:
         sums[len(sums) - len(shares) :] = shares
         return sums
 
-    def sums_by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
-        """Return the sums of rows with equal id, in the order of WHAT; 0 <= ids < count."""
+    def sums_by(self, ids: Int | Int32, count: int) -> SumsById:
+        """Sum rows with equal id; 0 <= ids < count."""
         owner, owners = self.shares.owner, len(self.ledger.owners)
         sums = self.ledger.sums.by(ids[:owners], count)
         if len(owner):

@@ -23,7 +23,7 @@ from sizeguard.attribution.teams.placed_components import placed_components
 from sizeguard.attribution.teams.team_levels import derived_label, regions
 from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
-from sizeguard.columns.sums import WHAT
+from sizeguard.columns.sums import WHAT, SumsById
 from sizeguard.columns.texts import Int, Int32, Texts, without_first
 from sizeguard.ledger.ledger import Ledger
 
@@ -70,13 +70,11 @@ class LabelSources:
         return " and ".join(filter(None, (own, preset)))
 
 
-def analyse(evidence: LabelSources) -> LedgerAnalysis:
-    """Make the rows of an image; labels are made on first use."""
-    return LedgerAnalysis(evidence)
-
-
 class LedgerAnalysis:
-    """Analysis of a ledger; see analysis.Analysis for its methods and OwnerRows for its rows."""
+    """Analysis of a ledger; see analysis.Analysis for its methods and OwnerRows for its rows.
+
+    Labels are computed on first use.
+    """
 
     def __init__(self, evidence: LabelSources) -> None:
         """Make the rows."""
@@ -123,8 +121,8 @@ class LedgerAnalysis:
         more = self._libraries
         return sums if more is None else np.concatenate([sums, more.sums(what)])
 
-    def sums_by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
-        """Return file, load, ram and count of all rows with equal id; 0 <= ids < count."""
+    def sums_by(self, ids: Int | Int32, count: int) -> SumsById:
+        """Sum all rows with equal id; 0 <= ids < count."""
         more = self._libraries
         if more is None:
             return self._rows.sums_by(ids, count)

@@ -31,7 +31,7 @@ __all__ = ["CORE", "LEVELS", "OUTSIDE", "SHARED", "UNATTRIBUTED", "ByteSums", "R
 class ByteSums:
     """Sums of rows: bytes, and the number of spans (count).
 
-    exclusive, shared: loaded bytes that removing the row frees, and bytes that others also use
+    exclusive, shared: loaded bytes that removing the operator frees, and bytes that others also use
     """
 
     file: int

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-WIDTH = 16
+WIDTH = 16  # columns of the bar
 _TICK = 0.1  # seconds between two redraws
 PERIOD = 60.0  # seconds of silence before a line says that work goes on
 _shown: list[Bar] = []  # the bar that is drawn now, if any: a terminal has room for one

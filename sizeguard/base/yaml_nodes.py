@@ -69,8 +69,10 @@ class YamlTable:
 Node = Scalar | Listing | YamlTable
 
 
-def read_nodes(path: Path, what: str = "selection") -> Node:
+def read_nodes(path: Path, what: str = "selection", *, may_be_empty: bool = False) -> Node:
     """Read the root node of a file with one document; `what` names the file's kind in errors.
+
+    may_be_empty: a file without a node, such as one of comments, is null
 
     Raises InputError for a file that cannot be read, is not YAML, is empty, or exceeds the limits.
     """
@@ -79,10 +81,10 @@ def read_nodes(path: Path, what: str = "selection") -> Node:
             data = file.read(MAXIMUM_FILE_SIZE + 1)
     except OSError as error:
         raise cannot_read(path, error) from error
-    return parse_nodes(data, path, what)
+    return parse_nodes(data, path, what, may_be_empty=may_be_empty)
 
 
-def parse_nodes(data: bytes, path: Path | str, what: str) -> Node:
+def parse_nodes(data: bytes, path: Path | str, what: str, *, may_be_empty: bool = False) -> Node:
     """Parse bytes as read_nodes does; path appears in error messages."""
     if len(data) > MAXIMUM_FILE_SIZE:
         raise InputError(f"{path}: larger than {MAXIMUM_FILE_SIZE} bytes, too large for a {what}")
@@ -97,6 +99,8 @@ def parse_nodes(data: bytes, path: Path | str, what: str) -> Node:
         hint = "; sizeguard select ops MODEL -o FILE makes a selection of a model"
         more = hint if what == "selection" and b"\0" in data else ""
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}{more}") from error
+    if composer.root is None and may_be_empty:
+        return Scalar(1, "null", "")
     if composer.root is None:
         hint = "; a selection of nothing is written 'operators: {}'" if what == "selection" else ""
         raise InputError(f"{path}: is empty{hint}")

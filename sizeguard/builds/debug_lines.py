@@ -12,9 +12,10 @@ from sizeguard.formats.elf import STT_FUNC, read_elf
 
 
 def lines_of_functions(image: Path, names: Iterable[str]) -> Mapping[str, CodeLine]:
-    """Return the line of each function with a name of the symbol table.
+    """Map symbol names to the lines where these functions begin.
 
-    Empty for anything except an ELF image with debug information.
+    Leaves out names that the symbol table or the debug information lacks. Empty for anything
+    except an ELF image with debug information.
     """
     wanted = set(names)
     try:

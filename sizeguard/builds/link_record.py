@@ -18,13 +18,13 @@ from sizeguard.base.digest import content_digest, digest
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.input_files import readable
+from sizeguard.builds import SUFFIX as SUFFIX
 from sizeguard.builds.linker_options import read_options
 from sizeguard.formats.sniff import ELF, image_format
 
 if TYPE_CHECKING:
     from sizeguard.formats.elf import Elf
 
-SUFFIX = ".link.json"
 # suffix of the folder with a link's inputs, next to an image of another project
 LINK_INPUTS = ".link"
 _VERSION = 1

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sizeguard.builds.link_record import LinkRecord, read_link_record
 from sizeguard.builds.linker_options import read_options
-from sizeguard.builds.open_build import Files
-from sizeguard.builds.recorded_links import find_record, has_records
+from sizeguard.builds.open_build import Files, has_records
+from sizeguard.builds.recorded_links import find_record
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.linker_script import script_regions
 from sizeguard.formats.linkmap.memory_region import MemoryRegion

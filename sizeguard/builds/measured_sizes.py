@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sizeguard.base.input_files import readable
 from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import PT_LOAD, Elf, read_elf
-from sizeguard.formats.sniff import COFF, CONTAINERS, MACHO, PE, WASM, image_format
+from sizeguard.formats.sniff import COFF, CONTAINERS, ELF, MACHO, PE, WASM, image_format
 
 if TYPE_CHECKING:
     from sizeguard.formats.macho.image import MachO
@@ -64,6 +64,19 @@ def _measure_members(path: Path) -> Sizes:
         file=readable(path).stat().st_size,
         page_slack=0,
     )
+
+
+def bytes_behind(image: Path) -> bytes:
+    """Return the bytes of an ELF file behind its headers, segments and sections."""
+    if image_format(image) != ELF:
+        return b""
+    elf = read_elf(image)
+    parts = [(segment.offset, segment.file_size) for segment in elf.segments]
+    parts += [(section.offset, section.file_size) for section in elf.sections]
+    parts += [elf.header, elf.program_headers, elf.section_headers]
+    with image.open("rb") as file:
+        file.seek(max(offset + size for offset, size in parts))
+        return file.read()
 
 
 def segment_pages(shipped: Path) -> int:

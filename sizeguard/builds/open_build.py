@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-from sizeguard.builds import RECORD
-from sizeguard.builds.build_record import Build, read_build
+from sizeguard.builds import RECORD, SUFFIX
 from sizeguard.formats.magics import SNAPSHOT
 from sizeguard.formats.sniff import image_format, names_member
+
+if TYPE_CHECKING:
+    from sizeguard.builds.build_record import Build
+
+USUAL = Path(".sizeguard") / "links"  # below the folder where `sizeguard record` runs
+INDEX = "index.json"  # of a folder of link records
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,8 @@ def open_build(path: Path, given: Files | None = None) -> Files:
     Raises InputError for a damaged build.json, or a folder without one.
     """
     if is_build(path):
+        from sizeguard.builds.build_record import read_build  # 6 ms, which bare images save
+
         return files_of(read_build(path), given)
     if names_member(path):
         image_format(path)  # unpacks it
@@ -81,3 +91,17 @@ def files_of(build: Build, given: Files | None = None) -> Files:
         build=build,
         scripts=given.scripts,
     )
+
+
+def has_records(image: Path) -> bool:
+    """Return quickly whether any links were recorded where the record of an image may be."""
+    beside = image.with_name(f"{image.name.removesuffix('.stripped')}{SUFFIX}")
+    return beside.is_file() or any(True for _ in usual_folders(image))
+
+
+def usual_folders(image: Path) -> Iterator[Path]:
+    """Yield the folders of link records above an image and above the current folder."""
+    for start in (Path(os.path.realpath(image)).parent, Path.cwd()):
+        for folder in (start, *start.parents):
+            if (folder / USUAL / INDEX).is_file():
+                yield folder / USUAL

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.digest import digest
-from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.builds.link_record import (
     SUFFIX,
@@ -23,10 +22,10 @@ from sizeguard.builds.link_record import (
     read_link_record,
     write_link_record,
 )
+from sizeguard.builds.open_build import INDEX, usual_folders
+from sizeguard.builds.open_build import USUAL as USUAL
 
-USUAL = Path(".sizeguard") / "links"  # below the folder where `sizeguard record` runs
 COPIES = "files"  # folder of copies, by content
-_INDEX = "index.json"
 HOW_TO_RECORD = "record its build with `sizeguard record -- BUILD COMMAND`"
 
 
@@ -82,7 +81,7 @@ def write_records(folder: Path, records: Iterable[LinkRecord]) -> list[Path]:
         for entry in entries.values()
     ]
     write_atomic(folder / ".gitignore", "*\n")
-    write_atomic(folder / _INDEX, json.dumps(content, indent=1) + "\n")
+    write_atomic(folder / INDEX, json.dumps(content, indent=1) + "\n")
     _remove_others(folder, {entry.file for entry in entries.values()})
     return written
 
@@ -107,7 +106,7 @@ def _remove_others(folder: Path, files: set[str]) -> None:
 def _entries(folder: Path) -> list[_Entry]:
     """Read the index of a folder; empty if there is none."""
     try:
-        content = json.loads((folder / _INDEX).read_text())
+        content = json.loads((folder / INDEX).read_text())
     except (OSError, ValueError):
         return []
     return [
@@ -138,7 +137,7 @@ def find_record(image: Path, folders: Iterable[Path] = ()) -> FoundRecord:
         return FoundRecord(beside)
     path = Path(os.path.realpath(image))
     other: _Entry | None = None
-    indexes = {folder: _entries(folder) for folder in (*folders, *_usual_folders(image))}
+    indexes = {folder: _entries(folder) for folder in (*folders, *usual_folders(image))}
     # Hashing 434 MB takes 0.3 s, so hash only if there are records to compare with.
     identity = image_identity(image) if any(indexes.values()) else ImageIdentity("", "")
     for folder, entries in indexes.items():
@@ -154,24 +153,3 @@ def find_record(image: Path, folders: Iterable[Path] = ()) -> FoundRecord:
             f"{image}: it was linked again after its link was recorded; {HOW_TO_RECORD}",
         )
     return FoundRecord(None, f"{image}: no record of its link is known; {HOW_TO_RECORD}")
-
-
-def has_records(image: Path) -> bool:
-    """Return quickly whether any links were recorded where the record of an image may be."""
-    beside = image.with_name(f"{image.name.removesuffix('.stripped')}{SUFFIX}")
-    return beside.is_file() or any(True for _ in _usual_folders(image))
-
-
-def _usual_folders(image: Path) -> Iterator[Path]:
-    for start in (Path(os.path.realpath(image)).parent, Path.cwd()):
-        for folder in (start, *start.parents):
-            if (folder / USUAL / _INDEX).is_file():
-                yield folder / USUAL
-
-
-def records_of(folder: Path) -> list[LinkRecord]:
-    """Read all records of a folder. Raises InputError if it has none."""
-    entries = _entries(folder)
-    if not entries:
-        raise InputError(f"{folder}: no link records")
-    return [read_link_record(folder / entry.file) for entry in entries]

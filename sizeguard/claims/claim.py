@@ -179,6 +179,7 @@ class ClaimSet:
     helpers: functions that have the name of a kernel but are not kernels
     bodies:  patterns of the functions that serve the dtypes of each tag
     others:  instances of these templates that do not belong to a branch
+    users:   instances that belong to a branch, with the kernels that call them without its switch
     marks:   evidence of each build feature
     """
 
@@ -188,4 +189,5 @@ class ClaimSet:
     helpers: frozenset[str]
     bodies: Mapping[str, tuple[str, ...]]
     others: frozenset[str]
+    users: Mapping[str, tuple[str, ...]]
     marks: Mapping[str, FeatureMarks]

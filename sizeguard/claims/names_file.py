@@ -34,6 +34,7 @@ def names_text(names: BuildNames) -> str:
         "helpers": sorted(names.helpers),
         "bodies": {tag: list(names.bodies[tag]) for tag in sorted(names.bodies)},
         "others": sorted(names.others),
+        "users": {text: list(names.users[text]) for text in sorted(names.users)},
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
@@ -63,6 +64,8 @@ def parse_names(text: str, path: str) -> BuildNames:
             helpers=frozenset(map(str, content["helpers"])),
             bodies={str(tag): tuple(map(str, each)) for tag, each in content["bodies"].items()},
             others=frozenset(map(str, content["others"])),
+            # Files from before have none.
+            users={str(t): tuple(map(str, each)) for t, each in content.get("users", {}).items()},
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path}: not the names of a full build ({error})") from error

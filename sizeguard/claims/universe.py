@@ -23,6 +23,7 @@ class BuildNames:
     helpers:   functions that have the name of a kernel but are not kernels
     bodies:    patterns of the functions that serve the dtypes of each tag (verify/branches/bodies)
     others:    instances of these templates that do not belong to a branch
+    users:     instances that belong to a branch, with the kernels that call them without its switch
     """
 
     operators: Mapping[str, str]
@@ -32,12 +33,13 @@ class BuildNames:
     helpers: frozenset[str] = frozenset()
     bodies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     others: frozenset[str] = frozenset()
+    users: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def with_full(self, full: BuildNames) -> BuildNames:
         """Add the names of a full build to names that were written for an earlier one.
 
-        Helpers and other instances count only next to names that the earlier build did not have, so
-        that a change cannot excuse a copy of a kernel.
+        Helpers, other instances and users count only next to names that the earlier build did not
+        have, so that a change cannot excuse a copy of a kernel.
         """
         heads = {text.partition("<")[0] for each in self.bodies.values() for text in each}
         kernels = set(self.operators.values())
@@ -51,6 +53,10 @@ class BuildNames:
             bodies={tag: _united(self.bodies.get(tag), full.bodies.get(tag)) for tag in tags},
             others=self.others
             | {text for text in full.others if text.partition("<")[0] not in heads},
+            users={
+                **{t: names for t, names in full.users.items() if t.partition("<")[0] not in heads},
+                **self.users,
+            },
         )
 
 

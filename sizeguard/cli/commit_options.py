@@ -10,6 +10,7 @@ import click
 
 from sizeguard.cli import candidates
 from sizeguard.cli.option_groups import option_group
+from sizeguard.cli.project_options import COMPILER, LINKER, OPTIMIZATION, TARGET
 
 if TYPE_CHECKING:
     from sizeguard.measurement.measured_commits import MeasurementPlace
@@ -62,10 +63,10 @@ class CommitBuild:
         target = self.target or app.targets[0]
         if target not in app.targets:
             raise InputError(f"{CONFIG}: {app.name} is for {', '.join(app.targets)}, not {target}")
-        recipe = recipe_of_app(app, target)
+        recipe = recipe_of_app(app, target, self.place(repository).store.folder)
         if recipe is None:
             raise InputError(f"{app.place}: {app.name} has no build: its commits cannot be built")
-        return recipe
+        return recipe.as_known
 
     def _command_recipe(self) -> Recipe:
         # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
@@ -218,29 +219,10 @@ commit_options = option_group(
         help="Build another variant of the runtime.",
         type=candidates.OneOf(candidates.variants, "variant"),
     ),
-    click.option(
-        "--compiler",
-        metavar="gcc|clang",
-        help="As for sizeguard build; the next three options, too.",
-        type=candidates.OneOf(candidates.compilers, "compiler"),
-    ),
-    click.option(
-        "--linker",
-        metavar="bfd|gold|lld|mold",
-        type=candidates.OneOf(candidates.linkers, "linker"),
-    ),
-    click.option(
-        "--target",
-        metavar="TARGET",
-        type=candidates.OneOf(candidates.machines, "target"),
-    ),
-    click.option(
-        "-O",
-        "optimize",
-        default="s",
-        metavar="s|2",
-        type=candidates.OneOf(candidates.optimizations, "optimization", "-O"),
-    ),
+    COMPILER,
+    LINKER,
+    TARGET,
+    OPTIMIZATION,
     click.option(
         "-j",
         "compilers",

@@ -1,14 +1,28 @@
-"""Groups of options that several commands share."""
+"""Options that several commands share: groups of them, and the output format."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
+
+import click
 
 _Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[_Command], _Command]
+
+
+def format_option(formats: Sequence[str] = ("terminal", "json")) -> Decorator:
+    """Make the option --format; its parameter is `format_`."""
+    return click.option(
+        "--format",
+        "format_",
+        type=click.Choice(formats),
+        default="terminal",
+        show_default=True,
+        help="Output format.",
+    )
 
 
 def option_group(parameter: str, kind: type[Any], *options: Decorator) -> Decorator:

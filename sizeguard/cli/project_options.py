@@ -1,4 +1,4 @@
-"""Options that name parts of a project: its apps, its targets, the runtime's sources."""
+"""Options that name parts of a project: apps, targets, tools, the runtime's sources."""
 
 from __future__ import annotations
 
@@ -13,6 +13,53 @@ RUNTIME_SOURCE = click.option(
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Folder that contains the runtime's sources in native/. Default: the project's.",
+)
+# The target machine and the tools of a build of the runtime.
+TARGET = click.option(
+    "--target",
+    metavar="TARGET",
+    help=(
+        "x86_64-linux, aarch64-linux, arm64-macos, x86_64-macos, arm64-android or arm64-ios. "
+        "Default: this machine."
+    ),
+    type=candidates.OneOf(candidates.machines, "target"),
+)
+COMPILER = click.option(
+    "--compiler",
+    metavar="gcc|clang",
+    help="The compiler. Default: gcc; clang for macOS, iOS and Android.",
+    type=candidates.OneOf(candidates.compilers, "compiler"),
+)
+LINKER = click.option(
+    "--linker",
+    metavar="bfd|gold|lld|mold",
+    help=(
+        "The linker. Default: bfd with gcc, lld with clang. lld-14 and lld-22 are other versions "
+        "of lld."
+    ),
+    type=candidates.OneOf(candidates.linkers, "linker"),
+)
+OPTIMIZATION = click.option(
+    "-O",
+    "optimize",
+    default="s",
+    show_default=True,
+    metavar="s|2",
+    help="Optimize for size or for speed.",
+    type=candidates.OneOf(candidates.optimizations, "optimization", "-O"),
+)
+# Tools for the targets of sizeguard.yaml, instead of those that it names.
+override_compiler = click.option(
+    "--compiler",
+    metavar="gcc|clang",
+    help="Override the targets' tools (not for macOS, iOS and Android).",
+    type=candidates.OneOf(candidates.compilers, "compiler"),
+)
+override_linker = click.option(
+    "--linker",
+    metavar="bfd|lld",
+    help="The linker. Default: bfd with gcc, lld with clang.",
+    type=candidates.OneOf(candidates.linkers, "linker"),
 )
 only_apps = click.option(
     "--app",

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-Number = TypeVar("Number", np.int64, np.uint64)
+Number = TypeVar("Number", np.int32, np.int64, np.uint64)
 
 
 def distinct(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
@@ -22,3 +22,13 @@ def distinct(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
     is_new = np.ones(len(ordered), np.bool_)
     is_new[1:] = ordered[1:] != ordered[:-1]
     return ordered[is_new]
+
+
+def without(values: npt.NDArray[Number], others: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """Return the distinct values that are not among others, in ascending order."""
+    found, known = distinct(values), distinct(others)
+    if not len(known):
+        return found
+    at = np.minimum(np.searchsorted(known, found), len(known) - 1)
+    missing: npt.NDArray[Number] = found[known[at] != found]
+    return missing

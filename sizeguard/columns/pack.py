@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.texts import Int
+from sizeguard.columns.texts import Int, Int32
 
 
-def pack(columns: Sequence[npt.NDArray[np.int32]]) -> tuple[npt.NDArray[np.signedinteger], Int]:
+def pack(columns: Sequence[Int | Int32]) -> tuple[npt.NDArray[np.signedinteger], Int]:
     """Group equal entries: return each entry's row, and for each row one of its entries.
 
     Rows are numbered in ascending order of the columns, the first column deciding first.

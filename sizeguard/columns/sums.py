@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,19 @@ from sizeguard.columns.texts import Int
 Int32 = npt.NDArray[np.int32]
 
 WHAT = ("file", "load", "ram", "count")
+
+
+class SumsById(NamedTuple):
+    """Sums over rows with equal id, each int64[number of ids], in the order of WHAT.
+
+    file, load, ram: bytes
+    spans:           number of spans
+    """
+
+    file: Int
+    load: Int
+    ram: Int
+    spans: Int
 
 
 class Sums(Protocol):
@@ -27,8 +40,8 @@ class Sums(Protocol):
         """Return the values of some owners."""
         ...
 
-    def by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
-        """Return the sums over owners with equal id, in the order of WHAT; 0 <= ids < count."""
+    def by(self, ids: Int | Int32, count: int) -> SumsById:
+        """Return the sums over owners with equal id; 0 <= ids < count."""
         ...
 
 
@@ -46,10 +59,9 @@ class ColumnSums:
         """Return the values of some owners."""
         return self.columns[what][owners]
 
-    def by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
-        """Return the sums over owners with equal id, in the order of WHAT; 0 <= ids < count."""
-        file, load, ram, spans = (sum_by(self.columns[what], ids, count) for what in WHAT)
-        return file, load, ram, spans
+    def by(self, ids: Int | Int32, count: int) -> SumsById:
+        """Return the sums over owners with equal id; 0 <= ids < count."""
+        return SumsById(*(sum_by(self.columns[what], ids, count) for what in WHAT))
 
 
 def sum_by(column: Int, ids: Int | Int32, count: int) -> Int:

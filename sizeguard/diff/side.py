@@ -162,7 +162,8 @@ def _amounts(
         kind, held, of = kinds.ids[where], size[where], group[some]
         np.add.at(found.size, of, held)
         pieces = np.flatnonzero(is_piece[kind] & (held > 0))
-        np.add.at(found.instances, of[pieces], count[where][pieces])
+        counted = low + pieces if rows is None else rows[low + pieces]
+        np.add.at(found.instances, of[pieces], count[counted])
         padding = np.flatnonzero(is_padding[kind])
         np.add.at(found.padding, of[padding], held[padding])
     return found

@@ -24,7 +24,7 @@ _RUST_CRATE = re.compile(rb"(?<=C)s[0-9A-Za-z]*_(?=\d)")
 # A function without a name is called by its address, which changes between builds.
 _NAMELESS = b"(function at "
 
-_WORD = 8
+_WORD = 8  # bytes that are compared at once
 _LAST = np.uint64(56)
 _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)

@@ -16,7 +16,7 @@ MACHINES = ("x86_64",)
 # lld may fold exception tables, too: that depends on how objects divide them.
 _SECTIONS = (".text", ".eh_frame", ".eh_frame_hdr")
 _ENTRY = 8  # bytes of a function in .eh_frame_hdr
-_ALIGNMENT = 16
+_ALIGNMENT = 16  # of functions, in bytes; compilers pad up to it
 _SLACK = 32  # bytes by which alignment can change the result
 # x86-64 opcodes that precede an offset to another place: call, jmp, jcc, and an operand [rip +
 # offset].

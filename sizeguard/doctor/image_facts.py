@@ -20,7 +20,6 @@ from sizeguard.formats.elf import (
     Section,
     Symbol,
 )
-from sizeguard.formats.elf.layout import signed
 from sizeguard.formats.elf.unwind import NOWHERE, UnwindRecords, header_table, read_frames
 
 # Type of the relocations that add the image's address, by machine.
@@ -30,6 +29,15 @@ RELATIVE = {
 }  # fmt: skip
 
 _LARGEST_PADDING = 32  # bytes to which compilers align data on x86-64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SectionFixups:
+    """Relocations of one section, as columns: the address and the type of each."""
+
+    section: Section
+    offset: Int
+    type: Int
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +125,8 @@ class ImageFacts:
         return read_frames(self.elf, section, table)
 
     @cached_property
-    def fixups(self) -> tuple[tuple[Section, Int, Int], ...]:
-        """The loader's relocations: for each section, the offsets and types.
+    def fixups(self) -> tuple[SectionFixups, ...]:
+        """The loader's relocations by section.
 
         Relocations of the PLT and packed ones are left out.
         """
@@ -129,13 +137,13 @@ class ImageFacts:
             if section.name.endswith((".plt", ".iplt")) or section.type not in RELOCATION_TYPES:
                 continue
             table = self.elf.relocation_table(section)
-            found.append((section, table.offset, table.type.astype(np.int64)))
+            found.append(SectionFixups(section, table.offset, table.type.astype(np.int64)))
         return tuple(found)
 
     @cached_property
     def fixup_places(self) -> Int:
         """Addresses with unpacked relocations, ascending."""
-        places = [offset for _, offset, _ in self.fixups]
+        places = [fixups.offset for fixups in self.fixups]
         return np.sort(np.concatenate(places)) if places else np.zeros(0, np.int64)
 
     def fixups_in(self, start: int, size: int) -> int:
@@ -146,19 +154,7 @@ class ImageFacts:
     @cached_property
     def fixup_size(self) -> int:
         """Bytes of an unpacked relocation."""
-        return next((section.entry_size for section, _, _ in self.fixups), 0)
-
-    def section_at(self, address: int) -> Section | None:
-        """Return the loaded section that contains an address; None if there is none."""
-        return next(
-            (
-                section
-                for section in self.elf.sections
-                if section.is_allocated
-                and signed(section.address) <= address < signed(section.address) + section.size
-            ),
-            None,
-        )
+        return next((fixups.section.entry_size for fixups in self.fixups), 0)
 
     def content_at(self, section: Section, address: int, size: int) -> bytes:
         """Return the bytes at an address of a section."""

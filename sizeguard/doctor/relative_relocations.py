@@ -20,9 +20,11 @@ def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
     if wanted is None or not facts.fixups:
         return None
     # RELR can only store even addresses.
-    chosen = [offset[(type_ == wanted) & (offset % 2 == 0)] for _, offset, type_ in facts.fixups]
+    chosen = [
+        fixups.offset[(fixups.type == wanted) & (fixups.offset % 2 == 0)] for fixups in facts.fixups
+    ]
     places = np.unique(np.concatenate(chosen))
-    others = sum(len(offset) for _, offset, _ in facts.fixups) - len(places)
+    others = sum(len(fixups.offset) for fixups in facts.fixups) - len(places)
     entry = 2 * elf.layout.word_size  # of .dynamic
     packed = relr_size(places, elf.layout.word_size)
     won = len(places) * facts.fixup_size - packed - _ENTRIES * entry

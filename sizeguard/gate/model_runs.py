@@ -33,7 +33,8 @@ def compare_model(
 
     store: keeps the outputs of successful runs
     timeout: seconds for one case
-    expected: files with each case's outputs, which those of full must be within tolerances
+    expected: by case, the files of expected outputs; the full build's outputs must equal them
+        within tolerances
     """
     name, target = program.stem, selective.target
     cases = models.case_count(program)

@@ -30,47 +30,73 @@ class Scope:
     """The files of a commit that count: all below `paths` except those that match `ignore`.
 
     Empty paths mean all files. Examples of globs are *.md and docs/*.
+
+    unnamed: globs of files that do not count, and whose names do not count either
     """
 
     paths: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    unnamed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """Files that builds read, and folders that they listed; the root is "".
+    """Files that builds read.
 
     asks_git: a build asked git, too, which knows all files and the commit
+    takes_files: a build may have taken any file of any commit out of git's objects
+    unwatchable: the file system does not record reads, so only the scope decides
     """
 
     files: frozenset[str]
-    folders: frozenset[str]
     asks_git: bool = False
+    takes_files: bool = False
+    unwatchable: bool = False
 
 
 def reads_hash(repository: Path, commit: str, scope: Scope, reads: Reads) -> str:
-    """Hash the files of a commit that builds read, and the names of files that they may have seen.
+    """Hash the files of a commit that builds read, and the names and modes of all others.
 
-    For an unread file in scope, its name counts, or its content if builds ask git. For a file out
-    of scope, its name counts only if its folder was listed and a file of that kind was read. Links
-    and submodules count in full.
+    A build may ask whether a file exists. For an unread file in scope, the content counts, too, if
+    builds ask git. Links, submodules and attributes, which change what git checks out, count in
+    full. If builds take files out of git's objects, the commit decides, with its history.
     """
-    entries = tree_entries(repository, commit, "-r", "--full-tree")
-    kinds = {_kind(path) for path in reads.files}
+    return _hash(repository, commit, scope, reads, is_full=reads.asks_git)
+
+
+def opened_hash(repository: Path, commit: str, scope: Scope, reads: Reads) -> str:
+    """Hash as reads_hash does, but all files in scope in full."""
+    return _hash(repository, commit, scope, reads, is_full=True)
+
+
+def _hash(repository: Path, commit: str, scope: Scope, reads: Reads, *, is_full: bool) -> str:
+    """Hash a commit; is_full: whether unread files in scope count in full."""
+    if reads.unwatchable:
+        return tree_hash(repository, commit, scope)
+    if reads.takes_files:
+        return fingerprint({"commit": git(repository, "rev-parse", "--verify", commit)})
     rows = []
-    for path, entry in sorted(entries.items()):
-        in_scope = _is_in(path, scope)
-        if path in reads.files or not entry.startswith(_FILE) or (in_scope and reads.asks_git):
+    for path, entry in sorted(tree_entries(repository, commit, "-r", "--full-tree").items()):
+        counts = path in reads.files or not entry.startswith(_FILE) or _is_attributes(path)
+        if counts or (is_full and _is_in(path, scope)):
             rows.append(f"{entry}\t{path}")
-        elif in_scope or (path.rpartition("/")[0] in reads.folders and _kind(path) in kinds):
+        elif not _matches(path, scope.unnamed):
             rows.append(f"{entry.split()[0]}\t{path}")
     return fingerprint({"read": rows})
 
 
-def _kind(path: str) -> str:
-    """Return a file's suffix, or its name if it has none."""
-    name = PurePosixPath(path)
-    return name.suffix or name.name
+def attributes_of(repository: Path, commit: str) -> Mapping[str, str]:
+    """List the files of a commit that say how git checks out others: path → mode, type and id."""
+    entries = tree_entries(repository, commit, "-r", "--full-tree")
+    return {path: entry for path, entry in entries.items() if _is_attributes(path)}
+
+
+def _is_attributes(path: str) -> bool:
+    return path.rpartition("/")[2] == ".gitattributes"
+
+
+def _matches(path: str, globs: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(path, glob) for glob in globs)
 
 
 def _is_in(path: str, scope: Scope) -> bool:
@@ -79,7 +105,7 @@ def _is_in(path: str, scope: Scope) -> bool:
         path == each.rstrip("/") or path.startswith(f"{each.rstrip('/')}/") or each == "."
         for each in scope.paths
     )
-    return below and not any(fnmatch.fnmatchcase(path, glob) for glob in scope.ignore)
+    return below and not _matches(path, (*scope.ignore, *scope.unnamed))
 
 
 def tree_hash(repository: Path, commit: str, scope: Scope) -> str:
@@ -92,19 +118,22 @@ def tree_hash(repository: Path, commit: str, scope: Scope) -> str:
             raise InputError(
                 f"--inputs {path}: name a file or folder of the repository, from its root"
             )
-    if not scope.paths and not scope.ignore:
+    ignored = (*scope.ignore, *scope.unnamed)
+    if not scope.paths and not ignored:
         return git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
     return _files(
         repository,
         commit,
         scope.paths,
-        lambda path: not any(fnmatch.fnmatchcase(path, glob) for glob in scope.ignore),
+        lambda path: _is_attributes(path) or not _matches(path, ignored),
     )
 
 
 def check_scope(repository: Path, commit: str, scope: Scope) -> None:
     """Raise InputError if no file of a commit is in scope, because all commits would look equal."""
-    if tree_hash(repository, commit, scope) == fingerprint({"files": []}):
+    tree_hash(repository, commit, scope)  # checks the paths
+    files = tree_entries(repository, commit, "-r", "--full-tree")
+    if not any(_is_in(path, scope) for path in files):
         raise InputError(
             f"--inputs and --ignore leave no file of {commit[:12]}: every commit would look the"
             " same"
@@ -115,7 +144,8 @@ def _files(
     repository: Path, commit: str, paths: Iterable[str], is_in: Callable[[str], bool]
 ) -> str:
     """Hash the paths and entries of some files of a commit."""
-    entries = tree_entries(repository, commit, "-r", "--full-tree", "--", *dict.fromkeys(paths))
+    entries = {**tree_entries(repository, commit, "-r", "--full-tree", "--", *dict.fromkeys(paths))}
+    entries |= attributes_of(repository, commit)
     return fingerprint(
         {"files": [f"{entry}\t{path}" for path, entry in sorted(entries.items()) if is_in(path)]}
     )

@@ -22,12 +22,18 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.git.git import common_folder, git
 from sizeguard.git.submodules import fill_submodules
+from sizeguard.git.trees import attributes_of
 
 # Processes started for a worktree have its path in this variable, so that orphans can be found.
 MARKER = "SIZEGUARD_WORKTREE"
-_SLOTS = 100
+_SLOTS = 100  # worktrees of one repository at a time
 _KILL_WAIT = 60.0  # seconds; a busy machine takes some to end a killed process
 EVERYTHING = ("**",)  # value of `keep` for all files in the tree
+
+
+def marks_of(tree: Path) -> Path:
+    """Return the folder with what was noted of the reads of a build in a tree."""
+    return tree.with_suffix(".reads")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,11 @@ class Worktree:
     def setup(self) -> Path:
         """The file that records the setup of the build in a kept tree."""
         return self.path.with_suffix(".setup")
+
+    @property
+    def marks(self) -> Path:
+        """The folder with what was noted of the reads of a build, beside the tree."""
+        return marks_of(self.path)
 
     @property
     def _busy(self) -> Path:
@@ -83,7 +94,7 @@ class Worktree:
 
     def remove(self) -> None:
         """Remove the tree, also from the repository's list."""
-        for folder in (self.path, self.made):
+        for folder in (self.path, self.made, self.marks):
             if folder.exists():
                 shutil.rmtree(folder)
         holder = _holder(self.repository, self.path)
@@ -95,7 +106,8 @@ class Worktree:
     def _make(self, commit: str) -> None:
         """Check out a commit, in a new worktree if there is none."""
         holder = _holder(self.repository, self.path)
-        if holder is None or not (self.path / ".git").is_file():
+        is_made = holder is not None and (self.path / ".git").is_file()
+        if not is_made or self._has_other_attributes(commit):
             busy = self._busy.read_text()
             self.remove()
             self._busy.write_text(busy)
@@ -110,6 +122,17 @@ class Worktree:
                 commit,
             )
         git(self.path, "checkout", "--force", "--quiet", "--detach", commit)
+
+    def _has_other_attributes(self, commit: str) -> bool:
+        """Return whether git would check out equal files with other content, such as line ends.
+
+        It writes no file anew whose blob is unchanged.
+        """
+        try:
+            before = git(self.path, "rev-parse", "--verify", "HEAD")
+        except InputError:
+            return True  # no commit was checked out
+        return attributes_of(self.repository, before) != attributes_of(self.repository, commit)
 
 
 def _holder(repository: Path, path: Path) -> Path | None:

@@ -118,7 +118,8 @@ def _line(request: Request, app: App, target: Target, points: Sequence[Release])
             if target.link == "executable" and not target.lto and request.has_own_sources:
                 line.recipe = recipe_of(request.runtime, toolchain, app.name, target.optimize)
         else:
-            line.recipe = recipe_of_app(app, target.name)
+            watched = recipe_of_app(app, target.name, request.history.place.store.folder)
+            line.recipe = watched.as_known if watched is not None else None
     except (BuildError, InputError) as error:
         line.why = str(error)
     if line.recipe is None:

@@ -74,17 +74,10 @@ def partition(claims: Claims, size: int) -> Partition:
     if not len(claims.start):
         return _painted(claims, size)
     is_weakest = claims.rank == claims.rank.min()
-    upper = np.flatnonzero(~is_weakest & (claims.end > claims.start))
-    upper = upper[packed_order(claims.start[upper])]
-    end = claims.end[upper]
-    overlaps = np.flatnonzero(np.maximum.accumulate(end)[:-1] > claims.start[upper[1:]])
-    is_apart = np.ones(len(upper), np.bool_)
-    is_apart[overlaps] = is_apart[overlaps + 1] = False
-    alone, others = upper[is_apart], np.sort(upper[~is_apart])
-    layer = _Spans(claims.start[alone], claims.end[alone], claims.owner[alone])
-    if len(others):
-        layer = _merged(layer, _spans_of(_painted(_taken(claims, others), size)))
-    return _laid_over(layer, _painted(_taken(claims, np.flatnonzero(is_weakest)), size))
+    layer = _layer(claims, np.flatnonzero(~is_weakest & (claims.end > claims.start)), size)
+    lower = _painted(_taken(claims, np.flatnonzero(is_weakest)), size)
+    del claims, is_weakest  # columns of millions of entries
+    return _laid_over(layer, lower)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +87,23 @@ class _Spans:
     start: npt.NDArray[np.int64]
     end: npt.NDArray[np.int64]
     owner: npt.NDArray[np.int64]
+
+
+def _layer(claims: Claims, rows: npt.NDArray[np.int64], size: int) -> _Spans:
+    """Return the spans of some claims; those that overlap others are compared with each other."""
+    rows = rows[packed_order(claims.start[rows])]
+    end = claims.end[rows]
+    overlaps = np.flatnonzero(np.maximum.accumulate(end)[:-1] > claims.start[rows[1:]])
+    is_apart = np.ones(len(rows), np.bool_)
+    is_apart[overlaps] = is_apart[overlaps + 1] = False
+    others = np.sort(rows[~is_apart])
+    if len(others):
+        rows, end = rows[is_apart], end[is_apart]
+    layer = _Spans(claims.start[rows], end, claims.owner[rows])
+    if not len(others):
+        return layer
+    del rows, end
+    return _merged(layer, _spans_of(_painted(_taken(claims, others), size)))
 
 
 def _taken(claims: Claims, where: npt.NDArray[np.int64]) -> Claims:
@@ -121,22 +131,16 @@ def _merged(one: _Spans, other: _Spans) -> _Spans:
 
 def _laid_over(upper: _Spans, lower: Partition) -> Partition:
     """Lay spans over a partition, which stays visible in the gaps."""
-    count = len(upper.start)
-    # Edges of the lower partition that no upper span hides.
+    # The gap before a span begins where the previous span ends. Most gaps are empty.
+    begin = np.concatenate([[0], upper.end])
+    gaps = begin[np.append(upper.start, lower.size) > begin]
+    # Edges of the lower partition inside a gap.
     place = np.searchsorted(upper.start, lower.start, side="right")
-    shown = place == 0
-    shown[~shown] = upper.end[place[~shown] - 1] <= lower.start[~shown]
-    # A gap, span 0, a gap, span 1, …, a gap; each gap begins where the previous span ends.
-    start = np.empty(2 * count + 1, np.int64)
-    start[0], start[1::2], start[2::2] = 0, upper.start, upper.end
-    owner = np.empty(len(start), np.int64)
-    owner[1::2] = upper.owner
-    owner[::2] = lower.owner[np.searchsorted(lower.start, start[::2], side="right") - 1]
-    more = 2 * place[shown] + 1  # after the gap before the next span
-    start = np.insert(start, more, lower.start[shown])
-    owner = np.insert(owner, more, lower.owner[shown])
-    filled = np.flatnonzero(np.diff(start, append=lower.size) > 0)
-    start, owner = start[filled], owner[filled]
+    shown = np.sort(np.concatenate([gaps, lower.start[begin[place] < lower.start]]))
+    at = np.searchsorted(upper.start, shown)
+    start = np.insert(upper.start, at, shown)
+    below = lower.owner[np.searchsorted(lower.start, shown, side="right") - 1]
+    owner = np.insert(upper.owner, at, below)
     keep = np.ones(len(owner), bool)
     keep[1:] = owner[1:] != owner[:-1]
     return Partition(start[keep], owner[keep], lower.size)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-SEVERAL_REGIONS = "(several regions)"  # regions of sections that share a name
+SEVERAL_REGIONS = "(several regions)"  # if sections of one name are in different regions
 
 
 @dataclass(frozen=True, slots=True)
 class RegionUse:
     """Bytes of a region that an image uses.
 
-    length:   of the region; 0 if it has no end
+    origin:   first address of the region
+    length:   bytes of the region; 0 if it has no end
     used:     bytes of sections that are stored or run there, each once, with padding for alignment
     stored:   bytes with a load address there, which are written into the memory
     run:      bytes with a run-time address there
-    sections: sections that the level `region` counts here: by load address; sections of zeros by
-        run-time address
+    sections: names of the sections that the level `region` counts here; the load address decides,
+        for sections of zeros the run-time address
     """
 
     name: str
@@ -30,7 +31,7 @@ class RegionUse:
 
 
 def region_by_section(regions: Iterable[RegionUse]) -> dict[str, str]:
-    """Return the region of each section."""
+    """Map the name of each section to its region."""
     found: dict[str, str] = {}
     for region in regions:
         for section in region.sections:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 class WhyStep:
     """Node of a chain.
 
-    how:   how the previous step keeps it
-    frees: bytes that cutting this reference would free
+    node:    number in the section graph
+    section, symbol, object: where its bytes come from; symbol is mangled
+    how:     how the previous step keeps it
+    frees:   bytes that removing this reference would free
     """
 
     node: int
@@ -36,11 +38,13 @@ class Chain:
 class Why:
     """The reasons why a subject is in the image.
 
-    size:   live bytes of the subject
-    frees:  bytes that removing it would free
-    roots:  number of roots that reach it; there may be fewer chains
-    chains: one for each root, the shortest first
-    coarse: objects whose functions are kept or removed together, which makes every chain less exact
+    live:    whether a root reaches any of it
+    size:    live bytes of the subject
+    frees:   bytes that removing it would free
+    roots:   number of roots that reach it; there may be fewer chains
+    chains:  one for each root, the shortest first
+    coarse:  objects compiled without -ffunction-sections; their functions are kept or removed
+        together, so a chain through one is less exact
     aliases: other names of the subject's code or data, mangled
     """
 

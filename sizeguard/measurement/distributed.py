@@ -165,7 +165,7 @@ class DaskMeasurer:
                 str(head.heads.root),
                 folders[0],
                 head.heads.commit,
-                head.recipe.unwatched,
+                head.recipe.without_store,
                 limits,
             )
             wishes[self._client.submit(build_there, *told, pure=False)] = head

@@ -78,7 +78,11 @@ def _find_by_all_files(
     """Find a commit that was measured without watching the reads of its build."""
     if not isinstance(recipe, AnyBuildRecipe) or recipe.store is None:
         return None
-    return find_measured(place, commit, measurement_key(place, commit, recipe.unwatched))
+    for each in (recipe.unwatched, recipe.without_store):
+        found = find_measured(place, commit, measurement_key(place, commit, each))
+        if found is not None:
+            return found
+    return None
 
 
 def keep_measured(

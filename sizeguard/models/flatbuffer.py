@@ -13,7 +13,7 @@ import numpy as np
 # Vectors may share bytes, so a small file could expand into a huge program. In our files they do
 # not, so each byte is read about once.
 READS_PER_BYTE = 8
-MINIMUM_READS = 1 << 16
+MINIMUM_READS = 1 << 16  # for buffers of up to 8 KiB
 
 
 class FlatBufferError(ValueError):

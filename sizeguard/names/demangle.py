@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
 # Longer texts are not shown; longer names would crash the demangler by recursion, as 31 kB of
 # pointers do in a thread.
@@ -32,6 +33,7 @@ _CLASS_NAMES = [f"{length - 1}{'a' * (length - 1)}" for length in range(10)]
 
 _SWIFT = ("$s", "$S", "_T0", "_TF", "_TW", "_TM", "_Tt")
 _MOST_SWIFT = 1 << 10
+_NOT_SWIFT = "_TMC_END__"  # of gcc, after the underscore before it
 _SWIFT_REFERENCE = re.compile(r"A[a-z]*[A-Z_]")
 _RUST_REFERENCE = re.compile(r"B[0-9a-zA-Z]*_")
 _MOST_RUST_REFERENCES = 20
@@ -88,7 +90,7 @@ def _of_others(name: str) -> str:
         text = text + _clones(dot + suffix) if text and dot else text
     elif base.startswith("?"):
         text = _demangled(base)
-    elif base.startswith(_SWIFT):
+    elif base.startswith(_SWIFT) and base != _NOT_SWIFT:
         text = _swift(base)
     return text if len(text) <= MOST_SHOWN else ""
 
@@ -188,3 +190,8 @@ def _is_small(name: str) -> bool:
         if growth >> _DOUBLINGS:
             return False
     return True
+
+
+def mangled(path: Sequence[str]) -> str:
+    """Return a namespace in its mangled form: 2at6native; std has an abbreviation instead."""
+    return "".join(f"{len(word)}{word}" for word in path)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool
-from sizeguard.columns.sort import packed_order
+from sizeguard.columns.sort import packed_order, sorted_hashes
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.names.rules import ANONYMOUS, Path, Rule, Rules
 from sizeguard.names.scan.dtype_scan import dtype_texts
@@ -185,8 +186,11 @@ def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
     """
     members = scanned.members
     key = members.hash ^ (members.scope.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    by_scope = [_ScopeRules(rules, path) for path in scanned.scopes]
+    order, ordered = sorted_hashes(key)
+    is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(order)]
+    first, inverse = order[is_new], np.empty(len(order), np.int64)
+    inverse[order] = np.cumsum(is_new) - 1
+    by_scope = [_ScopeRules(rules, path, pool) for path in scanned.scopes]
     texts = scanned.texts(members.start[first], members.length[first])
     judged = zip(texts, members.scope[first].tolist(), strict=True)
     rows = np.array(
@@ -201,28 +205,51 @@ def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
     return _Outcomes(operator, kernel, dtype, component, rows[:, 4])
 
 
+class _RuleValues(NamedTuple):
+    """The values of a rule for members, at the levels where it has one.
+
+    constants: level and number of the text; patterns: level and text with {operator} or {name}
+    """
+
+    number: int
+    constants: tuple[tuple[int, int], ...]
+    patterns: tuple[tuple[int, str], ...]
+
+    @staticmethod
+    def of(number: int, rule: Rule, pool: Pool) -> _RuleValues:
+        """Prepare the values of a rule; number: of the rule."""
+        texts = enumerate((rule.operator, rule.kernel, rule.dtype, rule.component))
+        values = [(level, text) for level, text in texts if text]
+        return _RuleValues(
+            number,
+            tuple((level, pool.number(text)) for level, text in values if "{" not in text),
+            tuple((level, text) for level, text in values if "{" in text),
+        )
+
+
 class _ScopeRules:
     """Rules for members of one namespace.
 
     Most rules name one identifier, by which they are found.
     """
 
-    def __init__(self, rules: Rules, path: Path) -> None:
-        self._exact: dict[str, list[tuple[int, Rule]]] = {}
-        self._patterns: list[tuple[int, Rule]] = []
+    def __init__(self, rules: Rules, path: Path, pool: Pool) -> None:
+        self._exact: dict[str, list[_RuleValues]] = {}
+        self._patterns: list[tuple[Rule, _RuleValues]] = []
         for number, rule in enumerate(rules.rules):
             if rule.within == path:
+                values = _RuleValues.of(number, rule, pool)
                 if rule.identifier.replace("_", "").isalnum():
-                    self._exact.setdefault(rule.identifier, []).append((number, rule))
+                    self._exact.setdefault(rule.identifier, []).append(values)
                 else:
-                    self._patterns.append((number, rule))
+                    self._patterns.append((rule, values))
 
-    def of(self, identifier: str) -> list[tuple[int, Rule]]:
-        """Return the rules that match a member, with their numbers, in order."""
-        fits = [pair for pair in self._patterns if pair[1].fits(identifier)]
+    def of(self, identifier: str) -> list[_RuleValues]:
+        """Return the values of the rules that match a member, in their order."""
+        fits = [values for rule, values in self._patterns if rule.fits(identifier)]
         if identifier not in self._exact:
             return fits
-        return sorted([*self._exact[identifier], *fits], key=lambda pair: pair[0])
+        return sorted([*self._exact[identifier], *fits])
 
 
 def _judge(
@@ -232,21 +259,26 @@ def _judge(
 
     The last number is that of the first rule with any value.
     """
-    said = ["", "", "", ""]
+    said = [0, 0, 0, 0]
     first = len(rules.rules)
     if identifier == ANONYMOUS:
         return 0, 0, 0, 0, first
     known = None
-    for number, rule in of_scope.of(identifier):
-        for level, pattern in enumerate((rule.operator, rule.kernel, rule.dtype, rule.component)):
-            if not pattern or said[level]:
+    for number, constants, patterns in of_scope.of(identifier):
+        for level, value in constants:
+            if not said[level]:
+                said[level] = value
+                first = min(first, number)
+        for level, pattern in patterns:
+            if said[level]:
                 continue
             if "{operator}" in pattern:
                 if known is None:
                     known = "" if identifier in rules.shared else rules.names.find(identifier)
                 if not known:
                     continue
-            said[level] = pattern.replace("{operator}", known or "").replace("{name}", identifier)
+                pattern = pattern.replace("{operator}", known)
+            said[level] = pool.number(pattern.replace("{name}", identifier))
             first = min(first, number)
-    operator, kernel, dtype, component = (pool.number(text) for text in said)
+    operator, kernel, dtype, component = said
     return operator, kernel, dtype, component, first

@@ -107,7 +107,7 @@ class OperatorNames:
         """
         if identifier in self._registered:
             return self._registered[identifier]
-        wrapper = _WRAPPER.match(identifier)
+        wrapper = _WRAPPER.match(identifier) if identifier[:1] == "w" else None
         if wrapper:
             return self._wrapped(identifier[wrapper.end() :])
         if identifier.startswith("quantized_") and not self.exact(identifier):

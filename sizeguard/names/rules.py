@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sizeguard.names.operator_words import OperatorNames
@@ -141,8 +141,3 @@ def _joined(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
 def identifier_of(word: str) -> str:
     """Return a word of a namespace in its mangled form."""
     return ANONYMOUS if word == "(anonymous namespace)" else word
-
-
-def mangled(path: Sequence[str]) -> str:
-    """Return a namespace in its mangled form: 2at6native; std has an abbreviation instead."""
-    return "".join(f"{len(word)}{word}" for word in path)

@@ -6,19 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
+from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
 from sizeguard.operators.schema import FunctionSchema
 from sizeguard.operators.schema_parser import SchemaError, parse_schema
 
 KINDS = ("core", "composite", "primitive")
 DISPATCH_KEYS = ("CPU", "QuantizedCPU")
 FIELDS = ("func", "kernel", "kind", "dispatch", "wrap")
-
-MAXIMUM_FILE_SIZE = 16 << 20  # bytes; PyTorch's own native_functions.yaml has 0.6 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,33 +67,16 @@ def read_operator_libraries(files: Iterable[Path]) -> dict[str, Operator]:
 
 
 def _read_file(file: Path) -> list[Operator]:
-    try:
-        if file.stat().st_size > MAXIMUM_FILE_SIZE:
-            raise InputError(
-                f"{file}: larger than {MAXIMUM_FILE_SIZE} bytes; no list of operators is"
-            )
-        text = readable(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise cannot_read(file, error) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: not UTF-8 text (byte {error.start})") from error
-    try:
-        # Nodes, unlike values, have line numbers, and composing them runs no constructors.
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InputError(f"{file}:{line}: not YAML: {error.problem}") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"{file}: not YAML: {str(error).splitlines()[0]}") from error
-    if root is None:
+    root = read_nodes(file, "list of operators", may_be_empty=True)
+    if isinstance(root, Scalar) and root.kind == "null":
         return []
-    if not isinstance(root, yaml.SequenceNode):
+    if not isinstance(root, Listing):
         raise InputError(f"{file}:1: expected a list of operators")
-    return [_operator(entry, file) for entry in root.value]
+    return [_operator(entry, file) for entry in root.items]
 
 
-def _operator(entry: yaml.Node, file: Path) -> Operator:
-    line = entry.start_mark.line + 1
+def _operator(entry: Node, file: Path) -> Operator:
+    line = entry.line
     fields = _fields(entry, file)
     for required in ("func", "kernel", "kind"):
         if required not in fields:
@@ -129,23 +107,20 @@ def _operator(entry: yaml.Node, file: Path) -> Operator:
     return Operator(schema, fields["kernel"], fields["kind"], dispatch, wrap, library, file, line)
 
 
-def _fields(entry: yaml.Node, file: Path) -> dict[str, str]:
-    if not isinstance(entry, yaml.MappingNode):
+def _fields(entry: Node, file: Path) -> dict[str, str]:
+    if not isinstance(entry, YamlTable):
         raise InputError(
-            f"{file}:{entry.start_mark.line + 1}: an operator is a mapping with the fields"
-            f" {', '.join(FIELDS)}"
+            f"{file}:{entry.line}: an operator is a mapping with the fields {', '.join(FIELDS)}"
         )
     fields: dict[str, str] = {}
-    for key, value in entry.value:
-        line = key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode) or key.value not in FIELDS:
-            shown = key.value if isinstance(key, yaml.ScalarNode) else "that is not a word"
+    for key, value in entry.pairs:
+        if key.text not in FIELDS:
             raise InputError(
-                f"{file}:{line}: unknown field '{shown}'; fields are {', '.join(FIELDS)}"
+                f"{file}:{key.line}: unknown field '{key.text}'; fields are {', '.join(FIELDS)}"
             )
-        if key.value in fields:
-            raise InputError(f"{file}:{line}: duplicate field {key.value}")
-        if not isinstance(value, yaml.ScalarNode) or value.tag != "tag:yaml.org,2002:str":
-            raise InputError(f"{file}:{line}: the field {key.value} must be text")
-        fields[key.value] = value.value
+        if key.text in fields:
+            raise InputError(f"{file}:{key.line}: duplicate field {key.text}")
+        if not isinstance(value, Scalar) or value.kind != "str":
+            raise InputError(f"{file}:{key.line}: the field {key.text} must be text")
+        fields[key.text] = value.text
     return fields

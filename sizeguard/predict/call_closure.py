@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from sizeguard.base.errors import InconclusiveError
+from sizeguard.columns.distinct import distinct
 from sizeguard.linkgraph.graph import ENTRY, PART, RELOCATION, START_STOP, SectionGraph
 from sizeguard.linkgraph.live import Bool, reachable
 from sizeguard.linkgraph.merged_functions import coarse_objects
@@ -119,7 +120,7 @@ class CallGraph:
             names |= {
                 name
                 for name in (
-                    operator_of(graph.names[i]) for i in np.unique(edges.target[taken]).tolist()
+                    operator_of(graph.names[i]) for i in distinct(edges.target[taken]).tolist()
                 )
                 if "::" in name
             }

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InconclusiveError
+from sizeguard.columns.distinct import distinct
 from sizeguard.linkgraph.graph import RELOCATION, STRING, SectionGraph
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import qualified_name
@@ -75,7 +76,7 @@ def dispatch_sites(graph: SectionGraph, dispatch: Dispatch) -> Sites:
     chosen = np.flatnonzero((called >= 0) & (edges.reason == RELOCATION))
     own = {int(node) for node in graph.symbols.node[is_by_name >= 0].tolist() if node >= 0}
     found: dict[int, CallSite] = {}
-    for node in np.unique(source[chosen]).tolist():
+    for node in distinct(source[chosen]).tolist():
         if node in own:
             continue
         here = chosen[(source[chosen] == node) & (called[chosen] == 1)]
@@ -93,7 +94,7 @@ def _site(graph: SectionGraph, node: int, calls: npt.NDArray[np.int64]) -> CallS
     # A call by handle uses a handle that the same function looked up by name.
     windows = [{name for _, name in given}] if not is_direct.all() or not len(calls) else []
     begin = -1
-    for end in np.unique(edges.offset[calls[is_direct]]).tolist():
+    for end in distinct(edges.offset[calls[is_direct]]).tolist():
         windows.append({name for offset, name in given if begin < offset < end})
         begin = end
     return CallSite(frozenset().union(*windows), len(calls) > 0 and all(windows))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.pack import pack
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.costs import (
     ABSOLUTE,
@@ -124,8 +125,9 @@ class ImageLayout:
             return np.zeros(len(nodes), np.int64)
         source = edges.source.astype(np.int64)
         absolute = np.isin(edges.type, ABSOLUTE) & (edges.symbol >= 0) & nodes.is_alloc[source]
-        places = np.unique(np.stack([source[absolute], edges.offset[absolute]]), axis=1)
-        return np.bincount(places[0], minlength=len(nodes))
+        source, offset = source[absolute], edges.offset[absolute]
+        _, places = pack([source, offset - int(offset.min(initial=0))])
+        return np.bincount(source[places], minlength=len(nodes))
 
     def sizes(
         self, kept: Bool, shrunk: dict[int, int] | None = None, cut: Bool | None = None
@@ -143,7 +145,11 @@ class ImageLayout:
         self._merged.add_to(size, kept, cut)
         for node, less in (shrunk or {}).items():
             size[node] -= less
-        found = {name: _placed(output, size, kept) for name, output in self.outputs.items()}
+        align = nodes.align.copy()
+        # Compilers align a table to at most its size: one of a single entry of 16 bytes to 16.
+        for table in set(self._part_of[chosen].tolist()):
+            align[table] = min(align[table], 1 << max(int(size[table]).bit_length() - 1, 0))
+        found = {name: _placed(output, size, align, kept) for name, output in self.outputs.items()}
         unwind = self._unwind[kept[self._unwind]]
         found[".eh_frame"] = found.get(".eh_frame", 0) + int(nodes.size[unwind].sum())
         found[".eh_frame_hdr"] = HEADER_ENTRY * len(unwind)
@@ -163,25 +169,25 @@ class ImageLayout:
         versions = {graph.providers[i] for i in imports if i in graph.providers}
         libraries = {library for library, _ in versions}
         texts = {graph.names[i] for i in imports} | {version for _, version in versions} | libraries
+        names = sorted(text[::-1] for text in texts)
+        if graph.linker == "bfd":  # others only merge ends of names with -O2
+            names = _without_suffixes(names)
         return {
             ".dynsym": SYMBOL * len(imports),
             ".gnu.version": VERSION * len(imports),
             ".gnu.version_r": NEED * len(libraries) + AUXILIARY * len(versions),
-            ".dynstr": sum(
-                len(text) + 1 for text in _without_suffixes(sorted(text[::-1] for text in texts))
-            ),
+            ".dynstr": sum(len(name) + 1 for name in names),
             ".dynamic": DYNAMIC * len(libraries),
         }
 
 
-def _placed(output: _Output, size: Int, kept: Bool) -> int:
+def _placed(output: _Output, size: Int, align: Int, kept: Bool) -> int:
     """Sum the sizes of kept sections and the padding between them."""
-    chosen = kept[output.nodes]
-    lengths, aligns = size[output.nodes[chosen]].tolist(), output.align[chosen].tolist()
+    chosen = output.nodes[kept[output.nodes]]
     end = 0
-    for length, align in zip(lengths, aligns, strict=True):
+    for length, multiple in zip(size[chosen].tolist(), align[chosen].tolist(), strict=True):
         if length:
-            end = -(-end // align) * align + length
+            end = -(-end // multiple) * multiple + length
     return end
 
 

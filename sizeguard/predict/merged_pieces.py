@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import CONSTANT, PART, STRING, SectionGraph
 
@@ -23,7 +24,7 @@ class _Group:
     """Pieces that are merged with each other.
 
     nodes: sorted by reversed text, so that a string precedes those that it ends
-    keys:  reversed texts; empty if suffixes are not merged
+    keys:  reversed texts; none if suffixes are not merged
     first: sections with pieces of the group, ascending
     """
 
@@ -73,8 +74,8 @@ class MergedPieces:
                 _Group(
                     align,
                     np.array(members, np.int64),
-                    [keys.get(node, "") for node in members],
-                    np.unique(self._own[members]),
+                    [keys[node] for node in members] if ends else [],
+                    distinct(self._own[members]),
                 )
             )
         return groups
@@ -91,9 +92,10 @@ class MergedPieces:
                 continue
             pieces = group.nodes[chosen]
             sizes = -(-self.graph.nodes.size[pieces] // group.align) * group.align
-            texts = [group.keys[i] for i in chosen.tolist()]
-            swallowed = [bool(a) and b.startswith(a) for a, b in pairwise(texts)]
-            sizes[:-1][swallowed] = 0
+            if group.keys:
+                texts = [group.keys[i] for i in chosen.tolist()]
+                # An empty string, too, is the end of another.
+                sizes[:-1][[b.startswith(a) for a, b in pairwise(texts)]] = 0
             if self.graph.linker in _IN_PLACE:
                 np.add.at(size, homes[pieces], sizes)
             else:

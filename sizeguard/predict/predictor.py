@@ -21,6 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sizeguard.columns.distinct import distinct, without
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import STRING, SectionGraph
 from sizeguard.linkgraph.live import Bool, live, reachable
@@ -208,9 +209,9 @@ class Predictor:
         branches, edges = self.branches, self.graph.edges
         gone = branches.is_unselected(dtypes)
         cut[branches.edges_gone(gone)] = True
-        touched = np.unique(branches.holder[gone & seen[branches.holder]])
+        touched = distinct(branches.holder[gone & seen[branches.holder]])
         direct = branches.table < 0
-        for holder in np.setdiff1d(touched, branches.holder[~gone]).tolist():
+        for holder in without(touched, branches.holder[~gone]).tolist():
             places = edges.offset[branches.edge[(branches.holder == holder) & direct]]
             if not len(places):
                 continue
@@ -229,7 +230,7 @@ class Predictor:
                     self._cut_guarded(node, targets, cut, shrunk)
         # A branch that only one of two tags omits may be missing.
         doubtful = branches.is_unselected(dtypes, by_any=True) & seen[branches.holder]
-        count = len(np.unique(branches.holder[doubtful]))
+        count = len(distinct(branches.holder[doubtful]))
         return (self._sizes_of.unseen if count else 0) + self._sizes_of.per_switch * count
 
     def _without_tables(
@@ -242,9 +243,8 @@ class Predictor:
         branches = self.branches
         in_table = (branches.table >= 0) & seen[branches.holder]
         gone = branches.is_unselected(dtypes)
-        uses = np.stack([branches.table, branches.holder], axis=1)
-        lost = np.unique(uses[in_table & gone], axis=0)
-        for table, holder in lost.tolist():
+        lost = _pairs(branches.table, branches.holder, in_table & gone)
+        for table, holder in sorted(lost):
             here = (branches.table == table) & (branches.holder == holder)
             if not gone[here].all():
                 shrunk[holder] = (
@@ -252,11 +252,9 @@ class Predictor:
                     - self._sizes_of.table_code
                     - self._sizes_of.jump * int(here.sum())
                 )
-        users = np.unique(uses[in_table], axis=0)
-        kept = {(table, holder) for table, holder in users.tolist()} - set(
-            map(tuple, lost.tolist())
-        )
-        return np.setdiff1d(lost[:, 0], [table for table, _ in kept])
+        kept = _pairs(branches.table, branches.holder, in_table) - lost
+        tables = {table for table, _ in lost} - {table for table, _ in kept}
+        return np.array(sorted(tables), np.int64)
 
     def _cut_guarded(
         self, node: int, targets: frozenset[int], cut: Bool, shrunk: dict[int, int]
@@ -295,3 +293,8 @@ def _nodes_of_texts(graph: SectionGraph, texts: Collection[str]) -> list[int]:
     found = [node for node in strings if graph.names[node] in texts]
     wanted = {text.encode() + b"\0" for text in texts}
     return [*found, *(node for node, content in graph.contents.items() if content in wanted)]
+
+
+def _pairs(first: Int, second: Int, where: Bool) -> set[tuple[int, int]]:
+    """Return the distinct pairs of two columns' entries at some places."""
+    return set(zip(first[where].tolist(), second[where].tolist(), strict=True))

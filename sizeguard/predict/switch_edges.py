@@ -9,6 +9,7 @@ from pathlib import PurePath
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.distinct import distinct, without
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import Bool
@@ -61,7 +62,7 @@ class SwitchEdges:
 
     def edges_gone(self, gone: Bool) -> Int:
         """Return the omitted edges; edges of a table are omitted when none of its users stays."""
-        return np.setdiff1d(self.edge[gone], self.edge[~gone])
+        return without(self.edge[gone], self.edge[~gone])
 
 
 def find_branches(
@@ -246,7 +247,7 @@ def tag_holders(graph: SectionGraph, facts: BuildFacts) -> dict[str, Int]:
             continue
         own = [node for node in here if functions[node] == switch.function]
         found.setdefault(switch.tag, []).append(np.array(own or here, np.int64))
-    return {tag: np.unique(np.concatenate(parts)) for tag, parts in found.items()}
+    return {tag: distinct(np.concatenate(parts)) for tag, parts in found.items()}
 
 
 def source_of(label: str) -> str:

@@ -9,10 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.build_record import read_build
+from sizeguard.columns.distinct import distinct
 from sizeguard.linkgraph.live import reachable
 from sizeguard.linkgraph.open_graph import graph_of_path
 from sizeguard.linkgraph.prune import pruned
@@ -225,5 +224,5 @@ def _tags(predictor: Predictor, names: Collection[str]) -> set[str]:
     table = operators(predictor.graph)
     reached = reachable(predictor.graph, [node for name in names for node in table[name]])
     branches = predictor.branches
-    used = np.unique(branches.tag[reached[branches.holder]]).tolist()
+    used = distinct(branches.tag[reached[branches.holder]]).tolist()
     return {tag for k in used for tag in branches.tags[k]} - set(branches.guarded)

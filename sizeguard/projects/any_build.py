@@ -17,7 +17,7 @@ from sizeguard.base.files import write_atomic
 from sizeguard.base.fingerprint import files_key, fingerprint, package_hash
 from sizeguard.builds import RECORD
 from sizeguard.git.git import git_bytes
-from sizeguard.git.trees import Scope, check_scope, reads_hash, tree_hash
+from sizeguard.git.trees import Reads, Scope, check_scope, opened_hash, reads_hash, tree_hash
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
 from sizeguard.projects.command import ccache_path, own_command
 from sizeguard.projects.kept_link import records_of_tree
@@ -33,8 +33,15 @@ from sizeguard.toolchains.environment import (
 from sizeguard.toolchains.host import host_toolchain
 from sizeguard.toolchains.installed import package_lists
 from sizeguard.toolchains.links.recording import Recording
+from sizeguard.toolchains.links.watched_git import differing, git_watch, outside_files
 from sizeguard.toolchains.logged import run_logged
-from sizeguard.toolchains.read_files import WATCHED_ENVIRONMENT, read_since, watch
+from sizeguard.toolchains.read_files import (
+    WATCHED_ENVIRONMENT,
+    ReadFiles,
+    read_since,
+    watch,
+    watch_git,
+)
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
 # Files of the policy, which no build reads: sizeguard.yaml, waivers, baselines.
@@ -48,8 +55,10 @@ class AnyBuildRecipe:
     app: name of the image's app
     group: name in sizeguard.yaml; image: name among the steps' images
     store: folder with the known reads of builds, which decide whether two commits have equal
-            builds. None: all files decide, as for commits without any build
+            builds; None if reads are not watched
     twins: recipes of the images of other apps that the same commands build
+    by_all_files: all files decide that are in scope or that builds opened, read or not
+    is_fixed: whether `reads` decide, not those that the store has now
     """
 
     app: str
@@ -59,6 +68,9 @@ class AnyBuildRecipe:
     image: str = ""
     store: Path | None = None
     twins: tuple[AnyBuildRecipe, ...] = field(default=(), compare=False)
+    by_all_files: bool = False
+    is_fixed: bool = False
+    reads: Reads | None = None
 
     @property
     def files(self) -> ImageFiles:
@@ -99,7 +111,7 @@ class AnyBuildRecipe:
             return self.gathered(tree, commit)
         tree.setup.unlink(missing_ok=True)
         tree.clean()
-        with self._watched(tree):
+        with self._watched(tree, commit):
             self._run(self.steps.setup, tree, limits, start)
             write_atomic(tree.setup, self._setup_key())
             self._build(tree, limits, start)
@@ -114,15 +126,29 @@ class AnyBuildRecipe:
             self._run(self.steps.build, tree, limits, start, recording)
 
     @contextmanager
-    def _watched(self, tree: Worktree) -> Iterator[None]:
-        """Store the files that commands read, even after a failure, which is stored, too."""
+    def _watched(self, tree: Worktree, commit: str) -> Iterator[None]:
+        """Store the files that commands read, even after a failure, which is stored, too.
+
+        Raises BuildError if they read a file of the checkout that differs from the commit's.
+        """
         known = self._known_reads
         is_watched = known is not None and watch(tree.path)
+        outside: frozenset[str] = frozenset()
         try:
             yield
         finally:
-            if known is not None:
-                known.add(read_since(tree.path) if is_watched else None)
+            if is_watched and known is not None:
+                read = read_since(tree.path)
+                outside = outside_files(tree.repository, tree.path, read.files)
+                known.add(read | ReadFiles(outside))
+            elif known is not None:
+                known.add_unwatchable()
+        other = differing(tree.repository, commit, outside)
+        if other:
+            raise BuildError(
+                f"the commands read {other[0]} in the checkout, not in the worktree where they"
+                f" run; it differs from that of {commit[:10]}, so the sizes would be wrong"
+            )
 
     def also_built(self, tree: Worktree, commit: str) -> Iterator[tuple[AnyBuildRecipe, Path]]:
         """Gather the other images of the same build.
@@ -143,7 +169,12 @@ class AnyBuildRecipe:
         from sizeguard.projects.gathered import MadeImage, gather
 
         key = self.fingerprint(tree, commit)
-        made = MadeImage(self.app, self.target, self.files, key, self.steps.build, self.steps.rules)
+        steps = self.steps
+        others = [each.image for name, each in steps.images.items() if name != self.image]
+        others += [twin.files.image for twin in self.twins]
+        made = MadeImage(
+            *(self.app, self.target, self.files, key, steps.build, steps.rules, tuple(others))
+        )
         folder = tree.made / self.app
         gather(tree.path, made, folder, records_of_tree(tree))
         return folder / RECORD
@@ -152,8 +183,10 @@ class AnyBuildRecipe:
         """Run the command that has to exit with 0; return the error, or an empty string."""
         if not self.steps.run:
             return ""
+        watch_git(tree.path)  # our own commands asked git, too
         try:
-            self._run(self.steps.run, tree, limits, time.monotonic())
+            # Without our library, which a program with a dynamic sanitizer refuses
+            self.without_store._run(self.steps.run, tree, limits, time.monotonic())
         except BuildError as error:
             return str(error)
         finally:
@@ -170,16 +203,36 @@ class AnyBuildRecipe:
         check_scope(repository, commit, self._scope)
 
     def _tree_hash(self, repository: Path, commit: str) -> str:
-        """Hash the files of a commit that builds read, if known, else all files in scope."""
-        reads = self._known_reads.get() if self._known_reads is not None else None
-        if reads is None:
+        """Hash the files of a commit that builds read, if known, else all files.
+
+        Nobody sees the reads in a kept worktree, or on a file system that does not record them:
+        then only the scope decides.
+        """
+        if self.steps.clean:
             return tree_hash(repository, commit, self._scope)
-        return reads_hash(repository, commit, self._scope, reads)
+        reads = self.reads
+        if not self.is_fixed and self._known_reads is not None:
+            reads = self._known_reads.get()
+        if reads is None:
+            return tree_hash(repository, commit, Scope(unnamed=_TERMS))
+        which = opened_hash if self.by_all_files else reads_hash
+        return which(repository, commit, self._scope, reads)
 
     @property
     def unwatched(self) -> AnyBuildRecipe:
-        """The same recipe, but with all files as inputs."""
-        return replace(self, store=None)
+        """The same recipe, but with all files as inputs, also those that no build read."""
+        return replace(self, by_all_files=True)
+
+    @property
+    def without_store(self) -> AnyBuildRecipe:
+        """The same recipe, but nobody watches the reads of its builds: all files are inputs."""
+        return replace(self, store=None, reads=None, is_fixed=False)
+
+    @property
+    def as_known(self) -> AnyBuildRecipe:
+        """The same recipe, whose keys stay as they are now while its builds show more reads."""
+        reads = self._known_reads.get() if self._known_reads is not None else None
+        return replace(self, reads=reads, is_fixed=True, by_all_files=True)
 
     def forget_reads(self) -> None:
         """Use all files as inputs from now on, because a build's reads were not watched."""
@@ -197,7 +250,7 @@ class AnyBuildRecipe:
 
     @property
     def _scope(self) -> Scope:
-        return Scope(self.steps.inputs, (*self.steps.ignore, *_TERMS))
+        return Scope(self.steps.inputs, self.steps.ignore, _TERMS)
 
     @property
     def map(self) -> str:
@@ -243,6 +296,8 @@ class AnyBuildRecipe:
         jobs = str(limits.jobs or os.cpu_count() or 1)
         more = {**ccache_path(), **own_command(), **WATCHED_ENVIRONMENT, **self._given()}
         more.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", jobs)
+        if self._known_reads is not None:
+            more |= git_watch(tree.repository, tree.path, {**build_environment(), **more})
         if recording is not None:
             more = recording.environment({**build_environment(), **more})
         run_logged(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -22,7 +24,12 @@ from sizeguard.builds.image_tools import (
 )
 from sizeguard.builds.link_record import image_identity
 from sizeguard.builds.measured_sizes import measure
-from sizeguard.builds.shipped_libraries import STRIPPED, shipped_libraries, with_libraries
+from sizeguard.builds.shipped_libraries import (
+    STRIPPED,
+    needed_by,
+    shipped_libraries,
+    with_libraries,
+)
 from sizeguard.builds.sizes import Sizes
 from sizeguard.projects.kept_link import keep_link
 from sizeguard.projects.project import NO_STRIP, ImageFiles
@@ -41,6 +48,7 @@ class MadeImage:
     fingerprint: hash of everything that it depends on
     command:     the command that made it; empty if it is measured as found
     rules:       text of the project's own rules
+    apart:       paths of the project's other images, which have their own sizes
     """
 
     app: str
@@ -49,6 +57,7 @@ class MadeImage:
     fingerprint: str
     command: str = ""
     rules: str = ""
+    apart: tuple[str, ...] = ()
 
 
 def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = None) -> Build:
@@ -73,7 +82,10 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
         shipped = _shipped(root, made, image)
         map_ = _copied(root, files.map, folder, made.command) if files.map else None
         objects = _all(root, files.objects, folder / _LINKED, made.command)
-        for library in _all(root, files.also, folder / _SHIPS, made.command):
+        also = _all(root, files.also, folder / _SHIPS, made.command)
+        if made.command:
+            also = tuple(dict.fromkeys([*also, *_needed(root, made, image, folder / _SHIPS)]))
+        for library in also:
             if files.strip != NO_STRIP:
                 _stripped(files, library)
     except OSError as error:
@@ -166,6 +178,34 @@ def _stripped(files: ImageFiles, image: Path) -> Path:
         )
     strip(tool, image, twin)
     return twin
+
+
+def _needed(root: Path, made: MadeImage, image: Path, folder: Path) -> Iterator[Path]:
+    """Copy the libraries of the build's folder that the image needs, and those that they need."""
+    apart = {(root / path).resolve() for path in (*made.apart, made.files.image)}
+    left, seen = [image], set[str]()
+    while left:
+        names = {PurePosixPath(name).name for name in needed_by(left.pop())} - seen
+        seen |= names
+        for path in _named(root, names) if names else ():
+            if path not in apart and kind_of_image(path) in MEASURED:
+                to = folder / path.relative_to(root.resolve())
+                to.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, to)
+                left.append(to)
+                yield to
+
+
+def _named(root: Path, names: AbstractSet[str]) -> list[Path]:
+    """Find the first file of each name, and follow its links inside of the folder."""
+    found: dict[str, Path] = {}
+    for place, folders, files in os.walk(root):
+        folders[:] = sorted(set(folders) - {".git"})
+        for name in names & set(files) - {*found}:
+            path = Path(place, name).resolve()
+            if path.is_file() and path.is_relative_to(root.resolve()):
+                found[name] = path
+    return sorted(set(found.values()))
 
 
 def _found(root: Path, path: str, command: str) -> Path:

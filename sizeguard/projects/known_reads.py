@@ -2,14 +2,15 @@
 
 Only a change of these files can change the image, even if `inputs` and `ignore` name others. The
 set is the union over all builds, so a measurement under a key of this set was made without reading
-any other file.
+any other file. Before a build has shown its reads, all files count, so that a first build cannot
+stand for another commit.
 """
 
 from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,11 @@ from sizeguard.git.trees import Reads
 from sizeguard.toolchains.read_files import ReadFiles
 
 FOLDER = "reads"
-_VERSION = 2
+_VERSION = 3
 _UNKNOWN = "unknown"
+_UNWATCHABLE = "unwatchable"
 _ASKS_GIT = "asks_git"
+_TAKES_FILES = "takes_files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +40,43 @@ class KnownReads:
     def get(self) -> Reads | None:
         """Return the files that any build read; None if a build's reads are unknown."""
         found = self._read()
-        return (
-            Reads(found.files, found.folders, found.asks_git)
-            if isinstance(found, ReadFiles)
-            else None
-        )
+        if found == _UNWATCHABLE:
+            return Reads(frozenset(), unwatchable=True)
+        if not isinstance(found, ReadFiles):
+            return None
+        return Reads(found.files, found.asks_git, found.takes_files)
 
     def add(self, read: ReadFiles | None) -> None:
         """Add the files that a build read; None if unknown, which makes the set unknown."""
+        self._put(lambda before: self._united(before, read))
+
+    def add_unwatchable(self) -> None:
+        """Add a build whose reads the file system does not record."""
+        self._put(lambda before: _UNKNOWN if before == _UNKNOWN else _UNWATCHABLE)
+
+    @staticmethod
+    def _united(before: ReadFiles | str | None, read: ReadFiles | None) -> ReadFiles | str:
+        if read is None:
+            return _UNKNOWN
+        if isinstance(before, str):
+            return before
+        return read | before if before is not None else read
+
+    def _put(self, change: Callable[[ReadFiles | str | None], ReadFiles | str]) -> None:
+        """Write what `change` makes of the stored set."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._locked():
             before = self._read()
-            if before == _UNKNOWN:
+            after = change(before)
+            if after == before:
                 return
-            content: dict[str, object] = {"version": _VERSION, _UNKNOWN: read is None}
-            if read is not None:
-                united = read | before if isinstance(before, ReadFiles) else read
-                content["files"] = sorted(map(_text, united.files))
-                content["folders"] = sorted(map(_text, united.folders))
-                content[_ASKS_GIT] = united.asks_git
+            content: dict[str, object] = {"version": _VERSION}
+            if isinstance(after, str):
+                content[after] = True
+            else:
+                content["files"] = sorted(map(_text, after.files))
+                content[_ASKS_GIT] = after.asks_git
+                content[_TAKES_FILES] = after.takes_files
             write_atomic(self._file, json.dumps(content) + "\n")
 
     @property
@@ -63,22 +84,22 @@ class KnownReads:
         return self.folder / f"{self.name}.json"
 
     def _read(self) -> ReadFiles | str | None:
-        """Read the file: a set, _UNKNOWN, or None if nothing was built yet."""
+        """Read the file: a set, _UNKNOWN, _UNWATCHABLE, or None if nothing was built yet."""
         try:
             content = json.loads(self._file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
         if not isinstance(content, dict) or content.get("version") != _VERSION:
-            return _UNKNOWN
-        if content.get(_UNKNOWN) is not False:
-            return _UNKNOWN
-        files, folders = content.get("files"), content.get("folders")
-        if not isinstance(files, list) or not isinstance(folders, list):
+            return None
+        if content.get(_UNWATCHABLE) is True and _UNKNOWN not in content:
+            return _UNWATCHABLE
+        files = content.get("files")
+        if not isinstance(files, list):
             return _UNKNOWN
         return ReadFiles(
             frozenset(map(str, files)),
-            frozenset(map(str, folders)),
             content.get(_ASKS_GIT) is not False,
+            content.get(_TAKES_FILES) is not False,
         )
 
     @contextmanager

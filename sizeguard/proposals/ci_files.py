@@ -127,6 +127,7 @@ def _branch(root: Path) -> str:
 
 
 def _asked(root: Path, *arguments: str) -> str:
+    """Return git's output; empty if it fails, as outside of a repository."""
     try:
         return git(root, *arguments)
     except SizeguardError:

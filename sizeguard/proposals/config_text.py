@@ -11,7 +11,7 @@ _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./=+-]*(?: [A-Za-z0-9_./=+-]+)*")
 _WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 # Room for an image to grow, less than the room at which the gate suggests a tighter limit.
 _ROOM_PERCENT, _ROOM_BYTES = 8, 512
-_STEP = 256
+_STEP = 256  # limits in bytes are multiples of it
 _IN_KIB = 100 << 10  # larger limits are written in KiB
 
 

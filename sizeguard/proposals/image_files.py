@@ -16,7 +16,7 @@ from sizeguard.formats.sniff import ELF, image_format
 from sizeguard.proposals.build_folder import BUILD_ID, MAP, SECTIONS, SYMBOLS
 from sizeguard.proposals.found_images import FoundImage
 
-_OBJECTS_LOOKED_AT = 8
+_OBJECTS_LOOKED_AT = 8  # the others have the same flags
 _OWN_SECTION = re.compile(r"\.text\.(?!(?:unlikely|startup|exit|hot|sorted|unknown)\.?$)\S")
 _VERSIONED = re.compile(
     r"\.so\.[\d.]+\.p$"

@@ -156,7 +156,8 @@ def _is_text(path: Path) -> bool:
 
 def _proposal(built: _Built, root: Path, is_git: bool, chosen: Sequence[FoundImage]) -> Proposal:
     build, system = built.build, built.system
-    place, ignore, notes = _place(build, root, is_git, chosen)
+    chosen_place = _place(build, root, is_git, chosen)
+    place = chosen_place.place
     commands = system.commands(build, place, [image.link for image in chosen])
 
     def in_tree(path: Path) -> str:
@@ -187,10 +188,10 @@ def _proposal(built: _Built, root: Path, is_git: bool, chosen: Sequence[FoundIma
         commands.setup,
         commands.build,
         tuple(images),
-        (*((_MARKDOWN,) if is_git and _ignores_markdown(root) else ()), *ignore),
+        (*((_MARKDOWN,) if is_git and _ignores_markdown(root) else ()), *chosen_place.ignore),
         tuple(_selections(root)) if is_git else (),
         tuple(left_out),
-        (*notes, *commands.notes),
+        (*chosen_place.notes, *commands.notes),
     )
 
 
@@ -212,28 +213,38 @@ def _image(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _ChosenPlace:
+    """Where the commands build.
+
+    ignore: patterns for the key `ignore` of sizeguard.yaml: outputs that git does not ignore
+    notes:  steps that the user has to take
+    """
+
+    place: Place
+    ignore: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 def _place(
     build: BuildFolder, root: Path, is_git: bool, chosen: Sequence[FoundImage]
-) -> tuple[Place, tuple[str, ...], tuple[str, ...]]:
+) -> _ChosenPlace:
     """Choose the commands' build folder: the same folder, if git ignores its files."""
     source = _below(build.source, root) or "."
     folder = _below(build.folder, root)
     if not is_git:
-        return (
-            Place(root, source, folder or _OWN_FOLDER, True),
-            (),
-            (f"{root} is not a git repository; use `sizeguard gate --in-place`",),
-        )
+        note = f"{root} is not a git repository; use `sizeguard gate --in-place`"
+        return _ChosenPlace(Place(root, source, folder or _OWN_FOLDER, True), notes=(note,))
     if folder and _is_ignored(root, chosen[0].path):
-        return Place(root, source, folder, True), (), ()
+        return _ChosenPlace(Place(root, source, folder, True))
     if not folder:
-        return Place(root, source, _OWN_FOLDER, True), (), ()
+        return _ChosenPlace(Place(root, source, _OWN_FOLDER, True))
     is_own = build.folder != build.source
     ignore = (f"{folder}/**",) if is_own else ()
     entry = f"/{folder}/" if is_own else f"/{_below(chosen[0].path, root)}"
     note = f"git does not ignore the build's outputs: add {entry} to .gitignore"
     new = _OWN_FOLDER if is_own else folder
-    return Place(root, source, new, False), ignore, (note,)
+    return _ChosenPlace(Place(root, source, new, False), ignore, (note,))
 
 
 def _below(path: Path, root: Path) -> str:

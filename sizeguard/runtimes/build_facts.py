@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from sizeguard.claims.claim import FeatureMarks
+if TYPE_CHECKING:
+    from sizeguard.claims.claim import FeatureMarks
 
 
 @dataclass(frozen=True, slots=True)

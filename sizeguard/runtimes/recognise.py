@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sizeguard.columns.texts import Texts
-from sizeguard.names.rules import Rules, mangled
+from sizeguard.names.demangle import mangled
 from sizeguard.runtimes.known import NAMES, runtime_named, runtimes
+
+if TYPE_CHECKING:
+    from sizeguard.names.rules import Rules
 
 SAMPLE = 10_000  # sampled names: one of 47 in libtorch_cpu.so, 6 ms
 

@@ -21,7 +21,6 @@ from sizeguard.selection.write import word
 # PyTorch's names for operators that every build needs.
 BASE = "__BASE__"
 ROOT = "__ROOT__"
-KEYS = ("name", "depends", "tags", "unknown")
 
 _Names = Mapping[str, frozenset[str]]
 

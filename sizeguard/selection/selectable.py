@@ -13,7 +13,7 @@ from sizeguard.selection.op_deps import OpDeps
 from sizeguard.selection.selection import Selection
 
 _NEAR = 2  # names in a message
-_SHOWN = 4
+_SHOWN = 4  # overloads in a message
 
 
 @dataclass(frozen=True, slots=True)

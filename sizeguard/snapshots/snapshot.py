@@ -26,7 +26,7 @@ from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
-from sizeguard.columns.sums import ColumnSums, sum_by
+from sizeguard.columns.sums import ColumnSums, SumsById, sum_by
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.snapshots.magic import MAGIC as MAGIC
 from sizeguard.snapshots.magic import is_snapshot as is_snapshot
@@ -193,8 +193,8 @@ class Snapshot:
                 raise DamagedError(f"the rows' {name} is not the image's")
         self._labels: dict[str, Label] = {}
 
-    def sums_by(self, ids: Int | npt.NDArray[np.int32], count: int) -> tuple[Int, Int, Int, Int]:
-        """Sum file, load, ram and count over rows with equal id; 0 <= ids < count."""
+    def sums_by(self, ids: Int | npt.NDArray[np.int32], count: int) -> SumsById:
+        """Sum rows with equal id; 0 <= ids < count."""
         return ColumnSums({name: getattr(self, name) for name in _COLUMNS}).by(ids, count)
 
     def label(self, level: str) -> Label:

@@ -31,7 +31,7 @@ _ERROR = re.compile(
 )
 _LOG_END = 1 << 20  # bytes of a log to search
 _LARGEST_LOG = 63 << 20  # bytes that are kept in addition to the end
-_PIECE = 1 << 16
+_PIECE = 1 << 16  # bytes that are read at once
 _PIPE_WAIT = 5.0  # seconds
 _SHOWN = 60  # characters of a command
 

@@ -1,9 +1,10 @@
 """Find the tracked files of a worktree that a build reads, by their access times.
 
-The access time of each file and folder is set before its last change. Linux then records the first
-read by anybody (with `relatime`, the usual mount option, and with `strictatime`). If nothing is
-recorded, it is unknown what was read. A build that asked git itself may know more of the commit
-than the files that it opened.
+The access time of each file is set before its last change. Linux then records the first read by
+anybody (with `relatime`, the usual mount option, and with `strictatime`). A file whose times
+somebody set counts as read. If nothing is recorded, it is unknown what was read. A build that asked
+git itself may know more of the commit than the files that it opened: their names and ids, or any
+content (see watched_git).
 """
 
 from __future__ import annotations
@@ -18,6 +19,13 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.git.git import git, git_bytes
+from sizeguard.toolchains.links.watched_git import (
+    begin_now,
+    begun_at,
+    forget_marks,
+    has_asked,
+    has_taken,
+)
 
 _SECONDS = 2_000_000_000  # ns: git compares seconds
 # Setting the access time changes the time of the last change of a file's data, which git would see.
@@ -36,20 +44,20 @@ _PROBE = "probe"
 class ReadFiles:
     """Files read since the access times were reset, by path from the worktree's root.
 
-    folders: listed folders; the root is empty
     asks_git: git was asked, too, for files, names or the commit
+    takes_files: any content of the repository may have been taken out of git's objects
     """
 
     files: frozenset[str] = frozenset()
-    folders: frozenset[str] = frozenset()
     asks_git: bool = False
+    takes_files: bool = False
 
     def __or__(self, other: ReadFiles) -> ReadFiles:
         """Combine two."""
         return ReadFiles(
             self.files | other.files,
-            self.folders | other.folders,
             self.asks_git or other.asks_git,
+            self.takes_files or other.takes_files,
         )
 
 
@@ -58,13 +66,22 @@ def watch(tree: Path) -> bool:
     if not records_reads(tree):
         return False
     _settle_index(tree)
-    names = _tracked(tree)
-    for name in (*names, *_folders(names), _GIT_FILE):
-        path = tree / name
-        with contextlib.suppress(FileNotFoundError):
-            if not path.is_symlink():
-                os.utime(path, ns=(_BEFORE, path.stat().st_mtime_ns))
-    return True
+    for name in _tracked(tree):
+        _reset(tree / name)
+    watch_git(tree)
+    return begin_now(tree)
+
+
+def watch_git(tree: Path) -> None:
+    """Begin to watch whether git is asked, as after an own command."""
+    forget_marks(tree)
+    _reset(tree / _GIT_FILE)
+
+
+def _reset(path: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if not path.is_symlink():
+            os.utime(path, ns=(_BEFORE, path.stat().st_mtime_ns))
 
 
 def _settle_index(tree: Path) -> None:
@@ -80,35 +97,27 @@ def _settle_index(tree: Path) -> None:
 
 def read_since(tree: Path) -> ReadFiles:
     """Return the files read since `watch`; those that the build replaced or removed count, too."""
-    asks_git = _is_read(tree / _GIT_FILE)
-    names = _tracked(tree)
-    return ReadFiles(
-        frozenset(name for name in names if _is_read(tree / name)),
-        frozenset(name for name in _folders(names) if _is_read(tree / name)),
-        asks_git,
-    )
+    is_read = _is_read(tree / _GIT_FILE)
+    asks, takes = is_read or has_asked(tree), is_read or has_taken(tree)
+    since = begun_at(tree)
+    read = (name for name in _tracked(tree) if _is_read(tree / name, since))
+    return ReadFiles(frozenset(read), asks or takes, takes)
 
 
-def _is_read(path: Path) -> bool:
+def _is_read(path: Path, since: int | None = None) -> bool:
+    """Return whether somebody read a file, or changed its status after a time (ns)."""
     try:
-        return path.is_symlink() or path.stat().st_atime_ns != _BEFORE
+        if path.is_symlink():
+            return True
+        about = path.stat()
     except OSError:
         return True
+    return about.st_atime_ns != _BEFORE or (since is not None and about.st_ctime_ns > since)
 
 
 def _tracked(tree: Path) -> list[str]:
     listed = git_bytes(tree, "ls-tree", "-r", "-z", "--full-tree", "--name-only", "HEAD")
     return [os.fsdecode(name) for name in listed.split(b"\0") if name]
-
-
-def _folders(names: list[str]) -> set[str]:
-    """List the folders of files, with all parent folders; the root is empty."""
-    found = {os.path.dirname(name) for name in names}  # noqa: PTH120  (the root is empty)
-    for name in list(found):
-        while name:
-            name = os.path.dirname(name)  # noqa: PTH120
-            found.add(name)
-    return found
 
 
 def records_reads(folder: Path) -> bool:

@@ -1,4 +1,8 @@
-"""Make the stripped twin of an image with the strip tool for its machine."""
+"""Make the stripped twin of an image with the strip tool for its machine.
+
+strip drops bytes behind everything that an ELF file declares, such as the archive of a
+self-extracting program. They ship, so they are appended again.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.image_tools import image_tools
-from sizeguard.builds.measured_sizes import measure
+from sizeguard.builds.measured_sizes import bytes_behind, measure
 from sizeguard.toolchains.environment import build_environment
 
 _TIMEOUT = 600.0  # seconds; 1 GB takes 10
@@ -51,6 +55,10 @@ def strip(tool: str, image: Path, shipped: Path) -> None:
     if done.returncode != 0:
         told = next(iter(done.stderr.strip().splitlines()), f"ended with {done.returncode}")
         raise BuildError(f"{tool} {image.name}: {told}")
+    behind = bytes_behind(image)
+    if behind and not bytes_behind(shipped):
+        with shipped.open("ab") as file:
+            file.write(behind)
     before, after = measure(image).load, measure(shipped).load
     if before != after:
         raise BuildError(

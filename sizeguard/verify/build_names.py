@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sizeguard.claims.claim import FeatureMarks, Vocabulary
 from sizeguard.claims.universe import BuildNames
 from sizeguard.verify.branches.bodies import DtypeBodies
+from sizeguard.verify.branches.kernel_users import users_of
 from sizeguard.verify.branches.noted_code import NotedCode
 from sizeguard.verify.branches.references import References
 from sizeguard.verify.evidence.evidence import Evidence
@@ -24,19 +25,21 @@ def names_of(evidence: Evidence, words: Vocabulary) -> BuildNames:
     operators = {name: kernels.function_of(symbol) for name, symbol in wrappers.items()}
     noted = NotedCode(evidence, words)
     bodies = DtypeBodies(evidence, noted, References(evidence), {})
+    helpers = _helpers(evidence, kernels, wrappers, {*operators.values()})
     claimed = {instance.piece for found in bodies.of_branch.values() for instance in found}
     return BuildNames(
         operators=operators,
         dtypes=noted.switches,
         classes=tables.classes,
         features={},
-        helpers=_helpers(evidence, kernels, wrappers, {*operators.values()}),
+        helpers=helpers,
         bodies=bodies.own_patterns(),
         others=frozenset(
             instance.text
             for instance in bodies.instances
             if instance.arguments and instance.piece not in claimed
         ),
+        users=users_of(Kernels(evidence, words.kernels, helpers), bodies),
     )
 
 

@@ -37,6 +37,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.verify.branches.bodies import DtypeBodies
 from sizeguard.verify.branches.branch_verdicts import BranchVerdicts
+from sizeguard.verify.branches.kernel_users import KernelUsers
 from sizeguard.verify.branches.noted_code import NotedCode
 from sizeguard.verify.branches.references import References
 from sizeguard.verify.canaries import must_fail
@@ -79,7 +80,8 @@ class Judge:
         noted = NotedCode(self.evidence, self.given.vocabulary)
         references = References(self.evidence)
         bodies = DtypeBodies(self.evidence, noted, references, self.given.bodies)
-        return BranchVerdicts(bodies, frozenset(kept), self.given.others)
+        users = KernelUsers(self.kernels, references, self.given.users)
+        return BranchVerdicts(bodies, frozenset(kept), self.given.others, users)
 
     def verdicts(self) -> list[Verdict]:
         """Judge all claims, and additional claims about contents of this build's objects."""

@@ -24,6 +24,8 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
 
     `f@0x1122334455667788` adds a constant that occurs only in its code. A pattern and an operator
     without its overload get a verdict for each match.
+
+    Raises InputError for an empty name, and for a pattern with a constant.
     """
     if not text.strip():
         raise InputError("a claim needs a symbol's name")
@@ -34,6 +36,8 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
             return tuple(judge_registered(names, "operator", name, expect) for name in operators)
     found = names.resolve(marked[1] if marked else text)
     if found.is_glob:
+        if marked:
+            raise InputError(f"{text}: a constant goes with one name, not with a pattern")
         return _judge_pattern(names, found, expect)
     code = _code(names.evidence, found.names or (found.text,))
     if marked:

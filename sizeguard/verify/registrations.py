@@ -178,21 +178,30 @@ class Kernels:
         return re.compile(rf"(?:^|&|\(\)> ?){namespace}(\(anonymous namespace\)::)?(\w+)\(")
 
     @cached_property
-    def _marker(self) -> str:
-        """Part of every mangled name in the namespace."""
+    def _markers(self) -> tuple[str, str]:
+        """Part of every mangled name in the namespace, and of every name with scopes."""
         last = self.namespace.removesuffix("::").rpartition("::")[2]
-        return f"{len(last)}{last}"
+        return f"{len(last)}{last}", self.namespace
 
     def function_of(self, symbol: str) -> str:
-        """Return the kernel that a mangled symbol names, or takes as a template argument."""
-        if self._marker not in symbol:
+        """Return the kernel that a symbol names, or takes as a template argument.
+
+        symbol: mangled; or, of inlined code without a linkage name, its name with scopes
+        """
+        if not any(marker in symbol for marker in self._markers):
             return ""
         match = self._pattern.search(demangle(symbol.partition(".")[0]))
         return match[2] if match else ""
 
     def is_helper(self, symbol: str) -> bool:
-        """Return whether a function has the name of a kernel but is not a kernel."""
-        return function_text(symbol) in self.helpers
+        """Return whether a function has the name of a kernel but is not a kernel.
+
+        A name with scopes lacks the parameters by which a helper differs from a kernel.
+        """
+        text = function_text(symbol)
+        if text.endswith("()"):
+            return any(helper.startswith(text[:-1]) for helper in self.helpers)
+        return text in self.helpers
 
     @cached_property
     def _pieces(self) -> dict[str, list[NamedPiece]]:

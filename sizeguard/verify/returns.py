@@ -11,6 +11,7 @@ from sizeguard.claims.verdict import (
     ABSENT,
     FAIL,
     INCONCLUSIVE,
+    NOT_APPLICABLE,
     PASS,
     REMOVED_BY_COMPILER,
     STILL_THERE,
@@ -33,6 +34,9 @@ def judge_returns(evidence: Evidence, handler: str) -> Verdict:
     plain = handler.lstrip("0123456789")
     name = f"a way back from {plain}"
     seen = declarations(evidence.image, handler.encode())
+    if not seen and is_unused(evidence, plain):
+        note = f"no code of the image calls {plain}, which is not in it"
+        return Verdict("handler", name, ABSENT, NOT_APPLICABLE, UNKNOWN, 0, (note,))
     if not seen:
         note = f"no debug information describes {plain}"
         return Verdict("handler", name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (note,))
@@ -61,6 +65,21 @@ def judge_returns(evidence: Evidence, handler: str) -> Verdict:
         REMOVED_BY_COMPILER,
         0,
         (f"[[noreturn]] in all {len(seen)} compilation units that know it",),
+    )
+
+
+def is_unused(evidence: Evidence, plain: str) -> bool:
+    """Return whether a function is not in the image, and all code there is described.
+
+    A selection may have no operator with a dtype switch.
+    """
+    if not evidence.is_complete or evidence.undescribed or evidence.frames is None:
+        return False
+    pieces = (
+        piece for name, found in evidence.objects.index.items() if plain in name for piece in found
+    )
+    return not any(plain in name for name in (*evidence.symbols, *evidence.inlined)) and not any(
+        evidence.placement.where(piece) is not None for piece in pieces
     )
 
 

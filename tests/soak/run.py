@@ -34,6 +34,7 @@ SCRIPTS = (
     Script("defects", 60),
     Script("refactorings", 20),
     Script("leaks", 15),
+    Script("single_operators", 30),
     Script("native_live_set", 60),
     Script("recorded_links", 10),
     Script("lto_live_set", 30),

@@ -8,6 +8,8 @@ import select
 import shutil
 import subprocess
 import time
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -20,9 +22,13 @@ class Browser:
     """One page in a separate browser.
 
     Use it as a context manager. It records all requests except those for files.
+
+    more_flags, more: further arguments and environment variables of the browser
     """
 
-    def __init__(self, profile: Path) -> None:
+    def __init__(
+        self, profile: Path, more_flags: Sequence[str] = (), more: Mapping[str, str] | None = None
+    ) -> None:
         program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
         assert program, "chromium is missing: .ci/setup test installs it"
         theirs_in, self.out = os.pipe()
@@ -42,11 +48,13 @@ class Browser:
             "--disable-gpu",
             "--remote-debugging-pipe",
             f"--user-data-dir={profile}",
+            *more_flags,
         ]
         self.process = subprocess.Popen(
             [program, *flags, "about:blank"],
             preexec_fn=pipes_as_3_and_4,
             close_fds=False,
+            env={**os.environ, **(more or {})},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -132,6 +140,10 @@ class Browser:
                 return value
             time.sleep(0.02)
         raise AssertionError(f"never true: {script}")
+
+    def picture(self) -> bytes:
+        """Return what the window shows, as PNG."""
+        return b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
     def click(self, x: float, y: float) -> None:
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):

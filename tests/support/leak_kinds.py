@@ -126,6 +126,16 @@ def _inlined_elsewhere(bench: LeakBench) -> LinkedWith:
     return LinkedWith((bench.compile("inlined_elsewhere", text),))
 
 
+def _inlined_local(bench: LeakBench, scope: str, template: str = "") -> LinkedWith:
+    """Inline it as a local function, to which gcc gives no linkage name."""
+    text = lookup().replace("namespace sg::kernels {", f"namespace sg::{scope} {{")
+    body = text[text.index("Result<Tensor> gather(") :]
+    body = body[: body.index("\n}\n") + 3]
+    text = text.replace(body, f"namespace {{ {template} [[gnu::always_inline]] inline {body}}}\n")
+    call = called(scope).replace("gather(", "gather<7>(" if template else "gather(")
+    return LinkedWith((bench.compile(f"inlined_local_{scope}{len(template)}", text + call),))
+
+
 def _without_debug(bench: LeakBench) -> LinkedWith:
     """Inline the kernel into main(), without debug information."""
     text = always_inlined("kernels", lookup().replace("look_up(", "my_rows("))
@@ -244,6 +254,13 @@ BY_SOURCE = (
     Leak("other_function_name", _extern_c, GATHER),
     Leak("inlined", _inlined, GATHER),
     Leak("inlined_of_other_namespace", _inlined_elsewhere, GATHER),
+    Leak("inlined_local", lambda bench: _inlined_local(bench, "kernels"), GATHER),
+    Leak("inlined_local_elsewhere", lambda bench: _inlined_local(bench, "elsewhere"), GATHER),
+    Leak(
+        "inlined_local_template",
+        lambda bench: _inlined_local(bench, "elsewhere", "template <int n>"),
+        GATHER,
+    ),
     Leak("without_debug_information", _without_debug, (*GATHER, "debug information")),
     Leak("clone_of_compiler", _clone, GATHER),
     Leak("symbol_renamed_by_objcopy", _renamed_symbol, GATHER),

@@ -186,6 +186,15 @@ Status check_divisor(Context& context, ScalarType dtype, Tensor self, Tensor oth
   return {};
 }
 
+/// True division: integers become floats first.
+Result<Tensor> divide(Context& context, Tensor self, Tensor other) {
+  const ScalarType dtype = floating_type(promote(self, other));
+  ElementLoop loop;
+  SG_SWITCH_FLOATING(compute_type(dtype), div,
+                     [&]<typename T>() { loop = binary_loop<T, T, Divide>; });
+  return run(context, loop, dtype, self, other);
+}
+
 }  // namespace
 
 Result<Tensor> add(Context& context, Tensor self, Tensor other, Scalar alpha) {
@@ -211,18 +220,13 @@ Result<Tensor> mul(Context& context, Tensor self, Tensor other) {
   return run(context, loop, dtype, self, other);
 }
 
-/// True division: integers become floats first.
 Result<Tensor> div(Context& context, Tensor self, Tensor other) {
-  const ScalarType dtype = floating_type(promote(self, other));
-  ElementLoop loop;
-  SG_SWITCH_FLOATING(compute_type(dtype), div,
-                     [&]<typename T>() { loop = binary_loop<T, T, Divide>; });
-  return run(context, loop, dtype, self, other);
+  return divide(context, self, other);
 }
 
 /// Rounded down, towards zero, or not at all.
 Result<Tensor> div_mode(Context& context, Tensor self, Tensor other, const char* rounding_mode) {
-  if (rounding_mode == nullptr) return div(context, self, other);
+  if (rounding_mode == nullptr) return divide(context, self, other);
   const bool down = std::strcmp(rounding_mode, "floor") == 0;
   if (!down && std::strcmp(rounding_mode, "trunc") != 0)
     return context.invalid("rounds by floor or trunc");

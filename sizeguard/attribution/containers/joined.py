@@ -12,7 +12,7 @@ from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
-from sizeguard.columns.sums import sum_by
+from sizeguard.columns.sums import SumsById, sum_by
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.ledger.ledger import ImageInfo
@@ -100,12 +100,10 @@ class JoinedAnalysis:
         columns = [of(member.analysis) for member in self._members]
         return _joined([*columns, np.zeros(len(self._others), np.int64)])
 
-    def sums_by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
-        """Return file, load, ram and count of all rows with equal id; 0 <= ids < count."""
-        file, load, ram, spans = (
-            sum_by(column, ids, count) for column in (self.file, self.load, self.ram, self.count)
-        )
-        return file, load, ram, spans
+    def sums_by(self, ids: Int | Int32, count: int) -> SumsById:
+        """Sum all rows with equal id; 0 <= ids < count."""
+        columns = (self.file, self.load, self.ram, self.count)
+        return SumsById(*(sum_by(column, ids, count) for column in columns))
 
     @property
     def users(self) -> NodeUsers | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +13,11 @@ from sizeguard.attribution.owners.inlined import InlinedCases
 from sizeguard.columns.texts import Int32
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import signed
-from sizeguard.formats.macho import MachO
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, Ledger
+
+if TYPE_CHECKING:
+    from sizeguard.formats.macho import MachO
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +77,10 @@ def _offset(code: list[tuple[int, int, int]], low: int, high: int) -> int | None
 
 def _code(image: Elf | MachO) -> list[tuple[int, int, int]]:
     """List address, offset and size of each section of code."""
-    if isinstance(image, MachO):
+    if isinstance(image, Elf):
         return [
-            (s.address, s.offset, s.file_size) for s in image.sections if s.is_code and s.file_size
+            (signed(s.address), s.offset, s.load_size)
+            for s in image.sections
+            if s.is_executable and s.load_size
         ]
-    return [
-        (signed(s.address), s.offset, s.load_size)
-        for s in image.sections
-        if s.is_executable and s.load_size
-    ]
+    return [(s.address, s.offset, s.file_size) for s in image.sections if s.is_code and s.file_size]

@@ -47,10 +47,14 @@ def inlined_branches(path: Path, debug: Path | None, preset: Rules, arch: str = 
     start: list[int] = []
     end: list[int] = []
     dtype: list[str] = []
-    bounds = frames.first.tolist()
-    frame = frames.frame.tolist()
-    for row, (low, high) in enumerate(zip(frames.start.tolist(), frames.end.tolist(), strict=True)):
-        over = frame[bounds[row] : bounds[row + 1]]
+    has_any = np.array(
+        [bool(a or b or c) for a, b, c in zip(dtypes, branches, instances, strict=True)], bool
+    )
+    # Few ranges have a frame with a dtype.
+    rows = np.flatnonzero(np.logical_or.reduceat(has_any[frames.frame], frames.first[:-1]))
+    columns = (frames.start, frames.end, frames.first[:-1], frames.first[1:])
+    for low, high, first, last in zip(*(c[rows].tolist() for c in columns), strict=True):
+        over = frames.frame[first:last].tolist()
         # The innermost case; the last frame is the function, whose symbol already names it.
         found = next((dtypes[i] for i in over[:-1] if dtypes[i]), "") or _joined(
             [d for i in reversed(over) for d in branches[i]]

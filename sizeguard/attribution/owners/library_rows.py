@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sizeguard.attribution.size_report import CORE
-from sizeguard.builds.shipped_libraries import ShippedLibrary
-from sizeguard.builds.sizes import Sizes
 from sizeguard.columns.label import Label
 from sizeguard.columns.pool import with_more
 from sizeguard.columns.texts import Int
 from sizeguard.ledger.ledger import ImageInfo
 
+if TYPE_CHECKING:
+    from sizeguard.builds.shipped_libraries import ShippedLibrary
+    from sizeguard.builds.sizes import Sizes
+
 KIND, PAGE_SLACK, ANALYZER = "shared library", "page slack", "section"
-_PER_LIBRARY = 2
+_PER_LIBRARY = 2  # rows: one of its bytes, one of its page slack
 
 
 class LibraryRows:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +18,12 @@ from sizeguard.attribution.size_report import CORE
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import signed
 from sizeguard.formats.linkmap.link_map import InputSection, common_end, file_key
-from sizeguard.formats.macho import MachO
 from sizeguard.ledger.entry_bytes import Part
 from sizeguard.ledger.ledger import NONE, Ledger
 from sizeguard.linkgraph.graph import ENTRY, IMPORT, SectionGraph
+
+if TYPE_CHECKING:
+    from sizeguard.formats.macho import MachO
 
 ENTRY_SIZE = 16  # bytes: a pointer to a text, and one to a function
 # Rows without a single node: UNKNOWN is of another object, MERGED has several nodes.
@@ -65,7 +68,7 @@ def place(image: Elf | MachO, ledger: Ledger, reached: Reached) -> PlacedOwners:
     nodes = nodes_of_rows(graph, rows)
     content = _ImageContent(image)
     pieces = list(find_merged(graph, rows, [n == MERGED for n in nodes], content))
-    if isinstance(image, MachO):
+    if not isinstance(image, Elf):
         pieces += _entries(reached, rows, nodes)
     pieces += _whole_rows(rows, nodes)
     of_input = tuple(_label(reached, node) for node in nodes)
@@ -169,13 +172,13 @@ class _ImageContent:
 
     def __init__(self, image: Elf | MachO) -> None:
         self.data = image.data
-        if isinstance(image, MachO):
-            self.sections = [(s.address, s.offset, s.file_size) for s in image.sections]
-            self.names = [s.name for s in image.sections]
-        else:
+        if isinstance(image, Elf):
             loaded = [s for s in image.sections if s.is_allocated and s.load_size]
             self.sections = [(signed(s.address), s.offset, s.load_size) for s in loaded]
             self.names = [s.name for s in loaded]
+        else:
+            self.sections = [(s.address, s.offset, s.file_size) for s in image.sections]
+            self.names = [s.name for s in image.sections]
 
     def sections_of(self, name: str) -> list[tuple[int, int]]:
         """Return address and size of the sections whose name begins with `name`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,9 @@ from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool
 from sizeguard.columns.texts import Texts
 from sizeguard.names.demangle import demangle
-from sizeguard.names.rules import PlaceRule
+
+if TYPE_CHECKING:
+    from sizeguard.names.rules import PlaceRule
 
 
 def placed_components(

@@ -13,7 +13,6 @@ from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool
 from sizeguard.columns.texts import Int32, Texts
 from sizeguard.ledger.region_use import RegionUse, region_by_section
-from sizeguard.names.scan.scopes import ScopeReader
 
 # Functions that every Go program has.
 _OF_GO = frozenset({"runtime.mallocgc", "runtime.main", "main.main"})
@@ -64,6 +63,8 @@ def archive_of(path: str) -> str:
 
 
 def _scopes(symbols: Label, level: str) -> Label:
+    from sizeguard.names.scan.scopes import ScopeReader  # 2 ms, which other levels save
+
     texts = [symbols.texts[i] for i in range(len(symbols.texts))]
     reader = ScopeReader(is_go=not _OF_GO.isdisjoint(texts))
     found = reader.read(texts)

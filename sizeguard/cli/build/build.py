@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from sizeguard.cli import candidates
-from sizeguard.cli.project_options import RUNTIME_SOURCE
+from sizeguard.cli.option_groups import format_option
+from sizeguard.cli.project_options import COMPILER, LINKER, OPTIMIZATION, RUNTIME_SOURCE, TARGET
 
 FILE = click.Path(path_type=Path)
 
@@ -28,30 +29,9 @@ FILE = click.Path(path_type=Path)
 @click.option(
     "--selection", type=FILE, metavar="FILE", help="Use this selection file instead of an app's."
 )
-@click.option(
-    "--target",
-    metavar="TARGET",
-    help=(
-        "x86_64-linux, aarch64-linux, arm64-macos, x86_64-macos, arm64-android or arm64-ios. "
-        "Default: this machine."
-    ),
-    type=candidates.OneOf(candidates.machines, "target"),
-)
-@click.option(
-    "--compiler",
-    metavar="gcc|clang",
-    help="The compiler. Default: gcc; clang for macOS, iOS and Android.",
-    type=candidates.OneOf(candidates.compilers, "compiler"),
-)
-@click.option(
-    "--linker",
-    metavar="bfd|gold|lld|mold",
-    help=(
-        "The linker. Default: bfd with gcc, lld with clang. lld-14 and lld-22 are other versions "
-        "of lld."
-    ),
-    type=candidates.OneOf(candidates.linkers, "linker"),
-)
+@TARGET
+@COMPILER
+@LINKER
 @click.option(
     "--link",
     default="executable",
@@ -67,15 +47,7 @@ FILE = click.Path(path_type=Path)
     help="Optimize at link time (LTO); thin needs clang and lld.",
     type=candidates.OneOf(candidates.lto_kinds, "kind of LTO"),
 )
-@click.option(
-    "-O",
-    "optimize",
-    default="s",
-    show_default=True,
-    metavar="s|2",
-    help="Optimize for size or for speed.",
-    type=candidates.OneOf(candidates.optimizations, "optimization", "-O"),
-)
+@OPTIMIZATION
 @click.option("--no-dtypes", is_flag=True, help="Select operators only, and keep all dtypes.")
 @click.option(
     "--sanitize", default="", metavar="LIST", help="Sanitizers, such as address,undefined."
@@ -94,14 +66,7 @@ FILE = click.Path(path_type=Path)
     metavar="N",
     help="Parallel compiler jobs. Default: all cores.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "json"]),
-    default="terminal",
-    show_default=True,
-    help="Output format.",
-)
+@format_option()
 def command(
     variant: str,
     app: str,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-NOTHING = 3
+NOTHING = 3  # exit code: nothing was linked
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

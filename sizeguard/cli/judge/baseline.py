@@ -8,8 +8,15 @@ import click
 
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import PlainGroup
+from sizeguard.cli.option_groups import format_option
 from sizeguard.cli.policy_line import print_policy
-from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps, only_targets
+from sizeguard.cli.project_options import (
+    RUNTIME_SOURCE,
+    only_apps,
+    only_targets,
+    override_compiler,
+    override_linker,
+)
 
 
 @click.group(cls=PlainGroup)
@@ -23,17 +30,8 @@ def command() -> None:
 @command.command()
 @only_apps
 @only_targets
-@click.option(
-    "--compiler",
-    metavar="gcc|clang",
-    help="Override the targets' tools (not for macOS, iOS and Android).",
-    type=candidates.OneOf(candidates.compilers, "compiler"),
-)
-@click.option(
-    "--linker",
-    metavar="bfd|lld",
-    type=candidates.OneOf(candidates.linkers, "linker"),
-)
+@override_compiler
+@override_linker
 @RUNTIME_SOURCE
 @click.option(
     "--in-place",
@@ -80,13 +78,7 @@ def update(
 
 
 @command.command()
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "json"]),
-    default="terminal",
-    show_default=True,
-)
+@format_option()
 def show(format_: str) -> None:
     """Show all baselines.
 
@@ -114,13 +106,7 @@ def show(format_: str) -> None:
     help="Only this app. May be given again.",
     shell_complete=candidates.one_of(candidates.apps),
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "json"]),
-    default="terminal",
-    show_default=True,
-)
+@format_option()
 def log(apps: tuple[str, ...], format_: str) -> None:
     """Show each change of a baseline, with its commit and its bytes.
 

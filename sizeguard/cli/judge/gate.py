@@ -13,7 +13,13 @@ from sizeguard.cli import candidates
 from sizeguard.cli.image_options import SCREEN_OPTIONS, Output
 from sizeguard.cli.option_groups import option_group
 from sizeguard.cli.policy_line import print_policy
-from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps, only_targets
+from sizeguard.cli.project_options import (
+    RUNTIME_SOURCE,
+    only_apps,
+    only_targets,
+    override_compiler,
+    override_linker,
+)
 from sizeguard.cli.worker_options import Workers, worker_options
 from sizeguard.measurement.interrupts import handle_interrupts
 from sizeguard.report.result_formats import GATE_FORMATS
@@ -114,18 +120,8 @@ _output_options = option_group(
     metavar="REF",
     help="Count growth from the merge base with this branch or commit.",
 )
-@click.option(
-    "--compiler",
-    metavar="gcc|clang",
-    help="Override the targets' tools (not for macOS, iOS and Android).",
-    type=candidates.OneOf(candidates.compilers, "compiler"),
-)
-@click.option(
-    "--linker",
-    metavar="bfd|lld",
-    help="The linker. Default: bfd with gcc, lld with clang.",
-    type=candidates.OneOf(candidates.linkers, "linker"),
-)
+@override_compiler
+@override_linker
 @RUNTIME_SOURCE
 @click.option("--again", is_flag=True, help="Run even if nothing changed since the last pass.")
 @click.option(

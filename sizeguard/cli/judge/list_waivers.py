@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.cli.option_groups import format_option
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 if TYPE_CHECKING:
@@ -28,13 +29,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Exit with 1 if CODEOWNERS lacks a waiver's owner, or has no owner for a policy file.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "json", "github"]),
-    default="terminal",
-    show_default=True,
-)
+@format_option(("terminal", "json", "github"))
 @RUNTIME_SOURCE
 def command(
     within: int | None, checks_owners: bool, format_: str, runtime_source: Path | None

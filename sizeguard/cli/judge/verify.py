@@ -11,7 +11,7 @@ from sizeguard.cli.image_options import Output, judged_output_options
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 FILE = click.Path(path_type=Path)
-BROKEN = 4
+_CANARY_PASSED = 4  # exit code: the verifier is broken, so no verdict is given
 
 
 @click.command()
@@ -119,14 +119,19 @@ def command(
     if subject is None or (path and image):
         raise InputError("give one image or build: sizeguard verify IMAGE|BUILD")
     given = Files(
-        subject, shipped, objects, link_map, gc_log, link_map.resolve().parent if link_map else None
+        image=subject,
+        twin=shipped,
+        objects=objects,
+        link_map=link_map,
+        gc_log=gc_log,
+        folder=link_map.resolve().parent if link_map else None,
     )
     given = with_record(open_build(subject, given))
     full_build = read_build(full) if full is not None else None
     claims = RequestedClaims(
         selection, absent, present, base, unknown == "ok", full_build, shared_with
     )
-    source = Path.cwd()
+    source = Path.cwd()  # without a selection, nothing reads the runtime's sources
     build = open_build(subject, given).build if is_build(subject) else None
     if selection is not None or (build is not None and build.selection is not None):
         source = sources_of(subject, runtime_source)
@@ -138,4 +143,4 @@ def command(
         return
     result = verify_path(source, subject, claims, given)
     output.emit([verification_text(result, output.format, output.style()), "\n"])
-    context.exit(BROKEN if result.canary != "ok" else BY_VERDICT[result.verdict])
+    context.exit(_CANARY_PASSED if result.canary != "ok" else BY_VERDICT[result.verdict])

@@ -24,7 +24,7 @@ from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT
 )
 @DISPATCHER
 @RUNTIME_SOURCE
-@click.option("--format", "format_", type=FORMAT, default="terminal", show_default=True)
+@FORMAT
 def command(
     model: Path,
     full: Path | None,

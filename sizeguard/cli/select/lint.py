@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     help="Folders with dtype switches, instead of the runtime's.",
 )
 @RUNTIME_SOURCE
-@click.option("--format", "format_", type=FORMAT, default="terminal", show_default=True)
+@FORMAT
 def command(
     selections: tuple[Path, ...],
     strict: bool,

@@ -15,7 +15,7 @@ from sizeguard.cli.select.options import FILE, FORMAT
 @click.option(
     "-o", "--output", type=FILE, metavar="FILE", help="Write the operators as a selection."
 )
-@click.option("--format", "format_", type=FORMAT, default="terminal", show_default=True)
+@FORMAT
 @RUNTIME_SOURCE
 @click.option(
     "--list", "list_all", is_flag=True, help="Print every operator that the runtime supports."

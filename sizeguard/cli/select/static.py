@@ -30,7 +30,7 @@ from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT
 )
 @DISPATCHER
 @RUNTIME_SOURCE
-@click.option("--format", "format_", type=FORMAT, default="terminal", show_default=True)
+@FORMAT
 def command(
     models: tuple[Path, ...],
     full: Path | None,

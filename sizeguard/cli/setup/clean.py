@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.cli.option_groups import format_option
+
 if TYPE_CHECKING:
     from sizeguard.projects.project import StoreEntry
     from sizeguard.snapshots.cleaning import StoreLimits
@@ -33,13 +35,7 @@ _DAYS = {"d": 1, "w": 7}
     is_flag=True,
     help="Also remove unused worktrees; later builds start from scratch.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "json"]),
-    default="terminal",
-    show_default=True,
-)
+@format_option()
 def command(is_dry: bool, max_size: str, max_age: str, worktrees: bool, format_: str) -> None:
     """Show the store of measurements, and remove entries beyond its limits.
 

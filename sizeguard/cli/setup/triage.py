@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.option_groups import format_option
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
 
 FILE = click.Path(path_type=Path)
@@ -23,13 +24,7 @@ FILE = click.Path(path_type=Path)
     metavar="FILE",
     help="The selection of the device's build, instead of the selections in sizeguard.yaml.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["terminal", "json"]),
-    default="terminal",
-    show_default=True,
-)
+@format_option()
 @RUNTIME_SOURCE
 def command(
     line: str,

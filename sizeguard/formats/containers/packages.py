@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, cast
 
@@ -36,6 +37,8 @@ _NOT_NATIVE = frozenset(
         *(".yaml", ".yml", ".toml", ".cfg", ".ini"),
     )
 )
+_ENCRYPTED = 1  # bit of ZipInfo.flag_bits
+# Errors that the standard library raises for damaged packages.
 _DAMAGED = (
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -104,7 +107,9 @@ def open_zip(path: Path) -> Container:
 
 
 def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    if suffix_of(info.filename) in _NOT_NATIVE or info.flag_bits & 1 or not info.file_size:
+    """Read the first bytes of a member; empty if they would not show native code."""
+    is_encrypted = info.flag_bits & _ENCRYPTED
+    if suffix_of(info.filename) in _NOT_NATIVE or is_encrypted or not info.file_size:
         return b""
     with archive.open(info) as file:
         return file.read(magics.HEAD)
@@ -113,9 +118,11 @@ def _head(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 def _opener(
     archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path
 ) -> Callable[[], MemberContent]:
+    """Return a function that opens a member."""
+
     def opened() -> MemberContent:
         with _readable_as(path, "zip file"):
-            if info.flag_bits & 1:
+            if info.flag_bits & _ENCRYPTED:
                 raise InputError(f"{path}: {info.filename} is encrypted")
             return _Checked(archive.open(info), path, "zip file")
 
@@ -133,10 +140,10 @@ def open_deb(path: Path) -> Container:
     rows: list[ContainerMember] = []
     with _readable_as(path, "Debian package"):
         tar = _Tar(path, data.name, content.data)
-        for name, length, head in tar.list():
+        for row in tar.members():
             if len(rows) >= MOST_MEMBERS:
                 raise InputError(f"{path}: more than {MOST_MEMBERS} files")
-            rows.append(ContainerMember(name, length, 0, head, tar.opener(name)))
+            rows.append(row)
     names = without_twins([row.name for row in rows])
     check_total(path, size, sum(row.size for row in rows))
     stored = _shares(data.size, [row.size for row in rows])
@@ -145,7 +152,7 @@ def open_deb(path: Path) -> Container:
         magics.DEBIAN,
         size,
         tuple(
-            ContainerMember(name, row.size, share, row.head, row.open)
+            replace(row, name=name, stored=share)
             for name, row, share in zip(names, rows, stored, strict=True)
         ),
     )
@@ -179,14 +186,15 @@ class _Tar:
             return tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|")
         return tarfile.open(fileobj=cast(IO[bytes], raw), mode="r|*")
 
-    def list(self) -> Iterator[tuple[str, int, bytes]]:
-        """Yield name, size and first bytes of each file."""
+    def members(self) -> Iterator[ContainerMember]:
+        """Yield the files, with 0 as their compressed size."""
         with self._open() as tar:
             for info in tar:
                 if info.isreg():
                     file = tar.extractfile(info)
                     head = file.read(magics.HEAD) if file is not None else b""
-                    yield info.name.removeprefix("./"), info.size, head
+                    name = info.name.removeprefix("./")
+                    yield ContainerMember(name, info.size, 0, head, self.opener(name))
 
     def opener(self, name: str) -> Callable[[], MemberContent]:
         """Return a function that reads a file."""

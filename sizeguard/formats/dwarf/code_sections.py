@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,11 +33,6 @@ class Code:
     address: Int
     size: Int
     names: Texts
-
-    def end_at(self, address: int) -> int:
-        """Return the end of the section that contains an address; 0 if there is none."""
-        which = bisect_right(self.sections, (address, LAST)) - 1
-        return self.sections[which][1] if which >= 0 and address < self.sections[which][1] else 0
 
     def symbol_at(self, address: Int) -> Int:
         """Return the index of the symbol at each address; -1 if there is none."""

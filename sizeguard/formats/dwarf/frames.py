@@ -17,7 +17,7 @@ from sizeguard.formats.dwarf.abbreviations import DwarfError
 from sizeguard.formats.dwarf.case_aliases import Branches, branch_aliases
 from sizeguard.formats.dwarf.code_sections import Code, elf_code, macho_code
 from sizeguard.formats.dwarf.dwarf_constants import UT_SKELETON
-from sizeguard.formats.dwarf.function_names import FunctionNames
+from sizeguard.formats.dwarf.function_names import FunctionNames, scoped_names
 from sizeguard.formats.dwarf.sections import elf_sections, macho_sections
 from sizeguard.formats.dwarf.units import Info
 from sizeguard.formats.dwarf.walk import NONE, InlineTree, read_tree
@@ -73,32 +73,47 @@ class InlineFrames:
 
 
 def inline_frames(
-    path: Path, debug: Path | None = None, arch: str = "", templates: tuple[str, ...] = ()
+    path: Path,
+    debug: Path | None = None,
+    arch: str = "",
+    templates: tuple[str, ...] = (),
+    *,
+    scoped: bool = False,
 ) -> InlineFrames:
     """Read the frames of an image, or directly of its debug file or dSYM.
 
     debug: the file with its debug information, unless it is in the image or in a dSYM next to it.
     templates: names of classes that contain the type of a switch's branch (see case_aliases); if
     given, the branches of functions are found.
+    scoped: give functions without a linker name their scopes (see scoped_names)
 
     Raises InputError for a damaged file, InconclusiveError if there is no debug information or if
     it belongs to another build.
     """
+    wanted = _Wanted(templates, scoped)
     if sniff.image_format(path) == sniff.MACHO:
         from sizeguard.formats.macho import read_macho  # 20 ms
 
         image = read_macho(path, arch)
         dsym = _dsym(image, debug)
         return _frames(
-            macho_code(image), dsym.path, macho_sections(dsym), dsym.order == ">", templates
+            macho_code(image), dsym.path, macho_sections(dsym), dsym.order == ">", wanted
         )
     elf = read_elf(path)
     if elf.is_relocatable:
         raise InputError(f"{path}: an object: its code has no addresses yet; give the linked image")
     holder = elf if debug is None else _same_build(elf, debug)
     return _frames(
-        elf_code(elf), holder.path, elf_sections(holder), holder.layout.order == ">", templates
+        elf_code(elf), holder.path, elf_sections(holder), holder.layout.order == ">", wanted
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is read besides names (see inline_frames)."""
+
+    templates: tuple[str, ...]
+    scoped: bool
 
 
 def _dsym(image: MachO, debug: Path | None) -> MachO:
@@ -126,19 +141,19 @@ def _same_build(elf: Elf, debug: Path) -> Elf:
 
 
 def _frames(
-    code: Code, path: Path, sections: dict[str, bytes], is_big: bool, templates: tuple[str, ...]
+    code: Code, path: Path, sections: dict[str, bytes], is_big: bool, wanted: _Wanted
 ) -> InlineFrames:
     """Read the frames; path: the file with the debug information."""
     try:
         info = Info(sections, "big" if is_big else "little")
-        tree = read_tree(info, code.end_at)
+        tree = read_tree(info, code.sections)
         if not tree.low:
             if any(unit.type == UT_SKELETON for unit in info.units):
                 raise InconclusiveError(
                     f"{path}: its debug information is in .dwo files; build without -gsplit-dwarf"
                 )
             raise InconclusiveError(f"{path}: no debug information of the code of {code.path}")
-        return _named(code, info, tree, templates, _painted(tree))
+        return _named(code, info, tree, wanted, _painted(tree))
     except DwarfError as error:
         raise InputError(f"{path}: damaged debug information: {error}") from error
 
@@ -181,22 +196,23 @@ def _painted(tree: InlineTree) -> _Painted:
 
 
 def _named(
-    code: Code, info: Info, tree: InlineTree, templates: tuple[str, ...], painted: _Painted
+    code: Code, info: Info, tree: InlineTree, wanted: _Wanted, painted: _Painted
 ) -> InlineFrames:
     """Name the functions over each range; names of the outermost come from the symbol table.
 
     DWARF has no names for cold parts.
     """
     names = FunctionNames(info)
-    found_branches = branch_aliases(info, names, templates) if templates else {}
+    found_branches = branch_aliases(info, names, wanted.templates) if wanted.templates else {}
     first, nodes = _nodes_over(tree, painted.node)
     used, index = np.unique(nodes, return_inverse=True)
     places = np.array(tree.entry, np.int64)[used].tolist()
     branches = [_branches(place, names, found_branches) for place in places]
+    scopes = scoped_names(info, names, places) if wanted.scoped else {}
     ids: dict[tuple[bytes, Branches], int] = {}
     frame = np.array(
         [
-            ids.setdefault((names.of(place), of), len(ids))
+            ids.setdefault((scopes.get(place) or names.of(place), of), len(ids))
             for place, of in zip(places, branches, strict=True)
         ],
         np.int32,

@@ -1,8 +1,9 @@
-"""Find the names of functions by their entries: linkage names, else names in the source."""
+"""Find the names of functions by their entries: linkage names, else source names with scopes."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 
 from sizeguard.formats.dwarf.abbreviations import DwarfError, leb
 from sizeguard.formats.dwarf.dwarf_constants import (
@@ -11,6 +12,8 @@ from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_MIPS_LINKAGE_NAME,
     DW_AT_NAME,
     DW_AT_SPECIFICATION,
+    DW_TAG_NAMESPACE,
+    DW_TAG_SUBPROGRAM,
     ELSEWHERE,
     FORM_GNU_STR_INDEX,
     FORM_GNU_STRP_ALT,
@@ -19,8 +22,10 @@ from sizeguard.formats.dwarf.dwarf_constants import (
     FORM_STRP,
     FORM_STRP_SUP,
     NAMING,
+    TYPE_TAGS,
 )
 from sizeguard.formats.dwarf.units import Info, Unit
+from sizeguard.formats.dwarf.walk import DEEPEST, read_unit, sibling_of
 
 _LINKAGE = (DW_AT_LINKAGE_NAME, DW_AT_MIPS_LINKAGE_NAME)
 _ORIGINS = (DW_AT_ABSTRACT_ORIGIN, DW_AT_SPECIFICATION)
@@ -66,6 +71,21 @@ class FunctionNames:
     def linkage(self, place: int) -> bytes:
         """Return an entry's own linkage name; empty if it has none."""
         return self._read(place)[0]
+
+    def source(self, place: int) -> bytes:
+        """Return the source name of an entry, or of one it refers to; empty if there is none."""
+        return next((name for entry in self.entries(place) if (name := self._read(entry)[1])), b"")
+
+    def plain_entry(self, place: int) -> int | None:
+        """Return the entry that gives a function's source name, None if it has a linkage name."""
+        named: int | None = None
+        for entry in self.entries(place):
+            linkage, source, _ = self._read(entry)
+            if linkage:
+                return None
+            if source and named is None:
+                named = entry
+        return named
 
     def entries(self, place: int) -> list[int]:
         """Return the entry, and the entries that it refers to."""
@@ -146,3 +166,76 @@ class FunctionNames:
         if self.budget < 0:
             raise DwarfError("names that overlap")
         return data[value:end]
+
+
+_NAMELESS = {DW_TAG_NAMESPACE: b"(anonymous namespace)"}
+
+
+def scoped_names(info: Info, names: FunctionNames, places: Iterable[int]) -> dict[int, bytes]:
+    """Map each place whose function has a source name alone to that name with its scopes.
+
+    gcc gives no linkage name to a local function, so `item` could be any function of that name;
+    with scopes it is `sg::kernels::(anonymous namespace)::item()`. The parentheses are empty, since
+    its parameters are not read. A function outside of all scopes, as in C, keeps its name.
+
+    Raises DwarfError if a unit is cut.
+    """
+    declared: dict[int, int] = {}
+    for place in places:
+        entry = names.plain_entry(place)
+        if entry is not None:
+            declared[place] = entry
+    scopes: dict[int, tuple[bytes, ...]] = {}
+    wanted = sorted(set(declared.values()))
+    for unit in info.units:
+        low, high = bisect_left(wanted, unit.start), bisect_left(wanted, unit.end)
+        if low < high:
+            try:
+                scopes |= _around(info, unit, names, wanted[low:high])
+            except (IndexError, KeyError) as error:
+                raise DwarfError(f"the unit at {unit.start} is cut") from error
+    return {
+        place: b"::".join((*scopes[entry], names.of(entry))) + b"()"
+        for place, entry in declared.items()
+        if scopes.get(entry)
+    }
+
+
+def _around(
+    info: Info, unit: Unit, names: FunctionNames, wanted: list[int]
+) -> dict[int, tuple[bytes, ...]]:
+    """Map each wanted entry of a unit to the names of the scopes around it, outermost first."""
+    found: dict[int, tuple[bytes, ...]] = {}
+    outer: list[tuple[bytes, ...]] = []
+    scope: tuple[bytes, ...] = ()
+    position = read_unit(info, unit)
+    while position < unit.end and len(found) < len(wanted):
+        place = position
+        code, position = leb(info.data, position)
+        if not code:
+            if not outer:
+                break
+            scope = outer.pop()
+            continue
+        shape = unit.abbreviations[code]
+        following = bisect_left(wanted, place)
+        if wanted[following : following + 1] == [place]:
+            found[place] = scope
+            following += 1
+        if shape.has_children and shape.has_sibling:
+            sibling = sibling_of(info, unit, shape, position)
+            none_inside = following == len(wanted) or wanted[following] >= sibling
+            if position < sibling < unit.end and none_inside:
+                position = sibling
+                continue
+        if shape.has_children:
+            outer.append(scope)
+            if len(outer) > 16 * DEEPEST:
+                raise DwarfError(f"entries are nested without end at {place}")
+            if shape.tag in TYPE_TAGS or shape.tag in (DW_TAG_NAMESPACE, DW_TAG_SUBPROGRAM):
+                name = names.source(place) or _NAMELESS.get(shape.tag, b"{unnamed}")
+                scope = (*scope, name + b"()" if shape.tag == DW_TAG_SUBPROGRAM else name)
+        position = (
+            position + shape.size if shape.size >= 0 else info.skip(position, shape.steps, unit)
+        )
+    return found

@@ -165,7 +165,7 @@ class _LineTable:
     def _text(self) -> str:
         end = self.data.find(b"\0", self.at)
         if end < 0:
-            raise DwarfError(f"a text without end at {self.at}")
+            raise DwarfError(f"an unterminated string at {self.at}")
         text = self.data[self.at : end]
         self.at = end + 1
         return text.decode("utf-8", "backslashreplace")

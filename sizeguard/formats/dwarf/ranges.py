@@ -46,9 +46,7 @@ class AddressRanges:
     def of(self, unit: Unit, found: dict[int, tuple[int, int]]) -> list[tuple[int, int]]:
         """Return the half-open, non-empty ranges of an entry; found: its attributes."""
         if DW_AT_RANGES in found:
-            pairs = self._list(unit, *found[DW_AT_RANGES])
-            self.budget -= len(pairs)
-            return [pair for pair in pairs if pair[0] < pair[1]]
+            return self.listed(unit, *found[DW_AT_RANGES])
         if DW_AT_LOW_PC not in found or DW_AT_HIGH_PC not in found:
             return []
         low, form = found[DW_AT_LOW_PC]
@@ -60,6 +58,12 @@ class AddressRanges:
         elif form != FORM_ADDR:
             high += low
         return [(low, high)] if low < high else []
+
+    def listed(self, unit: Unit, value: int, form: int) -> list[tuple[int, int]]:
+        """Return the half-open, non-empty ranges of the list that an attribute refers to."""
+        pairs = self._list(unit, value, form)
+        self.budget -= len(pairs)
+        return [pair for pair in pairs if pair[0] < pair[1]]
 
     def address(self, unit: Unit, index: int) -> int:
         """Return an entry of .debug_addr."""
@@ -104,6 +108,15 @@ class AddressRanges:
         while len(found) < self.budget:
             kind = data[position]
             position += 1
+            if kind == RLE_OFFSETS:
+                first, position = data[position], position + 1
+                if first >= 0x80:
+                    first, position = leb(data, position - 1)
+                second, position = data[position], position + 1
+                if second >= 0x80:
+                    second, position = leb(data, position - 1)
+                found.append((base + first, base + second))
+                continue
             if kind == RLE_END:
                 return found
             if kind in (RLE_BASE, RLE_START_END, RLE_START_LENGTH):
@@ -121,9 +134,7 @@ class AddressRanges:
                 position += size
             else:
                 second, position = leb(data, position)
-            if kind == RLE_OFFSETS:
-                found.append((base + first, base + second))
-            elif kind == RLE_START_X_END_X:
+            if kind == RLE_START_X_END_X:
                 found.append((first, self.address(unit, second)))
             elif kind == RLE_START_END:
                 found.append((first, second))

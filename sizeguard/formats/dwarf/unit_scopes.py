@@ -23,7 +23,7 @@ NONE = -1
 _STRUCTURES = frozenset({0x02, 0x13, 0x17})  # class, structure, union
 _TYPE = frozenset({DW_AT_TYPE})
 _USERS = frozenset({0x05, 0x0D, 0x34})  # parameter, member, variable
-_MOST_MENTIONS = 256
+_MOST_MENTIONS = 256  # strings with a word; with more, names can be anywhere
 
 _OTHER, _FUNCTION, _DECLARED, _STRUCTURE, _TYPEDEF, _USER = range(6)
 

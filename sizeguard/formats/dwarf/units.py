@@ -163,7 +163,7 @@ class Info:
         """Return the offset of the NUL that ends the string at `position`."""
         end = self.data.find(0, position)
         if end < 0:
-            raise DwarfError(f"a text without end at {position}")
+            raise DwarfError(f"an unterminated string at {position}")
         return end
 
     def placed(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import struct
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sizeguard.formats.dwarf.abbreviations import (
     FUNCTION,
@@ -18,7 +21,9 @@ from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_ADDR_BASE,
     DW_AT_GNU_ADDR_BASE,
     DW_AT_GNU_RANGES_BASE,
+    DW_AT_HIGH_PC,
     DW_AT_LOW_PC,
+    DW_AT_RANGES,
     DW_AT_RNGLISTS_BASE,
     DW_AT_SIBLING,
     DW_AT_STR_OFFSETS_BASE,
@@ -29,7 +34,7 @@ from sizeguard.formats.dwarf.dwarf_constants import (
     UT_TYPE,
     WANTED,
 )
-from sizeguard.formats.dwarf.ranges import AddressRanges
+from sizeguard.formats.dwarf.ranges import AddressRanges, index_forms
 from sizeguard.formats.dwarf.units import Info, Unit
 
 NONE = -1
@@ -65,7 +70,7 @@ class InlineTree:
     high: list[int] = field(default_factory=list)
     node: list[int] = field(default_factory=list)
 
-    def add(self, parent: int, entry: int, ranges: list[tuple[int, int]]) -> int:
+    def add(self, parent: int, entry: int, ranges: Sequence[tuple[int, int]]) -> int:
         """Add a node and return its number. Raises DwarfError if it is nested too deeply."""
         number = len(self.parent)
         depth = self.depth[parent] + 1 if parent != NONE else 0
@@ -81,20 +86,41 @@ class InlineTree:
         return number
 
 
-def read_tree(info: Info, code_end: Callable[[int], int]) -> InlineTree:
+class _Code:
+    """The code sections, ascending and disjoint; most addresses are in the same one."""
+
+    def __init__(self, sections: Sequence[tuple[int, int]]) -> None:
+        self.sections = sections
+        self.starts = [start for start, _ in sections]
+        self.start = self.end = 0  # of the last section found
+
+    def inside(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the ranges that begin in a code section, cut at its end."""
+        found = []
+        for low, high in pairs:
+            if not self.start <= low < self.end:
+                which = bisect_right(self.starts, low) - 1
+                if which < 0 or low >= self.sections[which][1]:
+                    continue
+                self.start, self.end = self.sections[which]
+            found.append((low, min(high, self.end)))
+        return found
+
+
+def read_tree(info: Info, sections: Sequence[tuple[int, int]]) -> InlineTree:
     """Read all functions with an address in code.
 
-    code_end: returns the end of the code section that contains an address, 0 if there is none.
-    Functions that the linker removed are at 0 or at a marker, outside all code.
+    sections: [start, end) of the code sections, ascending and disjoint. Functions that the linker
+    removed are at 0 or at a marker, outside all code.
     """
     tree = InlineTree()
-    ranges = AddressRanges(info)
+    ranges, code = AddressRanges(info), _Code(sections)
     for unit in info.units:
         if unit.type in (UT_TYPE, UT_SPLIT_TYPE, UT_SPLIT):
             continue
         try:
-            _walk(info, unit, ranges, code_end, tree)
-        except (IndexError, KeyError) as error:
+            _walk(info, unit, ranges, code, tree)
+        except (IndexError, KeyError, struct.error) as error:
             raise DwarfError(f"the unit at {unit.start} is cut") from error
     return tree
 
@@ -149,7 +175,58 @@ def sibling_of(info: Info, unit: Unit, shape: Abbreviation, position: int) -> in
     place = shape.fixed.get(DW_AT_SIBLING)
     if place is None:
         return _attributes(info, unit, shape, position)[0].get(DW_AT_SIBLING, (0, 0))[0]
-    return info.placed(unit, (place,), position)[0][2]
+    low, width = position + place.offset, place.width
+    if low + width > unit.end:
+        raise DwarfError(f"the unit at {unit.start} is cut")
+    value = int.from_bytes(info.data[low : low + width], info.order)
+    return value + unit.start if place.is_reference else value
+
+
+class _Reader(NamedTuple):
+    """Read the attributes of an entry with code at once.
+
+    values: returns the wanted attributes of the entry at an offset
+    low:    index of the first address, or of the range list; high: of the size; NONE for a list
+    form:   of the range list
+    origin: index of the reference to the function that is inlined; NONE if its own entry names it
+    base:   what the reference counts from
+    """
+
+    values: Callable[[bytes, int], tuple[int, ...]]
+    low: int
+    high: int
+    form: int
+    origin: int
+    base: int
+
+
+_FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+def _reader(info: Info, unit: Unit, shape: Abbreviation) -> _Reader | None:
+    """Return the reader of a shape; None if its entries differ in size, or for rare forms."""
+    if shape.size < 0 or any(place.width not in _FORMATS for place in shape.places):
+        return None
+    format_, end = ">" if info.order == "big" else "<", 0
+    for place in shape.places:
+        format_ += f"{place.offset - end}x{_FORMATS[place.width]}"
+        end = place.offset + place.width
+    at = {place.attribute: i for i, place in enumerate(shape.places)}
+    if DW_AT_RANGES in at:
+        low, high = at[DW_AT_RANGES], NONE
+    elif DW_AT_LOW_PC in at and DW_AT_HIGH_PC in at:
+        low, high = at[DW_AT_LOW_PC], at[DW_AT_HIGH_PC]
+        is_size = shape.places[high].form not in (FORM_ADDR, *index_forms)
+        if shape.places[low].form != FORM_ADDR or not is_size:
+            return None
+    else:
+        return None
+    origin = at.get(DW_AT_ABSTRACT_ORIGIN, NONE) if shape.kind == INLINED else NONE
+    if origin != NONE and shape.places[origin].form in ELSEWHERE:
+        origin = NONE
+    base = unit.start if origin != NONE and shape.places[origin].is_reference else 0
+    values = struct.Struct(format_).unpack_from
+    return _Reader(values, low, high, shape.places[low].form, origin, base)
 
 
 # Entries with code, entries around such entries, and all others.
@@ -162,11 +239,17 @@ class _TreeShapes:
     actions: how the entries of a code are read, _CODE to _OTHER
     leaves:  by the first byte of an entry: its size if it has no code and contains no entries; 0 if
              it must be read
+    readers: by the code of entries with code
     begins:  one byte for each byte of the unit, 1 if a function with code can begin there
     """
 
     def __init__(self, info: Info, unit: Unit) -> None:
         self.actions = {c: (shape, _action(shape)) for c, shape in unit.abbreviations.items()}
+        self.readers = {
+            c: _reader(info, unit, shape)
+            for c, (shape, action) in self.actions.items()
+            if action == _CODE
+        }
         self.leaves = [0] * 256
         first = bytearray(256)
         for code, (shape, action) in self.actions.items():
@@ -190,9 +273,7 @@ def _action(shape: Abbreviation) -> int:
 # More than 40 lines: a single loop over all entries. It takes 130 ms for 3 MB of .debug_info.
 # Outside functions with code, an entry and everything in it are skipped if no byte in them can
 # begin such a function.
-def _walk(
-    info: Info, unit: Unit, ranges: AddressRanges, code_end: Callable[[int], int], tree: InlineTree
-) -> None:
+def _walk(info: Info, unit: Unit, ranges: AddressRanges, in_code: _Code, tree: InlineTree) -> None:
     """Add the functions of a unit to the tree, in the order of the entries.
 
     context: the node that contains inlined functions, NONE outside code.
@@ -200,6 +281,7 @@ def _walk(
     data, end, start = info.data, unit.end, unit.start
     shapes = _TreeShapes(info, unit)
     actions, leaves, begins = shapes.actions, shapes.leaves, shapes.begins
+    readers, inside = shapes.readers, in_code.inside
     position = read_unit(info, unit)
     budget = 64 * (end - start)  # nested entries are searched again and again
     context = TOP
@@ -242,19 +324,27 @@ def _walk(
             # function into the class.
             inner = NONE if action == _NO_CODE or (action == _TYPE and context != TOP) else context
         else:
-            found, position = _attributes(info, unit, shape, position)
-            covered = [
-                (low, min(high, code_end(low)))
-                for low, high in ranges.of(unit, found)
-                if code_end(low)
-            ]
             is_inlined = shape.kind == INLINED
+            reader = readers[code]
+            if reader is None:
+                found, position = _attributes(info, unit, shape, position)
+                origin, form = found.get(DW_AT_ABSTRACT_ORIGIN, (place, 0))
+                origin = origin if is_inlined and form not in ELSEWHERE else place
+                covered = inside(ranges.of(unit, found))
+            else:
+                values, at_low, at_high, form, at_origin, base = reader
+                read = values(data, position)
+                position += shape.size
+                # A function is often inlined many times; its name is then looked up once.
+                origin = read[at_origin] + base if at_origin != NONE else place
+                low = read[at_low]
+                if at_high == NONE:
+                    covered = inside(ranges.listed(unit, low, form))
+                else:
+                    covered = inside(((low, low + read[at_high]),)) if read[at_high] else []
             inner = context if is_inlined else NONE
             if covered:
-                # A function is often inlined many times; its name is then looked up once.
-                origin, form = found.get(DW_AT_ABSTRACT_ORIGIN, (place, 0))
-                is_named = is_inlined and form not in ELSEWHERE
-                inner = tree.add(inner, origin if is_named else place, covered)
+                inner = tree.add(inner, origin, covered)
         if shape.has_children:
             outer.append(context)
             if len(outer) > 16 * DEEPEST:

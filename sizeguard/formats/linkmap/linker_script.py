@@ -24,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
 _FACTOR = {"": 1, "k": 1 << 10, "m": 1 << 20}
 _ORIGIN, _LENGTH = ("ORIGIN", "org", "o"), ("LENGTH", "len", "l")
 _LARGEST = 1 << 24  # bytes of a script
-_DEEPEST = 40
+_DEEPEST = 40  # INCLUDEs in each other, or levels of an expression
 _MOST = (1 << 64) - 1
 _NO_SYMBOLS: Mapping[str, int] = MappingProxyType({})
 

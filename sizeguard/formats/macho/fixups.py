@@ -93,7 +93,9 @@ class _Chains:
             self.imports.append(_name(self.blob, symbols + name))
             left -= len(self.imports[-1])
             if left < 0:
-                raise ValueError(f"names of more than {_MOST_NAME_BYTES} times the size of all")
+                raise ValueError(
+                    f"names of imports take more than {_MOST_NAME_BYTES} times their table"
+                )
         self.addends = np.array([*addends, 0], np.int64)
         return starts
 

@@ -77,7 +77,9 @@ def _keys(request: Request, commit: str) -> list[str]:
         key = (
             request.heads.content(app, target.name)
             if recipe is None
-            else fingerprint({"measured": request.history.key(commit, recipe), **_also(recipe)})
+            else fingerprint(
+                {"measured": request.history.key(commit, recipe), **_run_and_claims(recipe)}
+            )
         )
         found.append(f"{app.name}/{target.name} {key}")
     return found
@@ -98,8 +100,8 @@ def _selections(request: Request) -> Mapping[str, object]:
     return {"files": [*sorted(files), files_key(paths)], "sources": sources}
 
 
-def _also(recipe: AnyBuildRecipe) -> Mapping[str, object]:
-    """Collect the steps that decide besides the measurement."""
+def _run_and_claims(recipe: AnyBuildRecipe) -> Mapping[str, object]:
+    """Collect the inputs of the verdict that are not measured: the run command and the claims."""
     steps = recipe.steps
     selection = [recipe.files.selection, *steps.shared_with(recipe.image)]
     return {"run": steps.run, "claims": [*steps.absent, "", *steps.present, "", *selection]}

@@ -83,7 +83,8 @@ def _commits(request: Request, base: Base | None) -> Iterator[Wish]:
 
 def _recipe(request: Request, app: App, target: Target) -> Recipe | None:
     if not app.is_selective:
-        return recipe_of_app(app, target.name)
+        watched = recipe_of_app(app, target.name, request.history.place.store.folder)
+        return watched.as_known if watched is not None else None
     if target.link != "executable" or target.lto or not request.has_own_sources:
         return None
     toolchain = find_toolchain(target.compiler, target.linker, target.machine)

@@ -273,12 +273,10 @@ def _creep(request: Request, app: App, toolchain: Toolchain) -> Mapping[str, str
 
 
 def earlier_result(request: Request, key: str | None, base: Base | None) -> GateResult | None:
-    """Read the result of a run that passed with the same inputs.
+    """Read the result of a run that passed with the same inputs; None if there is none.
 
-    Waivers are judged by today's date.
-
-    It counts only if it has a result for each build that is requested, and for no other: a store
-    may come from elsewhere, and a result of nothing passes.
+    The result must cover exactly the requested builds: a store may come from elsewhere, and a
+    result without builds would pass.
     """
     facts = request.history.place.store.facts(key) if key is not None else None
     if facts is None:

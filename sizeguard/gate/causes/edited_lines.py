@@ -15,7 +15,7 @@ from sizeguard.git.git import git_bytes
 _PLACE = re.compile(r"(.+?)(?::(\d+))?")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _LONGEST = 3_000  # lines of a function
-_FILES = 100
+_FILES = 100  # files that one call of git diff compares
 Ranges = Sequence[tuple[int, int]]  # first and last line of each edit
 
 

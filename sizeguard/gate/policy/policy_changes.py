@@ -8,6 +8,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 from sizeguard.gate.gate_result import FAIL, PolicyChange
 from sizeguard.gate.policy.limit_changes import limit_changes
@@ -154,18 +155,21 @@ def _steps(old: App, new: App) -> Iterator[PolicyChange]:
         if then == now or not ({*before} & {*after}):
             continue
         field = key.rpartition(" ")[2]
-        only_more = field in _CLAIMS and {*then.split(", ")} - {""} <= {*now.split(", ")}
+        only_more = field in _CLAIMS and {*then} <= {*now}
         loosens = field != "timeout" and not only_more
-        yield PolicyChange("app changed", f"{new.name} {key}", then, now, loosens, place=new.place)
+        texts = (_text_of(then), _text_of(now))
+        if texts[0] == texts[1]:  # such as one glob with a comma, and two globs
+            texts = (repr(then), repr(now))
+        yield PolicyChange("app changed", f"{new.name} {key}", *texts, loosens, place=new.place)
     if bool(before) != bool(after):
         was, now = ("commands or a file" if told else "a selection" for told in (before, after))
         yield PolicyChange("app changed", f"{new.name} build", was, now, True, place=new.place)
 
 
-def _told(app: App) -> Mapping[str, str]:
-    """Return the steps and files of an app as texts, by target and name."""
+def _told(app: App) -> Mapping[str, Any]:
+    """Return the steps and files of an app, by target and name."""
     return {
-        f"for {target} {name}": _text_of(value)
+        f"for {target} {name}": value
         for target, steps in app.steps.items()
         for part in (steps, steps.images.get(app.image))
         for name, value in (asdict(part) if part is not None else {}).items()
@@ -175,7 +179,9 @@ def _told(app: App) -> Mapping[str, str]:
 
 def _text_of(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}={text}" for name, text in value.items())
+        # A variable without a value is the caller's
+        pairs = value.items()
+        return ", ".join(name if text is None else f"{name}={text}" for name, text in pairs)
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return f"{value:g}" if isinstance(value, int | float) else str(value)

@@ -21,6 +21,7 @@ from sizeguard.projects.project import Config
 
 TRAILER = "Size-Waiver"
 COMMAND_LINE = "waive"  # the place of a waiver from the command line
+_WHAT = "list of waivers"
 _FIELDS = ("metric", "app", "target", "bytes", "reason", "owner", "expires")
 _OPTIONAL = ("app", "target")
 _HEADER = (
@@ -46,12 +47,13 @@ def read_waivers(root: Path, config: Config, names: MetricNames) -> tuple[Waiver
     path = waivers_path(root)
     if not path.exists() and not path.is_symlink():
         return ()
-    return _waivers(read_nodes(path, "list of waivers"), config, names)
+    return _waivers(read_nodes(path, _WHAT, may_be_empty=True), config, names)
 
 
 def parse_waivers(data: bytes, config: Config, names: MetricNames) -> tuple[Waiver, ...]:
     """Parse the text of a waivers file; raises the errors of read_waivers."""
-    return _waivers(parse_nodes(data, f"{FOLDER}/{WAIVERS}", "list of waivers"), config, names)
+    nodes = parse_nodes(data, f"{FOLDER}/{WAIVERS}", _WHAT, may_be_empty=True)
+    return _waivers(nodes, config, names)
 
 
 def ending(

@@ -33,7 +33,7 @@ def creep_shares(
     share of the next commit that builds.
     """
     if isinstance(recipe, AnyBuildRecipe):
-        recipe = recipe.unwatched  # without a built commit, all files count as inputs
+        recipe = recipe.as_known  # keys of commits that are compared with each other
     commits = _distinct(history, recipe, since)
     store = history.place.store
     if sum(store.facts(history.key(commit.id, recipe)) is None for commit in commits) > MOST_BUILDS:

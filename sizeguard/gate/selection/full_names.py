@@ -20,7 +20,7 @@ from sizeguard.verify.evidence.evidence import Evidence, gather
 from sizeguard.verify.kept_names import names_of_build
 
 COMMAND = "sizeguard select names"
-_SHOWN = 3
+_SHOWN = 3  # names in a message
 
 
 def full_names(root: Path, source: Path, options: BuildOptions) -> BuildNames:

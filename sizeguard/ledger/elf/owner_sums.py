@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sizeguard.columns.sums import WHAT, sum_by
+from sizeguard.columns.sums import WHAT, SumsById, sum_by
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.formats.elf import Elf
 from sizeguard.ledger.elf.owner_table import Places
@@ -20,7 +20,7 @@ _BIT = {"file": 1, "load": 2, "ram": 4}
 _SPAN_BITS = 36
 _SPAN = 1 << _SPAN_BITS
 _MOST_SPANS = 1 << (62 - _SPAN_BITS)
-_PIECE = 1 << 16
+_PIECE = 1 << 16  # rows that are summed at once
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class RowSums:
         found[here] = size
         return found
 
-    def by(self, ids: Int | Int32, count: int) -> tuple[Int, Int, Int, Int]:
+    def by(self, ids: Int | Int32, count: int) -> SumsById:
         """Sum rows with equal id, in one pass over all rows instead of seven.
 
         A row has the same size in the file and in memory, so the high bits of a sum can count
@@ -89,8 +89,7 @@ class RowSums:
         """
         is_small = len(self.places.start) < _MOST_SPANS and int(self.places.line.size.sum()) < _SPAN
         if self._is_clipped or not is_small:
-            file, load, ram, spans = (sum_by(self.column(what), ids, count) for what in WHAT)
-            return file, load, ram, spans
+            return SumsById(*(sum_by(self.column(what), ids, count) for what in WHAT))
         file, load, ram, spans = (np.zeros(count, np.int64) for _ in WHAT)
         for wanted in sorted({bits for _, _, bits in self._runs}):
             sums = np.zeros(count, np.int64)
@@ -108,7 +107,7 @@ class RowSums:
             if region.row >= 0:
                 file[ids[region.row]] += region.end - region.start
         np.add.at(spans, ids[len(self.places.start) :], 1)
-        return file, load, ram, spans
+        return SumsById(file, load, ram, spans)
 
     def _sizes(self, low: int, high: int) -> Int:
         """Return the sizes of the rows [low, high) of sections."""

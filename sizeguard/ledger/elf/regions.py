@@ -16,7 +16,7 @@ HEADERS, SECTION_GAP, PAGE_SLACK, UNKNOWN, MEMORY_GAP = range(5)
 
 _FILLS = (0x00, 0xCC, 0x90)
 _NOT_LOADED = "(not loaded)"
-_CHUNK = 1 << 20
+_CHUNK = 1 << 20  # bytes that are compared at once
 
 
 @dataclass(slots=True)

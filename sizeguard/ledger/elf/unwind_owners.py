@@ -25,7 +25,7 @@ from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE
 
 TAIL_CONFIDENCE = 50
-_ALIGNMENT = 4
+_ALIGNMENT = 4  # of exception tables, in bytes; compilers pad with zeros
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, AliasGroups, Owners
 from sizeguard.ledger.macho.name_refs import MergedNames, NameRefs, merged_names
 from sizeguard.ledger.macho.named_ranges import NamedRanges
-from sizeguard.ledger.partition import Claims
+from sizeguard.ledger.partition import UNATTRIBUTED, Claims, Partition
 
 Bool = npt.NDArray[np.bool_]
 _NOTHING = np.zeros(0, np.int64)
@@ -101,18 +101,24 @@ class OwnerColumns:
         self.parts = parts
         self.groups = groups
         self._columns = columns
+        self._claimed = len(columns["symbol"])
         self._more: dict[int, int] = {}
 
     def __len__(self) -> int:
         """Return the number of owners."""
-        return len(self._columns["symbol"]) + len(self._more)
+        return self._claimed + len(self._more)
 
     def more(self, context: int) -> int:
         """Return the owner of unclaimed bytes in a context."""
         return self._more.setdefault(context, len(self))
 
-    def owners(self, used: Bool, contexts: Iterable[tuple[int, ...]]) -> Owners:
-        """Return the used rows; rows whose bytes are covered by stronger claims are not used.
+    def without_more(self, filled: Partition) -> Partition:
+        """Return a partition in which unclaimed bytes have no owner."""
+        owner = np.where(filled.owner < self._claimed, filled.owner, UNATTRIBUTED)
+        return Partition(filled.start, owner, filled.size)
+
+    def take(self, used: Bool, contexts: Iterable[tuple[int, ...]]) -> Owners:
+        """Take the used rows out; rows whose bytes are covered by stronger claims are not used.
 
         contexts: of the table
         """
@@ -127,6 +133,7 @@ class OwnerColumns:
         small = ("kind", "analyzer", "confidence")
         for name, column in zip(_FIELDS, table.T, strict=True):
             columns[name] = column.astype(np.int8 if name in small else np.int32)[context]
+        self._columns.clear()
         return Owners.of(columns)
 
 
@@ -142,6 +149,7 @@ class ClaimTable:
         self._ranges = ranges
         self.contexts: dict[tuple[int, int, int, int, int], int] = {}
         self._claims: list[Claimed] = []
+        self._ranks: list[int] = []
         self._lengths: list[int] = []
         self._count = 0
         self._file, self._zeros = (_Space([], [], []) for _ in range(2))
@@ -172,31 +180,29 @@ class ClaimTable:
         space.add(claims.start + at, claims.end + at, entry)
         # The table stores no places; the space has them.
         self._claims.append(replace(claims, start=_NOTHING, end=_NOTHING))
+        self._ranks.append(claims.rank)
         self._lengths.append(len(entry))
         self._count += len(entry)
 
-    def file(self, owner: Int32) -> Claims:
-        """Return the claims on the file; owner: by entry."""
-        return self._of(self._file, owner)
+    def take_file(self, owner: Int32) -> Claims:
+        """Take the claims on the file out of the table; owner: by entry."""
+        return self._taken(self._file, owner)
 
-    def zeros(self, owner: Int32) -> Claims:
-        """Return the claims on memory that is not in the file; owner: by entry."""
-        return self._of(self._zeros, owner)
+    def take_zeros(self, owner: Int32) -> Claims:
+        """Take the claims on memory that is not in the file; owner: by entry."""
+        return self._taken(self._zeros, owner)
 
-    def _of(self, space: _Space, owner: Int32) -> Claims:
-        nothing = np.zeros(0, np.int64)
-        start, end, entry = (
-            np.concatenate([nothing, *columns]) for columns in (space.start, space.end, space.entry)
-        )
-        ranks = np.array([claims.rank for claims in self._claims], np.int8)
-        rank = np.repeat(ranks, self._lengths)
+    def _taken(self, space: _Space, owner: Int32) -> Claims:
+        start, end, entry = (_emptied(each) for each in (space.start, space.end, space.entry))
+        rank = np.repeat(np.array(self._ranks, np.int8), self._lengths)
         return Claims(start, end, owner[entry].astype(np.int64), rank[entry])
 
     def owners(self) -> OwnerColumns:
-        """Merge the owners of all claims."""
+        """Merge the owners of all claims, whose columns are freed."""
         context, name, range_, part, input_ = (
             self._column(column) for column in ("context", "name", "range", "part", "input")
         )
+        self._claims.clear()
         ranges = self._ranges
         has_range = range_ >= 0
         count = np.diff(ranges.first)
@@ -239,6 +245,13 @@ class ClaimTable:
             column[at : at + length] = getattr(claims, name)
             at += length
         return column
+
+
+def _emptied(columns: list[Int]) -> Int:
+    """Return columns as one, and empty the list."""
+    whole = np.concatenate([_NOTHING, *columns])
+    columns.clear()
+    return whole
 
 
 def _numbered(number: Int32, refs: Int32) -> Int32:

@@ -290,7 +290,11 @@ def _ranges(of: Contents) -> Iterator[tuple[Section, Claimed]]:
 
 
 def _contexts(of: Contents, section: Section, special: Int | None, source: Int8) -> Int:
-    """Return the contexts of ranges; special: kinds by symbols' names, None for their padding."""
+    """Return the context of each range of a section.
+
+    special: result of _special_kinds for these ranges; None if they are padding
+    source:  index into SOURCES
+    """
     usual = "padding" if special is None else kind_of(of.image, section)
     kinds = (usual, *(_SPECIAL if special is not None else ()))
     which = source.astype(np.int64) + (0 if special is None else special * len(SOURCES))

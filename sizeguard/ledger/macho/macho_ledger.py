@@ -109,8 +109,9 @@ class _LedgerBuilder:
         image = self.image
         release(image.data)
         owners = self.table.owners()
-        claimed = partition(self.table.file(owners.of_claim), image.size)
-        zeros = partition(self.table.zeros(owners.of_claim), int(self.base[-1]))
+        release(image.data)  # the names were read
+        claimed = partition(self.table.take_file(owners.of_claim), image.size)
+        zeros = partition(self.table.take_zeros(owners.of_claim), int(self.base[-1]))
         file = self.filled_file(claimed, owners)
         # Where bytes of the file have an owner, memory has the same spans; the others are few.
         coarse = _coarse(claimed)
@@ -128,7 +129,7 @@ class _LedgerBuilder:
 
         def make_memory() -> MemoryPartition:
             return self.memory_partition(
-                self.filled_memory(self.in_memory(claimed, zeros), owners)
+                self.filled_memory(self.in_memory(owners.without_more(file), zeros), owners)
             )[0]
 
         info = ImageInfo(
@@ -345,15 +346,17 @@ def _ledger(
     owned: _Owned,
 ) -> Ledger:
     """Make the ledger, without owners that have no bytes."""
-    file = owned.file
+    file, unnumbered = owned.file, owned.make_memory
     count = np.bincount(file.owner, minlength=len(owners)).astype(np.int64) + owned.uncounted
     used = (count > 0) | (owned.load > 0) | (owned.ram > 0)
-    new = np.cumsum(used) - 1
-    renumbered = Partition(file.start, new[file.owner], file.size)
+    new = np.cumsum(used, dtype=np.int32) - np.int32(1)
+
+    def make_file() -> Partition:
+        return Partition(file.start, new[file.owner].astype(np.int64), file.size)
 
     def make_memory() -> MemoryPartition:
-        memory = owned.make_memory()
-        return MemoryPartition(memory.address, memory.size, new[memory.owner])
+        memory = unnumbered()
+        return MemoryPartition(memory.address, memory.size, new[memory.owner].astype(np.int64))
 
     return Ledger(
         image=info,
@@ -362,9 +365,9 @@ def _ledger(
         symbols=owners.names.texts,
         inputs=inputs,
         parts=owners.parts.texts,
-        owners=owners.owners(used, table.contexts),
+        owners=owners.take(used, table.contexts),
         groups=owners.groups,
-        make_file=lambda: renumbered,
+        make_file=make_file,
         make_memory=make_memory,
         sums=ColumnSums(
             {

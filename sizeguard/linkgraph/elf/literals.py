@@ -14,7 +14,7 @@ from sizeguard.linkgraph.elf.object_columns import RelocationColumns, Sections, 
 from sizeguard.linkgraph.inputs.loaded import Loaded
 from sizeguard.operators.name import OPERATOR_TEXT
 
-_LONGEST = 1000
+_LONGEST = 1000  # bytes of an operator's name
 _PC32 = 2  # R_X86_64_PC32 is relative to the end of the operand, four bytes later
 
 

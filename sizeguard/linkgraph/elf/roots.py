@@ -10,7 +10,8 @@ from sizeguard.linkgraph.elf.linker_rules import LinkerRules, is_identifier
 from sizeguard.linkgraph.elf.object_columns import Bool, Sections, SymbolColumns
 from sizeguard.linkgraph.inputs.loaded import Loaded
 
-STV_INTERNAL, STV_HIDDEN = 1, 2
+STV_DEFAULT, STV_INTERNAL, STV_HIDDEN = 0, 1, 2  # STV_PROTECTED is 3
+_LEAST_STRICT = 4  # rank of STV_DEFAULT; of the others, the lower number is the stricter
 
 
 def find_roots(
@@ -20,7 +21,7 @@ def find_roots(
     rules: LinkerRules,
     unwind: Iterable[int],
 ) -> dict[int, str]:
-    """Find the root sections, by row, and why each is one.
+    """Map the row of each root section to the reason why the linker keeps it.
 
     unwind: rows that unwind tables keep
 
@@ -33,12 +34,12 @@ def find_roots(
     definition = _definitions(loaded, symbols)
     visible = _visible(loaded, symbols)
     found: dict[int, str] = {}
-    for name, why in _asked(loaded, definition):
+    for name, why in _requested(loaded, definition):
         row = definition.get(loaded.numbers.get(name, -1), -1)
         if row >= 0:
             found.setdefault(row, why)
     for row in rows:
-        why = _rule(sections, row, rules)
+        why = _reason_by_rule(sections, row, rules)
         if why:
             found.setdefault(row, why)
     for row in (*_start_stop(loaded, sections, visible), *_exported(loaded, visible, definition)):
@@ -48,23 +49,23 @@ def find_roots(
     return {row: why for row, why in found.items() if sections.is_source[row]}
 
 
-def _asked(loaded: Loaded, definition: dict[int, int]) -> list[tuple[bytes, str]]:
+def _requested(loaded: Loaded, definition: dict[int, int]) -> list[tuple[bytes, str]]:
     """List the symbols that options or the mode of the link request, and why."""
     inputs = loaded.inputs
-    asked = [(name.encode(), "-u") for name in inputs.undefined]
+    requested = [(name.encode(), "-u") for name in inputs.undefined]
     if inputs.mode != "relocatable":
-        asked += [
+        requested += [
             (inputs.entry.encode(), "entry"),
             (inputs.init.encode(), "init"),
             (inputs.fini.encode(), "fini"),
         ]
     entry = definition.get(loaded.numbers.get(inputs.entry.encode(), -1), -1)
     if inputs.mode in ("executable", "static") and entry < 0:
-        asked.append((b"main", "entry"))  # the start-up code was not given
-    return asked
+        requested.append((b"main", "entry"))  # the start-up code was not given
+    return requested
 
 
-def _rule(sections: Sections, row: int, rules: LinkerRules) -> str:
+def _reason_by_rule(sections: Sections, row: int, rules: LinkerRules) -> str:
     """Return why the linker's rules make a section a root; empty if they do not."""
     name = sections.names[row]
     if name == ".eh_frame":
@@ -74,13 +75,14 @@ def _rule(sections: Sections, row: int, rules: LinkerRules) -> str:
 
 def _definitions(loaded: Loaded, symbols: SymbolColumns) -> dict[int, int]:
     """Map a symbol's number to the row of the section that defines it."""
-    where = loaded.definition
-    defined = np.flatnonzero(where[:, 0] >= 0)
-    rows = symbols.own[symbols.base[where[defined, 0]] + where[defined, 1]]
+    defining, index = loaded.definition.T
+    defined = np.flatnonzero(defining >= 0)
+    rows = symbols.own[symbols.base[defining[defined]] + index[defined]]
     return dict(zip(defined.tolist(), rows.tolist(), strict=True))
 
 
 def _exported(loaded: Loaded, visible: Bool, definition: dict[int, int]) -> list[int]:
+    """Return the sections of the symbols that the image exports, possibly with repeats."""
     inputs = loaded.inputs
     exports_all = inputs.mode == "shared" or inputs.export_dynamic
     names = list(loaded.numbers)
@@ -97,7 +99,7 @@ def _exported(loaded: Loaded, visible: Bool, definition: dict[int, int]) -> list
         if inputs.exports is not None:
             is_exported = name in inputs.exports
         else:
-            # A shared library that names a symbol, defined or not, must find the program's.
+            # If a library of the link defines or requests the symbol, the program exports its own.
             is_exported = exports_all or bool(
                 loaded.from_shared[number] or loaded.in_shared[number]
             )
@@ -147,12 +149,12 @@ def _start_stop(loaded: Loaded, sections: Sections, visible: Bool) -> list[int]:
     for row in np.flatnonzero(sections.is_input).tolist():
         if is_identifier(sections.names[row]):
             first.setdefault(sections.names[row], row)
-    asked = [
+    bounds = [
         (prefix + name, row) for name, row in first.items() for prefix in ("__start_", "__stop_")
     ]
     return [
         row
-        for name, row in asked
+        for name, row in bounds
         if (number := loaded.numbers.get(name.encode())) is not None
         and visible[number]
         and not inputs.version_script.is_hidden(name)
@@ -160,18 +162,20 @@ def _start_stop(loaded: Loaded, sections: Sections, visible: Bool) -> list[int]:
 
 
 def _visible(loaded: Loaded, symbols: SymbolColumns) -> Bool:
-    """Return for each symbol number whether no object that names it hides it.
+    """Return for each symbol number whether other images can see the symbol.
 
     The strictest visibility wins, even if the object only refers to the symbol.
     """
-    strict = np.full(len(loaded.numbers), 4, np.int64)
+    strict = np.full(len(loaded.numbers), _LEAST_STRICT, np.int64)
     is_global = symbols.number >= 0
     visibility = symbols.visibility[is_global].astype(np.int64)
-    np.minimum.at(strict, symbols.number[is_global], np.where(visibility == 0, 4, visibility))
+    rank = np.where(visibility == STV_DEFAULT, _LEAST_STRICT, visibility)
+    np.minimum.at(strict, symbols.number[is_global], rank)
     return np.asarray((strict != STV_INTERNAL) & (strict != STV_HIDDEN))
 
 
 def _is_excluded(loaded: Loaded, number: int) -> bool:
+    """Return whether --exclude-libs hides a symbol: an archive in its list defines it."""
     defining = loaded.objects[int(loaded.definition[number, 0])]
     return bool(defining.member) and (
         "ALL" in loaded.inputs.exclude_libs or defining.path.name in loaded.inputs.exclude_libs

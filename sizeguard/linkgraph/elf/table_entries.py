@@ -16,7 +16,7 @@ from sizeguard.linkgraph.inputs.loaded import Loaded
 
 POINTER = 8
 _LONGEST_TEXT = 512  # bytes of a schema to read
-_LONGEST_NAME = 4096
+_LONGEST_NAME = 4096  # bytes of the text that an entry points to
 ABSOLUTE = {"x86_64": (1,), "aarch64": (257,)}  # R_X86_64_64, R_AARCH64_ABS64
 
 

@@ -5,19 +5,14 @@ A node is an atom: the bytes between two symbols of a section, a literal, or a w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from sizeguard.base.errors import InputError
-from sizeguard.base.input_files import readable
 from sizeguard.columns.texts import Int
-from sizeguard.formats.archive import read_archive
-from sizeguard.formats.macho import Section, parse_macho_file
+from sizeguard.formats.macho import Section
 from sizeguard.formats.macho.constants import N_EXT, N_PEXT, N_SECT, N_STAB, N_TYPE
-from sizeguard.formats.macho.image import MachO
 from sizeguard.linkgraph.edge_lists import EdgeLists
 from sizeguard.linkgraph.graph import (
     ENTRY,
@@ -29,7 +24,6 @@ from sizeguard.linkgraph.graph import (
     Nodes,
     SectionGraph,
 )
-from sizeguard.linkgraph.inputs.link_inputs import kind_of
 from sizeguard.linkgraph.macho.atoms import (
     COMPACT_UNWIND,
     CPU_ARM64,
@@ -37,28 +31,17 @@ from sizeguard.linkgraph.macho.atoms import (
     LITERALS,
     S_CSTRING,
     AtomReference,
-    Atoms,
 )
+from sizeguard.linkgraph.macho.linked_objects import N_WEAK_DEF, LinkedObject, load_objects
 from sizeguard.operators.name import OPERATOR_TEXT
 
-N_NO_DEAD_STRIP, N_WEAK_DEF, REFERENCED_DYNAMICALLY = 0x20, 0x80, 0x10
+N_NO_DEAD_STRIP, REFERENCED_DYNAMICALLY = 0x20, 0x10
+# Section types: S_MOD_INIT_FUNC_POINTERS, S_MOD_TERM_FUNC_POINTERS, S_INIT_FUNC_OFFSETS.
 _INITIALIZERS = {9: "init_array", 10: "fini_array", 0x16: "init_array"}
 POINTER = 8
 # Added to the architecture's relocation types, to distinguish them from those of ELF.
 TYPES = {CPU_X86_64: 0x1000, CPU_ARM64: 0x2000}
-_LONGEST = 1000
-
-
-@dataclass(slots=True, eq=False)
-class _Object:
-    label: str
-    image: MachO
-    atoms: Atoms
-    names: list[bytes]
-    first: int = 0  # node of its first atom
-    # Index, name and weakness of each defined symbol.
-    defined: list[tuple[int, bytes, bool]] = field(default_factory=list)
-    undefined: list[bytes] = field(default_factory=list)
+_LONGEST = 1000  # bytes of a text that a table or an operator name may have
 
 
 def build_macho_graph(
@@ -69,57 +52,12 @@ def build_macho_graph(
     library: whether the link makes a dynamic library, which exports all it can; otherwise an
              executable that starts at `entry`
     """
-    return _Builder(
-        list(_load(files, [] if library else [entry.encode()])), library, entry.encode()
-    ).build()
-
-
-def _load(files: Sequence[Path], asked: list[bytes]) -> Iterator[_Object]:
-    """Yield the objects in order, and members of archives as soon as they are requested."""
-    objects: list[_Object] = []
-    lazy: dict[bytes, _Object] = {}
-    for path in files:
-        if kind_of(path) == "archive":
-            for member_name, data in read_archive(path):
-                found = _read(f"{path}({member_name})", np.frombuffer(data, np.uint8))
-                for _, symbol, _ in found.defined:
-                    lazy.setdefault(symbol, found)
-        else:
-            objects.append(_read(str(path), np.frombuffer(readable(path).read_bytes(), np.uint8)))
-    waiting = [*asked, *(name for found in objects for name in found.undefined)]
-    known = {name for found in objects for _, name, _ in found.defined}
-    while waiting:
-        name = waiting.pop(0)
-        member = lazy.get(name)
-        if name not in known and member is not None:
-            objects.append(member)
-            known.update(symbol for _, symbol, _ in member.defined)
-            waiting = [*member.undefined, *waiting]
-    yield from objects
-
-
-def _read(label: str, data: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> _Object:
-    image = parse_macho_file(Path(label), data)
-    if not isinstance(image, MachO) or not image.is_object:
-        raise InputError(f"{label}: not a relocatable Mach-O object")
-    if image.cpu not in (CPU_X86_64, CPU_ARM64):
-        raise InputError(f"{label}: section graphs support only x86_64 and arm64 objects")
-    names = image.symbols.raw_names()
-    found = _Object(label, image, Atoms(label, image, names), names)
-    for i, (kind, description) in enumerate(
-        zip(image.symbols.type.tolist(), image.symbols.description.tolist(), strict=True)
-    ):
-        if kind & N_STAB or not kind & N_EXT:
-            continue
-        if kind & N_TYPE == N_SECT:
-            found.defined.append((i, found.names[i], bool(description & N_WEAK_DEF)))
-        elif kind & N_TYPE == 0:
-            found.undefined.append(found.names[i])
-    return found
+    asked = [] if library else [entry.encode()]
+    return _Builder(list(load_objects(files, asked)), library, entry.encode()).build()
 
 
 class _Builder:
-    def __init__(self, objects: list[_Object], library: bool, entry: bytes) -> None:
+    def __init__(self, objects: list[LinkedObject], library: bool, entry: bytes) -> None:
         self.objects = objects
         self.library = library
         self.entry = entry
@@ -264,7 +202,7 @@ class _Builder:
         atom, _ = self.objects[k].atoms.of_symbol(i)
         return self.objects[k].first + atom if atom >= 0 else -1
 
-    def _target(self, k: int, found: _Object, reference: AtomReference) -> tuple[int, int]:
+    def _target(self, k: int, found: LinkedObject, reference: AtomReference) -> tuple[int, int]:
         """Return the atom that a reference points to, and the offset in it.
 
         For a local symbol it is the symbol's atom, else the atom of the definition that counts.
@@ -287,7 +225,7 @@ class _Builder:
         node = self.objects[k].first + atom
         return self.first_of.get(node, node), inside + reference.value
 
-    def _edges(self, k: int, found: _Object, section: Section) -> None:
+    def _edges(self, k: int, found: LinkedObject, section: Section) -> None:
         unwind = section.name == "__compact_unwind"
         for reference in found.atoms.references(section):
             target, inside = self._target(k, found, reference)

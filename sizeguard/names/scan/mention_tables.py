@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.texts import Int
-from sizeguard.names.rules import Path, mangled
+from sizeguard.names.demangle import mangled
+from sizeguard.names.rules import Path
 from sizeguard.names.scan.identifiers import Chunk, FoundWords
 
 NONE = -1

@@ -9,7 +9,8 @@ import numpy as np
 
 from sizeguard.base.parallel import in_threads
 from sizeguard.columns.texts import Int, Texts
-from sizeguard.names.rules import Rules, mangled
+from sizeguard.names.demangle import mangled
+from sizeguard.names.rules import Rules
 from sizeguard.names.scan.dtype_scan import DtypeScan
 from sizeguard.names.scan.identifiers import (
     Bool,

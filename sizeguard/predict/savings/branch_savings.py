@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from sizeguard.columns.distinct import distinct
 from sizeguard.linkgraph.graph import FDE, UNWIND
 from sizeguard.predict.prediction import PredictedSaving
 from sizeguard.predict.savings.code_changes import (
@@ -94,7 +95,7 @@ class BranchSavings:
         is_last = not any(
             self._has(tag, d) for node in cases for d in self._branches.dtypes_in(tag, node, dtype)
         )
-        objects = np.unique(self._graph.nodes.object[list(cases)])
+        objects = distinct(self._graph.nodes.object[list(cases)])
         is_coarse = any(self._graph.objects[k] in self._coarse for k in objects.tolist())
         if branch in self._branches.unclear or is_coarse or is_last:
             return None  # without any case, the code after the switch disappears, too

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sizeguard.columns.distinct import distinct
 from sizeguard.linkgraph.graph import ENTRY
 from sizeguard.linkgraph.live import Bool
 from sizeguard.predict.prediction import PredictedSaving
@@ -56,11 +57,11 @@ class OperatorSavings:
         what = change.predictor.unselected(rest)
         entries = np.flatnonzero(what.gone & ~base.without & (graph.nodes.kind == ENTRY))
         kernels = graph.edges.target[np.isin(graph.edges.source, entries)]
-        touched = np.unique(graph.nodes.object[np.concatenate([entries, kernels])])
+        touched = distinct(graph.nodes.object[np.concatenate([entries, kernels])])
         if any(graph.objects[k] in self._coarse for k in touched.tolist() if k >= 0):
             return None
         compiled = self._recompiler.without(
-            np.unique(graph.nodes.object[entries]),
+            distinct(graph.nodes.object[entries]),
             Absent(base.without, base.cut),
             Absent(base.without | what.gone, base.cut),
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.distinct import distinct, without
 from sizeguard.linkgraph.graph import CONSTANT, ENTRY, PART, RELOCATION, STRING, SectionGraph
 from sizeguard.linkgraph.live import Bool, reachable
 from sizeguard.names.demangle import demangle
@@ -96,7 +97,7 @@ class Recompiler:
         source, target = self._source[named], self._target[named]
         key = nodes.object[source].astype(np.int64) * len(nodes) + target
         is_lost = lost[source] | (cut[named] & after[source])
-        unused = np.setdiff1d(key[is_lost], key[~is_lost])
+        unused = without(key[is_lost], key[~is_lost])
         holds = np.flatnonzero((self.graph.edges.reason == PART) & self._is_piece[self._target])
         held = nodes.object[self._source[holds]].astype(np.int64) * len(nodes) + self._target[holds]
         found = np.zeros(len(cut), bool)
@@ -114,5 +115,5 @@ class Recompiler:
         removed = inner & (lost[self._source] | cut)
         stays = inner & after[self._source] & ~cut
         counts = np.bincount(self._target[stays], minlength=len(before))
-        candidates = np.unique(self._target[removed]).tolist()
+        candidates = distinct(self._target[removed]).tolist()
         return {node: int(counts[node]) for node in candidates if counts[node]}

@@ -1,4 +1,4 @@
-"""CMake: its cache, link commands, tests and installed files."""
+"""Read CMake's build folders: the cache, link commands, tests and installed files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.proposals.build_folder import (
@@ -26,17 +27,29 @@ from sizeguard.proposals.build_systems.cmake_cache import given_settings, read_c
 from sizeguard.proposals.build_systems.ninja_file import statements
 
 _CACHE = "CMakeCache.txt"
+# Ninja rules that link an image, such as CXX_EXECUTABLE_LINKER__app_Release.
 _LINK = re.compile(r".*_(?:EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY|SHARED_MODULE)_LINKER__")
 _TARGET = re.compile(r"(?:^|/)CMakeFiles/([^/]+)\.dir/")
+# The program of add_test(NAME "program" …) in CTestTestfile.cmake; NAME may be [=[in brackets]=].
 _TEST = re.compile(
     r'^add_test\(\s*(?:\[(=*)\[.*?\]\1\]|"(?:[^"\\]|\\.)*"|\S+)\s+"((?:[^"\\]|\\.)*)"', re.M
 )
+# The files of file(INSTALL … TYPE EXECUTABLE FILES "file" …) in cmake_install.cmake.
 _INSTALL = re.compile(
     r"file\(INSTALL\b[^\n]*?\bTYPE (?:EXECUTABLE|SHARED_LIBRARY|MODULE)\b(.*?)\)\s*$", re.M | re.S
 )
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _SKIPPED = frozenset({".git", ".sizeguard", "CMakeTmp", "CMakeScratch", "_CMakeLTOTest-CXX"})
-_GENERATOR, _TYPE, _SETTINGS = "generator", "type", "settings"
+_GENERATOR, _TYPE, _SETTINGS = "generator", "type", "settings"  # names of BuildFolder.facts
+
+
+@dataclass(frozen=True, slots=True)
+class _LinkCommand:
+    """A link command: the path of its output, and the target and objects of LinkedFile."""
+
+    output: Path
+    target: str
+    objects: tuple[Path, ...]
 
 
 class CMake:
@@ -107,28 +120,30 @@ class CMake:
 def _linked(folder: Path) -> Iterator[LinkedFile]:
     """Yield the files that the build links, from build.ninja or the makefiles' link.txt."""
     tests, installed = _tests_and_installed(folder)
-    for output, target, objects in _links(folder):
-        path = Path(os.path.normpath(folder / output))
+    for link in _links(folder):
+        path = Path(os.path.normpath(folder / link.output))
         real = path.resolve()
-        yield LinkedFile(path, target, real in installed, real in tests, objects)
+        yield LinkedFile(path, link.target, real in installed, real in tests, link.objects)
 
 
-def _links(folder: Path) -> Iterator[tuple[Path, str, tuple[Path, ...]]]:
+def _links(folder: Path) -> Iterator[_LinkCommand]:
+    """Read the link commands of Ninja; if there are none, those of the makefiles."""
     found = False
     for file in (folder / "build.ninja", *sorted(folder.glob("CMakeFiles/impl-*.ninja"))):
         for each in statements(text_of_file(file), _LINK):
             found = True
             inputs = [folder / name for name in each.inputs]
             # A second output is the import library, or another name of the same file.
-            yield folder / each.outputs[0], _target(each.inputs), _objects(inputs)
+            yield _LinkCommand(folder / each.outputs[0], _target(each.inputs), _objects(inputs))
     if found:
         return
     for path in files_of_build(folder, skipped=_SKIPPED):
         if path.name == "link.txt" and path.parent.suffix == ".dir":
-            yield from _of_link_line(path)
+            yield from _links_of_file(path)
 
 
-def _of_link_line(path: Path) -> Iterator[tuple[Path, str, tuple[Path, ...]]]:
+def _links_of_file(path: Path) -> Iterator[_LinkCommand]:
+    """Read a makefile's FOLDER/CMakeFiles/TARGET.dir/link.txt, whose paths begin in FOLDER."""
     base = path.parents[2]
     for line in text_of_file(path).splitlines():
         try:
@@ -137,7 +152,8 @@ def _of_link_line(path: Path) -> Iterator[tuple[Path, str, tuple[Path, ...]]]:
             continue
         if "-o" in words[:-1]:
             inputs = [base / word for word in words if word.endswith((".o", ".obj", ".a"))]
-            yield base / words[words.index("-o") + 1], path.parent.stem, _objects(inputs)
+            output = base / words[words.index("-o") + 1]
+            yield _LinkCommand(output, path.parent.stem, _objects(inputs))
 
 
 def _target(inputs: Sequence[str]) -> str:
@@ -146,7 +162,7 @@ def _target(inputs: Sequence[str]) -> str:
 
 
 def _objects(inputs: Sequence[Path]) -> tuple[Path, ...]:
-    """Collect folders of objects, NAME.dir, and archives."""
+    """Return archives, and for objects the folder TARGET.dir that they are in, each once."""
     found = []
     for path in inputs:
         if path.suffix in (".o", ".obj"):
@@ -158,6 +174,7 @@ def _objects(inputs: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _tests_and_installed(folder: Path) -> tuple[set[Path], set[Path]]:
+    """Return the programs that tests run, and the images that an installation copies."""
     tests: set[Path] = set()
     installed: set[Path] = set()
     for path in files_of_build(folder, skipped=_SKIPPED):
@@ -170,4 +187,5 @@ def _tests_and_installed(folder: Path) -> tuple[set[Path], set[Path]]:
 
 
 def _path(text: str) -> Path:
+    """Return the path of a quoted argument of CMake; a backslash escapes a character."""
     return Path(re.sub(r"\\(.)", r"\1", text)).resolve()

@@ -30,6 +30,7 @@ from sizeguard.report.bisect.bisect_words import (
 )
 from sizeguard.report.writers.plot import (
     BOTTOM,
+    COMMITS_STYLE,
     HEAD,
     HEIGHT,
     STYLE,
@@ -48,10 +49,10 @@ _SHOWN_ROWS = 20
 def bisect_html(result: BisectResult, limit: int) -> Iterator[str]:
     """Write the page in pieces.
 
-    limit: rows of each culprit, 0 for all; at least 20 otherwise
+    limit: rows of each culprit; 0 for all, and less than 20 means 20
     """
     title = escaped(f"{result.good} → {result.bad}: {result.metric}")
-    yield f"{HEAD}<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+    yield f"{HEAD}<title>{title}</title>\n<style>{STYLE}{COMMITS_STYLE}</style>\n</head>\n<body>\n"
     yield f"<h1>{escaped(verdict(result))}</h1>\n"
     yield (
         f'<p class="dim">{escaped(result.what)}: <code>{escaped(str(result.metric))}</code>;'

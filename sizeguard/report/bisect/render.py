@@ -27,13 +27,13 @@ from sizeguard.report.bisect.bisect_words import (
     short_subject,
     verdict,
 )
-from sizeguard.report.screen.fit import fit
+from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.writers.printable import NOTHING, printable
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
-_SUBJECT = 44
+_SUBJECT = 44  # columns of a commit's subject
 _CSV_HEAD = ["commit", "last", "author", "date", "subject", "delta", "total", "load", "ram", "file"]
 
 
@@ -55,7 +55,7 @@ def bisect_chunks(
         lines = (
             _markdown(result, limit)
             if format_ == "markdown"
-            else map(style.finish, fit(_terminal(result, limit, style), style))
+            else screen_lines(_terminal(result, limit, style), style)
         )
         yield "".join(f"{line}\n" for line in lines)
 

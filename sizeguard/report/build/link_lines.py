@@ -8,34 +8,34 @@ from pathlib import Path
 from sizeguard.builds.link_record import LinkRecord
 from sizeguard.report.writers.printable import plain_text
 
-_SHOWN = 20  # links to show; a large build has thousands
+_MOST_SHOWN = 20  # a large build has thousands of links
 
 
 def link_lines(links: Sequence[LinkRecord], failed: int, folder: Path, here: Path) -> str:
-    """Write a line for each link with an existing output, and a sum.
+    """Write a line for each link with an existing output, and the number of all links.
 
     failed: number of failed linker runs
-    folder: of the records
-    here:   the current folder; outputs below it are written relative to it
+    folder: folder of the records
+    here:   the current folder; paths below it are written relative to it
     """
     return plain_text(_lines(links, failed, folder, here))
 
 
 def _lines(links: Sequence[LinkRecord], failed: int, folder: Path, here: Path) -> Iterator[str]:
-    there = [link for link in links if link.output is not None and link.output.exists()]
-    for link in there[:_SHOWN]:
+    existing = [link for link in links if link.output is not None and link.output.exists()]
+    for link in existing[:_MOST_SHOWN]:
         copied = f", {len(link.copies)} copied" if link.copies else ""
         linker = link.linker or "an unknown linker"
         yield f"{_shown(link.output, here)}  {linker}  {len(link.inputs)} inputs{copied}"
-    if len(there) > _SHOWN:
-        yield f"… and {len(there) - _SHOWN} more"
-    gone = len(links) - len(there)
-    about = [
+    if len(existing) > _MOST_SHOWN:
+        yield f"… and {len(existing) - _MOST_SHOWN} more"
+    gone = len(links) - len(existing)
+    exceptions = [
         *([f"{gone} of images that were removed or moved"] if gone else []),
         *([f"{failed} failed"] if failed else []),
     ]
     if links:
-        more = f" ({', '.join(about)})" if about else ""
+        more = f" ({', '.join(exceptions)})" if exceptions else ""
         count = f"{len(links)} link{'s' if len(links) > 1 else ''}"
         yield f"recorded {count}{more} in {_shown(folder, here)}"
     else:
@@ -47,6 +47,7 @@ def _lines(links: Sequence[LinkRecord], failed: int, folder: Path, here: Path) -
 
 
 def _shown(path: Path | None, here: Path) -> str:
+    """Write a path relative to `here` if it is below it."""
     if path is None:
         return "?"
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

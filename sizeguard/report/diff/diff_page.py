@@ -24,10 +24,12 @@ def diff_html(diff: Diff) -> Iterator[str]:
     causes = Label(
         diff.cause.astype(np.int32), Texts.of(cause.replace("_", " ") for cause in CAUSES)
     )
-    extra: dict[str, object] = {}
+    old, new = (getattr(image, diff.metric) for image in (diff.old_image, diff.new_image))
+    extra: dict[str, object] = {"whole": f"{diff.metric} {old:,} → {new:,}"}
     if diff.left_out is not None:
         extra["leftOut"] = {"change": getattr(diff.left_out, diff.metric)}
-    title = f"{diff.old_image.title} → {diff.new_image.title}, change of {diff.metric}"
+    names = dict.fromkeys((diff.old_image.title, diff.new_image.title))
+    title = f"{' → '.join(names)}, change of {diff.metric}"
     yield from html_page(
         title, columns, [*zip(diff.by, diff.labels, strict=True), ("cause", causes)], extra
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.ledger.ledger import ImageInfo
-from sizeguard.report.screen.fit import fit
+from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, head_lines
 from sizeguard.report.writers.printable import NOTHING, printable, shown
 from sizeguard.report.writers.size_rows import (
@@ -45,7 +45,7 @@ def diff_chunks(diff: Diff, format_: str, limit: int, style: Style | None = None
         lines = (
             _markdown(diff, limit)
             if format_ == "markdown"
-            else (style.finish(line) for line in fit(_terminal(diff, limit, style), style))
+            else screen_lines(_terminal(diff, limit, style), style)
         )
         yield "".join(f"{line}\n" for line in lines)
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
-from sizeguard.report.screen.fit import fit
+from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.writers.markdown import prose
 from sizeguard.report.writers.printable import printable, shown
 from sizeguard.report.writers.style import Style
@@ -32,9 +32,8 @@ def doctor_chunks(diagnosis: Diagnosis, most: int, format_: str, style: Style) -
     elif format_ == "markdown":
         yield "".join(f"{line}\n" for line in _markdown(diagnosis, findings))
     else:
-        yield "".join(
-            f"{style.finish(line)}\n" for line in fit(_terminal(diagnosis, findings, style), style)
-        )
+        lines = screen_lines(_terminal(diagnosis, findings, style), style)
+        yield "".join(f"{line}\n" for line in lines)
 
 
 def _json(diagnosis: Diagnosis, findings: tuple[SizeFinding, ...]) -> dict[str, object]:

@@ -22,19 +22,14 @@ from sizeguard.report.gate.comment_blocks import COMMENT, Block, Frame, fitted
 from sizeguard.report.gate.gate_findings import GateFinding, findings
 from sizeguard.report.gate.gate_words import (
     CheckLine,
-    Placed,
     counted,
     elimination_text,
-    has_own_growth,
     headline,
-    is_urgent,
     limit_lines,
     models_text,
     notes,
     offer_text,
     others,
-    own_claims,
-    placed,
     selection_text,
     todo,
     verdict_line,
@@ -52,8 +47,15 @@ from sizeguard.report.gate.markdown_sizes import (
     unchanged_builds,
 )
 from sizeguard.report.gate.moved_code import moved_lines
+from sizeguard.report.gate.shared.build_findings import (
+    BuildFindings,
+    findings_by_build,
+    has_own_growth,
+    is_urgent,
+    own_claims,
+)
 from sizeguard.report.gate.shared.markdown_shared import build_names, shared_sizes
-from sizeguard.report.gate.shared.shared_builds import Together, together
+from sizeguard.report.gate.shared.shared_builds import GroupedFindings, grouped_findings
 from sizeguard.report.gate.shared.shared_findings import SharedFinding
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.markdown import (
@@ -67,9 +69,9 @@ from sizeguard.report.writers.markdown import (
 )
 from sizeguard.report.writers.printable import middle
 
-_NAME = 80
+_NAME = 80  # characters of a name
 _NAMED = 3  # builds to name in a sentence
-_CLAIMS = 5
+_CLAIMS = 5  # broken claims, and pieces of advice
 _COMMANDS = 12  # lines of commands to show
 _MESSAGE = 1_200  # characters of one finding: a compiler's message can have 20,000
 _BARE = Frame()
@@ -82,7 +84,7 @@ def markdown_text(result: GateResult, limit: int = COMMENT, frame: Frame = _BARE
 
 def _blocks(result: GateResult, frame: Frame) -> Iterator[Block]:
     found = findings(result)
-    builds, outside = placed(result, found)
+    builds, outside = findings_by_build(result, found)
     verdict, _, text = verdict_line(result).partition("  ")
     kind = "informational, " if frame.is_informational else ""
     title = f"### {ICONS[result.verdict]} Size gate: {kind}{verdict.lower()}, {prose(text)}"
@@ -90,7 +92,7 @@ def _blocks(result: GateResult, frame: Frame) -> Iterator[Block]:
     yield Block(0, [frame.marker, title, "", *base, *frame.notes])
     yield from _changed_terms(found)
     yield from matrix(builds)
-    parts = together(builds, outside)
+    parts = grouped_findings(builds, outside)
     wrong = _wrong(parts, len(builds))
     urgent = bool(outside) or any(map(is_urgent, builds))
     if urgent:
@@ -181,7 +183,7 @@ def _short(text: str) -> str:
     return text if len(text) <= _MESSAGE else f"{text[: _MESSAGE - 1]}…"
 
 
-def _wrong(parts: Together, count: int) -> list[Block]:
+def _wrong(parts: GroupedFindings, count: int) -> list[Block]:
     """List the failures that are not sizes, each once with all its builds.
 
     count: of all builds
@@ -199,7 +201,7 @@ def _wrong(parts: Together, count: int) -> list[Block]:
     return [Block(1, ["", "**Failures**", ""], rows)] if rows else []
 
 
-def _shared_item(shared: SharedFinding, parts: Together) -> Iterator[str]:
+def _shared_item(shared: SharedFinding, parts: GroupedFindings) -> Iterator[str]:
     """Write a failure of several builds, and what to do."""
     names = [" ".join(filter(None, build)) for build in shared.builds]
     claims = parts.claims_of(shared)
@@ -219,7 +221,7 @@ def _where(names: Sequence[str]) -> str:
     return f"{build_names(names)}: "
 
 
-def _of_build(build: Placed) -> Iterator[_Item]:
+def _of_build(build: BuildFindings) -> Iterator[_Item]:
     """List the failures of a build that are not sizes."""
     yield from map(_item, others(build.own))
     claims = own_claims(build)
@@ -236,7 +238,7 @@ def _of_build(build: Placed) -> Iterator[_Item]:
             yield _Item(finding.verdict, instruction(finding.advice))
 
 
-def _sizes(build: Placed) -> Iterator[Block]:
+def _sizes(build: BuildFindings) -> Iterator[Block]:
     """Write the sizes of a build that fails or changed."""
     app = build.app
     is_bad = build.verdict != PASS
@@ -251,7 +253,7 @@ def _sizes(build: Placed) -> Iterator[Block]:
         yield Block(1, [""], rows)
 
 
-def _why(builds: Sequence[Placed], frame: Frame) -> Iterator[Block]:
+def _why(builds: Sequence[BuildFindings], frame: Frame) -> Iterator[Block]:
     """Write the causes of growth of the failing builds, else of the changed ones."""
     bad = [build.app for build in builds if build.verdict != PASS]
     apps = bad or [build.app for build in builds]
@@ -299,7 +301,7 @@ def _limit(line: CheckLine) -> str:
     )
 
 
-def _todo(builds: Sequence[Placed]) -> Iterator[Block]:
+def _todo(builds: Sequence[BuildFindings]) -> Iterator[Block]:
     """Write the commands of all builds that fail, each once."""
     commands = [
         each for build in builds if build.verdict != PASS for each in todo(build.app, build.found)
@@ -350,7 +352,7 @@ def _offers(result: GateResult) -> Iterator[Block]:
         yield Block(3, ["", "**Limits that could be tighter**", ""], rows)
 
 
-def _details(build: Placed) -> Iterator[Block]:
+def _details(build: BuildFindings) -> Iterator[Block]:
     """Write all numbers of a build, folded."""
     app = build.app
     texts = [

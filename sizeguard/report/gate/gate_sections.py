@@ -9,23 +9,17 @@ from sizeguard.gate.gate_result import PASS, UNUSED, AppResult, Check, Command, 
 from sizeguard.names.short import without_parameters
 from sizeguard.report.gate.gate_findings import GateFinding
 from sizeguard.report.gate.gate_lines import advice_line, cut, finding_lines, marked
-from sizeguard.report.gate.gate_words import (
-    Placed,
-    cause_name,
-    offer_text,
-    others,
-    own_claims,
-    waiver_line,
-)
+from sizeguard.report.gate.gate_words import cause_name, offer_text, others, waiver_line
 from sizeguard.report.gate.moved_code import changed, dependency_text, file_text, moved_lines
+from sizeguard.report.gate.shared.build_findings import BuildFindings, own_claims
 from sizeguard.report.screen.fit import wrapped
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.printable import middle, printable
 from sizeguard.report.writers.style import Style
 
 CAUSES = 8  # shown when the gate fails
-CLAIMS = 5
-SAVINGS = 12
+CLAIMS = 5  # broken claims of a build
+SAVINGS = 12  # operators that a selective build saves most of
 
 
 def changed_terms(found: Iterable[GateFinding], style: Style) -> Iterator[str]:
@@ -45,7 +39,7 @@ def changed_terms(found: Iterable[GateFinding], style: Style) -> Iterator[str]:
         yield from wrapped(text, 0, style)
 
 
-def failures(build: Placed, style: Style) -> Iterator[str]:
+def failures(build: BuildFindings, style: Style) -> Iterator[str]:
     """Write the failures that are not sizes: models, selections, claims, builds."""
     found, claims = others(build.own), own_claims(build)
     elimination = [f for f in build.own if f.rule == "elimination" and f.verdict != PASS]

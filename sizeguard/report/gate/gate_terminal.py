@@ -22,24 +22,26 @@ from sizeguard.report.gate.gate_sections import (
 )
 from sizeguard.report.gate.gate_words import (
     CheckLine,
-    Placed,
     base_text,
     elimination_text,
-    has_own_growth,
     headline,
-    is_urgent,
     limit_lines,
     models_text,
     notes,
-    placed,
     selection_text,
     todo,
     verdict_line,
     word,
 )
-from sizeguard.report.gate.shared.shared_builds import together
+from sizeguard.report.gate.shared.build_findings import (
+    BuildFindings,
+    findings_by_build,
+    has_own_growth,
+    is_urgent,
+)
+from sizeguard.report.gate.shared.shared_builds import grouped_findings
 from sizeguard.report.gate.shared.terminal_shared import shared_blocks
-from sizeguard.report.screen.fit import fit, wrapped
+from sizeguard.report.screen.fit import screen_lines, wrapped
 from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import NONE, Style
@@ -50,12 +52,12 @@ _NUMBER = 12  # characters: the sentence on claims fits three columns
 
 def terminal_text(result: GateResult, style: Style) -> str:
     """Write the whole result."""
-    return "\n".join(style.finish(line) for line in fit(_lines(result, style), style))
+    return "\n".join(screen_lines(_lines(result, style), style))
 
 
 def _lines(result: GateResult, style: Style) -> Iterator[str]:
     found = findings(result)
-    builds, outside = placed(result, found)
+    builds, outside = findings_by_build(result, found)
     alone = builds[0] if len(builds) == 1 and not outside else None
     # A failing waiver belongs to no build, so a build's headline cannot explain the failure.
     if alone and alone.verdict == result.verdict:
@@ -71,7 +73,7 @@ def _lines(result: GateResult, style: Style) -> Iterator[str]:
     yield from terms
     if terms and (outside or alone):
         yield ""
-    parts = together(builds, outside)
+    parts = grouped_findings(builds, outside)
     for finding in parts.outside:
         yield from finding_lines(finding, style)
     if alone:
@@ -106,7 +108,7 @@ def _head(verdict: str, text: str, result: GateResult, style: Style) -> Iterator
             yield f"  {style.dim(cut(base, style.room(style.width - 2)))}"
 
 
-def _many(builds: Sequence[Placed], style: Style) -> Iterator[str]:
+def _many(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
     """Write failing builds in full, and the limit with the least room of each passing build."""
     for build in builds:
         if build.verdict != PASS:
@@ -152,7 +154,7 @@ def _least(app: AppResult) -> CheckLine | None:
     return min(lines, key=lambda line: (line.headroom or 0) / (line.limit or 1), default=None)
 
 
-def _matrix(builds: Sequence[Placed], style: Style) -> Iterator[str]:
+def _matrix(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
     """Write a table of apps by targets: verdict, loaded bytes and their change."""
     targets = list(dict.fromkeys(build.app.target for build in builds))
     names = list(dict.fromkeys(build.app.app for build in builds))
@@ -171,7 +173,7 @@ def _matrix(builds: Sequence[Placed], style: Style) -> Iterator[str]:
             yield f"  {cut(printable(name), first - 2):<{first}}{text}"
 
 
-def _growths(builds: Sequence[Placed], style: Style) -> Iterator[str]:
+def _growths(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
     """Write each build's growth since the merge base, even if checks use another base."""
     grown = [build.app for build in builds if build.app.growth_since_base is not None]
     if not grown:
@@ -184,7 +186,7 @@ def _growths(builds: Sequence[Placed], style: Style) -> Iterator[str]:
         yield f"  {name:<{width}}{growth_text(app)}"
 
 
-def _cell(build: Placed | None, width: int, style: Style) -> str:
+def _cell(build: BuildFindings | None, width: int, style: Style) -> str:
     if build is None:
         return " " * width
     sizes, old = build.app.sizes, build.app.old_sizes
@@ -195,7 +197,7 @@ def _cell(build: Placed | None, width: int, style: Style) -> str:
     )
 
 
-def _block(build: Placed, style: Style) -> Iterator[str]:
+def _block(build: BuildFindings, style: Style) -> Iterator[str]:
     app = build.app
     if app.unchanged:
         yield "  inputs unchanged since an earlier run; this is the result of that run"

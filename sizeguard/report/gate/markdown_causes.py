@@ -14,7 +14,7 @@ from sizeguard.report.writers.markdown import code, linked, prose, row
 from sizeguard.report.writers.printable import middle
 from sizeguard.report.writers.source_links import SourceLinks
 
-CAUSES = 5
+CAUSES = 5  # largest causes of a growth
 _NAME = 32  # characters that fit beside the change on a screen 480 px wide
 _NAMED = 3  # builds to name
 

@@ -16,7 +16,8 @@ from sizeguard.gate.gate_result import (
     GateResult,
 )
 from sizeguard.report.gate.comment_blocks import Block
-from sizeguard.report.gate.gate_words import CheckLine, Placed, limit_lines, word
+from sizeguard.report.gate.gate_words import CheckLine, limit_lines, word
+from sizeguard.report.gate.shared.build_findings import BuildFindings
 from sizeguard.report.writers.markdown import code, prose, row
 from sizeguard.report.writers.printable import middle, printable
 from sizeguard.report.writers.style import change_text
@@ -24,7 +25,7 @@ from sizeguard.report.writers.style import change_text
 ICONS = {PASS: "✅", FAIL: "❌", INCONCLUSIVE: "⚠️", NOT_RUN: "➖"}
 TITLE = 140  # characters that GitHub shows of a status
 _SIZES = ("load", "file", "ram")
-_NAME = 40
+_NAME = 40  # characters of an app or target
 _WORST = (FAIL, INCONCLUSIVE, PASS, NOT_RUN)
 
 
@@ -66,7 +67,7 @@ def is_changed(app: AppResult) -> bool:
     return app.sizes is not None and (app.old_sizes is None or app.sizes != app.old_sizes)
 
 
-def matrix(builds: Sequence[Placed]) -> Iterator[Block]:
+def matrix(builds: Sequence[BuildFindings]) -> Iterator[Block]:
     """Write a table of apps by targets, if there are several builds."""
     if len(builds) < 2:
         return
@@ -85,7 +86,7 @@ def matrix(builds: Sequence[Placed]) -> Iterator[Block]:
     yield Block(0, head, rows)
 
 
-def _cell(build: Placed) -> str:
+def _cell(build: BuildFindings) -> str:
     sizes, old = build.app.sizes, build.app.old_sizes
     if sizes is None:
         return f"{ICONS[build.verdict]} –"
@@ -93,7 +94,7 @@ def _cell(build: Placed) -> str:
     return f"{ICONS[build.verdict]} {sizes.load:,}{change}"
 
 
-def size_table(build: Placed, rank: int) -> Block:
+def size_table(build: BuildFindings, rank: int) -> Block:
     """Write base, new, change and limit of a build's sizes; all columns fit a narrow screen.
 
     The build's name is above the table, because a column for it would not fit.
@@ -130,7 +131,7 @@ def _worst(checks: Iterable[Check]) -> str:
     return next(each for each in _WORST if each in verdicts)
 
 
-def bad_limits(build: Placed) -> list[str]:
+def bad_limits(build: BuildFindings) -> list[str]:
     """Write an item for each exceeded limit; sentences wrap, but tables do not."""
     lines = [line for line in limit_lines(build.app) if line.verdict in (FAIL, INCONCLUSIVE)]
     return [f"- {_limit_item(line)}" for line in lines]
@@ -148,7 +149,7 @@ def _limit_item(line: CheckLine) -> str:
     return f"{ICONS[line.verdict]} {metric} {what}{rule}"
 
 
-def unchanged_builds(builds: Sequence[Placed]) -> Iterator[Block]:
+def unchanged_builds(builds: Sequence[BuildFindings]) -> Iterator[Block]:
     """Count the builds that pass and have the sizes of their base."""
     count = sum(build.verdict == PASS and not is_changed(build.app) for build in builds)
     if count and count < len(builds):

@@ -23,6 +23,7 @@ from sizeguard.report.history.history_words import (
 )
 from sizeguard.report.writers.plot import (
     BOTTOM,
+    COMMITS_STYLE,
     HEAD,
     HEIGHT,
     LEFT,
@@ -59,7 +60,8 @@ def history_html(history: SizeHistory, limit: int) -> Iterator[str]:
     """
     title = f"Sizes of {len(history.lines)} {'app' if len(history.lines) == 1 else 'apps'}"
     since = f" since {history.since}" if history.since else ""
-    yield f"{HEAD}<title>{escaped(title + since)}</title>\n<style>{STYLE}{_MORE_STYLE}</style>\n"
+    yield f"{HEAD}<title>{escaped(title + since)}</title>\n"
+    yield f"<style>{STYLE}{COMMITS_STYLE}{_MORE_STYLE}</style>\n"
     yield f"</head>\n<body>\n<h1>{escaped(title + since)}</h1>\n"
     yield f'<p class="dim">loaded bytes by {history.kind}</p>\n'
     lines = [line for line in history.lines if line.known]

@@ -24,7 +24,7 @@ from sizeguard.report.history.history_words import (
     without_size,
 )
 from sizeguard.report.history.trend import badge_json, trend_svg
-from sizeguard.report.screen.fit import fit
+from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.writers.markdown import code, prose
 from sizeguard.report.writers.markdown import row as markdown_row
 from sizeguard.report.writers.printable import middle, printable
@@ -63,7 +63,7 @@ def history_chunks(
         lines = (
             _markdown(history, limit)
             if format_ == "markdown"
-            else map(style.finish, fit(_terminal(history, limit, style), style))
+            else screen_lines(_terminal(history, limit, style), style)
         )
         yield "".join(f"{line}\n" for line in lines)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from sizeguard.predict.prediction import PredictedSaving, Prediction
-from sizeguard.report.screen.fit import fit
+from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
@@ -35,9 +35,8 @@ def prediction_chunks(
         text = "".join(f"{line}\n" for line in _markdown(prediction, 0))
         yield from markdown_page(f"Predicted size of {prediction.selection}", text)
     else:
-        yield "".join(
-            f"{style.finish(line)}\n" for line in fit(_terminal(prediction, limit, style), style)
-        )
+        lines = screen_lines(_terminal(prediction, limit, style), style)
+        yield "".join(f"{line}\n" for line in lines)
 
 
 _COLUMNS = ["operator", "exclusive", "shared", "tag", "dtype", "saving", "low", "high", "feature"]

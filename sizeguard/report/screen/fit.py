@@ -27,6 +27,11 @@ def fit(lines: Iterable[str], style: Style, *, by_column: bool = False) -> Itera
             yield from _broken(line, style.width, by_column=by_column)
 
 
+def screen_lines(lines: Iterable[str], style: Style) -> Iterator[str]:
+    """Break lines at the terminal's width, and escape what it cannot show."""
+    return map(style.finish, fit(lines, style))
+
+
 def wrapped(line: str, hidden: int, style: Style) -> Iterator[str]:
     """Break a sentence at the terminal's width.
 

@@ -59,9 +59,17 @@ _WORDS = {
         " that has no dtype. In a column of numbers: the value is not known.",
     ),
     "exclusive": Word(
-        "bytes that leave with the row",
+        "bytes that leave with the operator",
         "Bytes that only this operator uses: they leave the image if it is deselected. They come"
-        " from the link's section graph.",
+        " from the link's section graph. A row of one dtype has that dtype's part of them.",
+        "sizeguard predict",
+    ),
+    "dtype": Word(
+        "predict says what deselecting one saves",
+        "The type of the elements that code works on. A dtype is deselected for all operators of a"
+        " kernel tag, and that changes the code around its branch, so the exclusive bytes of a"
+        " dtype's row are not what it saves. `sizeguard predict` has the saving of each branch,"
+        " with an interval that contains the saving of a rebuild.",
         "sizeguard predict",
     ),
     "shared": Word(

@@ -8,7 +8,7 @@ from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.ledger.region_use import RegionUse
 from sizeguard.names.demangle import demangle
-from sizeguard.report.screen.fit import fit, wrapped
+from sizeguard.report.screen.fit import screen_lines, wrapped
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, head_lines
 from sizeguard.report.screen.legend import legend_lines
 from sizeguard.report.sizes.size_tree import (
@@ -32,8 +32,7 @@ def report_lines(report: Report, limit: int, style: Style) -> Iterator[str]:
 
     limit: rows of the first level, 0 for all
     """
-    for line in fit(_Table(report, style).lines(tree_of(report, limit)), style):
-        yield style.finish(line)
+    yield from screen_lines(_Table(report, style).lines(tree_of(report, limit)), style)
 
 
 def _head(image: ImageInfo, style: Style) -> Iterator[str]:
@@ -128,6 +127,7 @@ class _Table:
         )
         words += ["neutral"] if "neutral" in names else []
         words += ["exclusive", "shared"] if self.has_shares else []
+        words += ["dtype"] if self.has_shares and "dtype" in self.report.by else []
         words += ["n"]
         words += ["–"] if NOTHING in names or any(NOTHING in row.cells for row in rows) else []
         return words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, OK, Verdict, Verification
-from sizeguard.report.screen.fit import fit
+from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.verify.verify_words import headline, summary_rows
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import VERDICT_LOOKS, Style
@@ -15,7 +15,7 @@ SHOWN = 12  # claims to show that do not pass
 
 def terminal_text(result: Verification, style: Style) -> str:
     """Write the verification. Names of symbols, objects and files are in most lines."""
-    return "\n".join(style.finish(line) for line in fit(_coloured(result, style), style))
+    return "\n".join(screen_lines(_coloured(result, style), style))
 
 
 def _coloured(result: Verification, style: Style) -> Iterable[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
-from sizeguard.report.screen.fit import fit
+from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.writers.printable import middle, printable, shown
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
@@ -56,7 +56,7 @@ def why_chunks(why: Why, format_: str, style: Style) -> Iterator[str]:
         text = "".join(f"{line}\n" for line in _markdown(why))
         yield from markdown_page(f"Why is {why.subject} in the image?", text)
     else:
-        yield "".join(f"{style.finish(line)}\n" for line in fit(_terminal(why, style), style))
+        yield "".join(f"{line}\n" for line in screen_lines(_terminal(why, style), style))
 
 
 def _json(why: Why) -> dict[str, object]:

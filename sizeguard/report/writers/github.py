@@ -15,7 +15,7 @@ ERROR, WARNING, NOTICE = "error", "warning", "notice"
 SHOWN = 10  # annotations of each level in one step; GitHub drops more silently
 LONGEST = 4_000  # characters of a message
 SUMMARY = 1 << 20  # bytes of all summaries of one step
-_TITLE = 200
+_TITLE = 200  # characters of a title
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ h1 { font-size: 1.3em; margin: 0 0 .2em; } p { margin: .3em 0; } .dim { color: v
 td > code, .day { white-space: nowrap; }
 svg { width: 100%; height: auto; display: block; margin: 1em 0; } \
 svg text { fill: var(--dim); font-size: 12px; }
+@media (max-width: 900px) { svg text { font-size: 15px; } }
+@media (max-width: 560px) { svg text { font-size: 20px; } svg { overflow: visible; } }
 table { border-collapse: collapse; width: 100%; } \
 td, th { text-align: left; padding: .25em .6em; border-bottom: 1px solid var(--grid);
   vertical-align: top; overflow-wrap: anywhere; } \
@@ -41,6 +43,8 @@ td, th { text-align: left; padding: .25em .6em; border-bottom: 1px solid var(--g
 .failed { stroke: var(--dim); stroke-width: 1.5; } .mark { stroke: var(--paper); }
 """
 
+# Of tables of commits: on a narrow screen a subject is not cut into single letters.
+COMMITS_STYLE = "td:not(.n, :empty, [colspan]) { min-width: 9ch; }\n"
 
 HEAD = """<!DOCTYPE html>
 <html lang="en">

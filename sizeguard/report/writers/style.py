@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from sizeguard.report.writers.printable import inert
 
-BAR = 8
-KIB = 12  # width of the result of kib()
+BAR = 8  # cells of a bar
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 # Every non-ASCII character of our own texts. Characters in names are shown as escapes.
 _ASCII = str.maketrans("█▉▊▋▌▍▎▏…–·→×✓✗", "#####   ~-,>x+x") | str.maketrans(

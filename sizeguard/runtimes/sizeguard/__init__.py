@@ -1,4 +1,4 @@
-"""Our own runtime, in native/: names.yaml has the rules for its names.
+"""The runtime in native/: its code generator, importer and build.
 
-Its code generator, importer and build are here, too.
+names.yaml has the rules for its names.
 """

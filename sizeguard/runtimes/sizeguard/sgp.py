@@ -30,7 +30,7 @@ def _of_program(path: Path, source: Path | None) -> OperatorInfo:
 
 
 def _of_exported_program(path: Path, source: Path | None) -> OperatorInfo:
-    from sizeguard.models.exported_program import read_exported_program
+    from sizeguard.models.pt2_reader import read_exported_program
     from sizeguard.operators.library import read_operator_libraries
     from sizeguard.runtimes.sizeguard.importing.importer import lower
     from sizeguard.runtimes.sizeguard.native_tree import operator_files

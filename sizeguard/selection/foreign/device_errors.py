@@ -17,7 +17,7 @@ _OPERATOR = re.compile(r"(?<![\w:])(?!std::)[A-Za-z_]\w*::\w+(?:\.\w+)?(?!\w|::)
 _SHORT_OPERATOR = re.compile(r"\bdtype '?\w+'? for (\w+\.\w+)")
 _FEATURE = re.compile(r"\bfeatures? (\w+)")
 _CLASS = re.compile(r"\bclass(?:es)? ([\w.]+)")
-_NEAR = 3
+_NEAR = 3  # similar names in a message
 
 
 def named_in(line: str, known: Selectable, selections: Mapping[str, Selection]) -> list[Named]:

@@ -1,9 +1,9 @@
 """Translate a selection of PyTorch or ExecuTorch into the names of this runtime.
 
-PyTorch's tracer writes its own kernel tags, and operators that its own kernels call. ExecuTorch's
-lists name overloads that write into an argument, and kernel keys. A translated selection names this
-runtime's operators with everything that they can call, and its kernels' dtypes: the dtypes in the
-file for an operator, or every dtype if the file has none for it.
+PyTorch's tracer writes PyTorch's kernel tags, and also the operators that are called only inside
+PyTorch. ExecuTorch's lists have kernel keys, and overloads that write into an argument (`out=`). A
+translated selection has this runtime's operators, everything that they can call, and the dtypes of
+their kernels: those that the file has for an operator, or every dtype if it has none for it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ _FOREIGN_TAG = re.compile(r"\w+(_stub|_cpu_?|_cuda|_kernel|_impl|_out_frame|_cha
 class Untranslated:
     """A name without an equivalent in this runtime, which is left out.
 
-    key, name: its place in the selection
+    key:     the top-level key of the selection file; one of _CHECKS
+    name:    the name below it
+    message: why it is left out
     """
 
     key: str
@@ -54,7 +56,7 @@ class Translation:
     """A selection in this runtime's names.
 
     is_foreign: the file had names of PyTorch or ExecuTorch; otherwise it is unchanged
-    left_out:   names that were left out
+    left_out:   names without an equivalent
     added:      callee → an operator that calls it
     whole_tags: tags that keep every dtype, because the file has no dtypes for them
     """
@@ -176,7 +178,7 @@ def _is_foreign_tag(tag: str, own: Collection[str], names: PytorchNames) -> bool
 def _operators(
     selection: Selection, deps: OpDeps, names: PytorchNames, left_out: list[Untranslated]
 ) -> dict[str, SelectedOperator]:
-    """Rename operators; leave out those that only PyTorch's own kernels call."""
+    """Rename operators; append to `left_out` those that are called only inside PyTorch."""
     families = {family_of(name) for name in deps.calls}
     operators: dict[str, SelectedOperator] = {}
     for name, entry in selection.operators.items():
@@ -193,6 +195,7 @@ def _operators(
 
 
 def _joined(one: SelectedOperator, other: SelectedOperator) -> SelectedOperator:
+    """Merge the entries of two names that are one operator here."""
     return SelectedOperator(
         one.is_root_operator or other.is_root_operator,
         one.is_used_for_training or other.is_used_for_training,
@@ -204,7 +207,10 @@ def _joined(one: SelectedOperator, other: SelectedOperator) -> SelectedOperator:
 def _tags(
     selection: Selection, deps: OpDeps, names: PytorchNames, left_out: list[Untranslated]
 ) -> tuple[_Dtypes, frozenset[str]]:
-    """Translate kernel_metadata. The second result has the PyTorch tags in the table."""
+    """Translate kernel_metadata; append to `left_out` what has no equivalent.
+
+    Returns dtypes by this runtime's tags, and the PyTorch tags that were translated.
+    """
     own = _own_tags(deps)
     tags: _Dtypes = {}
     stated = set()
@@ -236,7 +242,10 @@ def _foreign_tag(tag: str, dtypes: Iterable[str], names: PytorchNames) -> Untran
 
 
 def _classes(selection: Selection, deps: OpDeps, left_out: list[Untranslated]) -> frozenset[str]:
-    """Leave out classes of PyTorch; one that is similar to a class of ours may be misspelt."""
+    """Return this runtime's custom classes, and names that may be misspellings of one.
+
+    Appends the others, which are classes of PyTorch, to `left_out`.
+    """
     own = [name for name in deps.calls if "::" not in name]
     kept = set()
     for name in sorted(selection.custom_classes):
@@ -254,7 +263,10 @@ def _stated_operators(stated: Collection[str], names: PytorchNames) -> frozenset
 
 
 def _keyed(selection: Selection, names: PytorchNames) -> _Dtypes:
-    """Map operators to the dtypes of their kernel keys, without those with the default key."""
+    """Map operators to the dtypes of their kernel keys.
+
+    An operator with the default key, which has no "/", is left out: its dtypes are not stated.
+    """
     return {
         names.functional(name): _dtypes_of_keys(keys)
         for name, keys in selection.et_kernel_metadata.items()
@@ -270,6 +282,7 @@ def _dtypes_of_keys(keys: Iterable[str]) -> frozenset[str]:
 
 
 def _add_keys(tags: _Dtypes, keyed: Mapping[str, frozenset[str]], deps: OpDeps) -> None:
+    """Add the dtypes of kernel keys to the tags of the operators' kernels."""
     for name, dtypes in keyed.items():
         for tag in deps.tags.get(name, ()):
             tags[tag] = tags.get(tag, frozenset()) | met_dtypes(dtypes)

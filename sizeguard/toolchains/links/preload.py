@@ -1,4 +1,4 @@
-"""Library that records links inside the linker, compiled on first use with the machine's cc."""
+"""Libraries that are preloaded into builds, compiled on first use with the machine's cc."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-SOURCE = Path(__file__).with_name("record_links.c")
+RECORD_LINKS = Path(__file__).with_name("record_links.c")
 _FLAGS = ("-O2", "-fPIC", "-shared", "-w")
 _COMPILERS = ("cc", "gcc", "clang")
 # ld.so splits LD_PRELOAD at these characters and supports no quoting.
 _UNLOADABLE = (" ", ":", "\n", "\t")
 
 
-def preload_library(cache: Path | None = None) -> Path | None:
-    """Return the compiled library, from the cache if it contains it.
+def preload_library(cache: Path | None = None, source: Path = RECORD_LINKS) -> Path | None:
+    """Return the compiled library of a source, from the cache if it contains it.
 
     cache: folder of compiled libraries; None for the user's
 
@@ -29,15 +29,15 @@ def preload_library(cache: Path | None = None) -> Path | None:
     compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
     if compiler is None:
         return None
-    content = SOURCE.read_bytes()
+    content = source.read_bytes()
     key = hashlib.sha256(
         b"\0".join([content, os.fsencode(os.path.realpath(compiler)), *map(str.encode, _FLAGS)])
     ).hexdigest()[:20]
     for folder in filter(None, (cache, _of_user(), _of_machine())):
-        library = folder / f"record_links-{key}.so"
+        library = folder / f"{source.stem}-{key}.so"
         if any(character in str(library) for character in _UNLOADABLE):
             continue
-        if library.is_file() or _compile(compiler, library):
+        if library.is_file() or _compile(compiler, source, library):
             return library
     return None
 
@@ -52,7 +52,7 @@ def _of_machine() -> Path:
     return Path(tempfile.gettempdir()) / f"sizeguard-{os.getuid()}"
 
 
-def _compile(compiler: str, library: Path) -> bool:
+def _compile(compiler: str, source: Path, library: Path) -> bool:
     """Compile the library; False if that fails."""
     try:
         library.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -60,7 +60,7 @@ def _compile(compiler: str, library: Path) -> bool:
             return False  # somebody else could put code there, which the build would run
         with tempfile.TemporaryDirectory(dir=library.parent) as name:
             made = Path(name) / "made.so"
-            command = [compiler, *_FLAGS, str(SOURCE), "-o", str(made), "-ldl"]
+            command = [compiler, *_FLAGS, str(source), "-o", str(made), "-ldl"]
             done = subprocess.run(
                 command, capture_output=True, check=False, env=_environment(), timeout=60
             )

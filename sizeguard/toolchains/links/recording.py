@@ -38,6 +38,9 @@ _FOLDER, _SINCE, _WRAPPER = (
     "SIZEGUARD_LINKS_WRAPPER",
 )
 _PRELOAD = "LD_PRELOAD"
+# The kernel stamps files with the time of its last tick, which is up to 10 ms ago (CONFIG_HZ=100).
+# Twice that, so that no file of the build seems older than the recording.
+_TICKS_NS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class RecordedLinks:
 
 
 class Recording:
-    """Record a build's links, from begin to end.
+    """Record the links of a build, from `with` to the end of the block.
 
     folder:   where the records are stored
     cache:    folder of the preloaded library; None for the user's cache
@@ -79,7 +82,7 @@ class Recording:
             raise cannot_write(self.folder, error) from error
         self._raw.chmod(0o777 & ~_mask())  # a build may run as another user
         (self._raw / "links").mkdir()
-        self._since = time.clock_gettime_ns(time.CLOCK_REALTIME) - 20_000_000
+        self._since = time.clock_gettime_ns(time.CLOCK_REALTIME) - _TICKS_NS
         return self
 
     def environment(self, given: Mapping[str, str]) -> dict[str, str]:
@@ -168,7 +171,7 @@ def record_build(
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait for a build; it receives interrupts, too, and decides itself how to end."""
+    """Wait for a build. It receives an interrupt, too, and may clean up before it ends."""
     try:
         return process.wait()
     except KeyboardInterrupt:
@@ -185,6 +188,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _mask() -> int:
+    """Return the process's umask; it can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -23,6 +23,7 @@ from sizeguard.claims.verdict import (
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import template_of
 from sizeguard.verify.branches.bodies import DtypeBodies
+from sizeguard.verify.branches.kernel_users import KernelUsers
 from sizeguard.verify.branches.noted_code import Branch
 from sizeguard.verify.code_presence import FoundCode, explain_any, judge_code, look_for
 from sizeguard.verify.evidence.evidence import Evidence
@@ -40,11 +41,13 @@ class BranchVerdicts:
 
     kept:   the selected branches
     others: allowed instances that belong to no branch: `binary_loop<bool, bool, And>`
+    users:  kernels that call bodies of branches without their switches, as in a full build
     """
 
     bodies: DtypeBodies
     kept: frozenset[Branch]
     others: frozenset[str]
+    users: KernelUsers
 
     @property
     def _evidence(self) -> Evidence:
@@ -98,7 +101,9 @@ class BranchVerdicts:
 
     def _judge_absent(self, claim: Claim, branch: Branch) -> Verdict:
         tag, dtype = branch
-        pieces = [p for p in self.bodies.pieces(tag, dtype) if p not in self.explained]
+        instances = self.bodies.of_branch.get(branch, ())
+        used = {each.piece for each in instances if self.users.explain(each)}
+        pieces = [p for p in self.bodies.pieces(tag, dtype) if p not in self.explained | used]
         verdict = judge_code(
             self._evidence, claim.kind, claim.name, ABSENT, look_for(self._evidence, pieces, [])
         )

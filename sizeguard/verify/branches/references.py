@@ -16,6 +16,9 @@ from sizeguard.verify.evidence.placement import Node
 _THUNK_BYTES = 16
 _DEEPEST = 4
 
+# Sections that refer to every function.
+_UNWIND = ("eh_frame", "__compact_unwind")
+
 Place = tuple[Node, int, int]  # a section and half-open offsets in it
 
 
@@ -87,6 +90,33 @@ class References:
                 end = offset + symbol.size if symbol.name and symbol.size else section.size
                 start = offset if symbol.name else 0
                 yield from self.symbols_of((target, start, end), depth + 1)
+
+    def users_of(self, piece: NamedPiece) -> Iterator[NamedPiece | None]:
+        """Yield the functions of the image that refer to a function; None for data that does.
+
+        A local function is referred to by its own object alone.
+        """
+        for number, file in enumerate(self.evidence.own_files()):
+            for index, section in enumerate(file.elf.sections):
+                node = (number, index)
+                if node not in self.evidence.placement.address or index not in file.relocations:
+                    continue
+                if section.is_executable:
+                    for offset, size, name in self._tables.get(node, ()):
+                        user = NamedPiece(number, index, offset, size, name)
+                        if user != piece and self._refers(self.place_of(user), piece):
+                            yield user
+                elif not section.name.endswith(_UNWIND) and self._refers(
+                    (node, 0, section.size), piece
+                ):
+                    yield None
+
+    def _refers(self, place: Place, piece: NamedPiece) -> bool:
+        found = self.symbols_of(place)
+        return any(
+            target == piece if target is not None else name == piece.symbol
+            for name, target in found
+        )
 
     def called(self, place: Place, depth: int = 0) -> set[str]:
         """Return the symbols that bytes refer to, including those behind up to `depth` jumps."""

@@ -12,22 +12,20 @@ from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.open_build import Files
 from sizeguard.formats import sniff
 from sizeguard.formats.binary import Binary
-from sizeguard.formats.elf import ET_REL, Symbol, read_elf
+from sizeguard.formats.elf import ET_REL, Elf, Symbol, read_elf
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.link_map import LinkMap
 from sizeguard.names.short import short_name
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.link_graph import Linked, dead_stripped, placed, recorded
 from sizeguard.verify.evidence.linker_log import LinkerRemovals, read_removed
-from sizeguard.verify.evidence.macho import MachoImage, read_macho_image
-from sizeguard.verify.evidence.macho_objects import read_macho_objects
-from sizeguard.verify.evidence.macho_placement import place_atoms
 from sizeguard.verify.evidence.object_evidence import ObjectFile, Objects, read_objects
 from sizeguard.verify.evidence.placement import Node, Placement, place, toolchain_files
 from sizeguard.verify.evidence.ways import Reasons
 
 if TYPE_CHECKING:
     from sizeguard.formats.dwarf import InlineFrames
+    from sizeguard.verify.evidence.macho import MachoImage
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +71,11 @@ class Evidence:
 
         Otherwise the graph is made from the contents of the image.
         """
-        if isinstance(self.image, MachoImage):
+        macho = as_macho(self.image)
+        if macho is not None:
             if self.objects.lto and not self.has_lto:
                 return placed(self.objects, self.placement, self.image)  # no machine code to follow
-            return dead_stripped(self.given, self.objects, self.placement, self.image)
+            return dead_stripped(self.given, self.objects, self.placement, macho)
         found = self._recorded[0]
         if found is not None:
             known = {number for number, _ in found.nodes.values()}
@@ -97,7 +96,7 @@ class Evidence:
     @property
     def link_doubt(self) -> str:
         """Why the recorded link cannot be followed, such as a linker script; else empty."""
-        return "" if isinstance(self.image, MachoImage) else self._recorded[1]
+        return "" if as_macho(self.image) is not None else self._recorded[1]
 
     @property
     def reachable(self) -> frozenset[Node] | None:
@@ -129,7 +128,7 @@ class Evidence:
     def frames(self) -> InlineFrames | None:
         """Functions over each range of the image's code; None without debug information."""
         section = self.image.section(".debug_info")
-        if not isinstance(self.image, MachoImage) and (section is None or not section.file_size):
+        if as_macho(self.image) is None and (section is None or not section.file_size):
             return None
         return frames_of(self.image.path)
 
@@ -171,8 +170,9 @@ class Evidence:
     @property
     def is_program(self) -> bool:
         """Return whether the image is a program; in a library, exports are roots, too."""
-        if isinstance(self.image, MachoImage):
-            return self.image.is_program
+        macho = as_macho(self.image)
+        if macho is not None:
+            return macho.is_program
         return any(section.name == ".interp" for section in self.image.sections)
 
     @property
@@ -219,6 +219,31 @@ class Evidence:
         return self.objects.files[: self.own]
 
 
+def as_macho(image: Binary) -> MachoImage | None:
+    """Return a Mach-O image as one; None for other formats."""
+    if isinstance(image, Elf):
+        return None
+    from sizeguard.verify.evidence.macho import MachoImage  # 30 ms, which ELF saves
+
+    return image if isinstance(image, MachoImage) else None
+
+
+def _read_image(path: Path, is_macho: bool) -> Binary:
+    if not is_macho:
+        return read_elf(path)
+    from sizeguard.verify.evidence.macho import read_macho_image  # see as_macho
+
+    return read_macho_image(path)
+
+
+def _read_objects(files: Files, is_macho: bool) -> Objects:
+    if not is_macho:
+        return read_objects(files.objects, files.folder)
+    from sizeguard.verify.evidence.macho_objects import read_macho_objects  # see as_macho
+
+    return read_macho_objects(files.objects, files.folder)
+
+
 # More than 40 lines: each kind of missing evidence is named where it is looked for.
 def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
     """Read all files of a link and check that they belong together.
@@ -228,16 +253,12 @@ def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
     if files.twin is not None and not files.twin.is_file():
         raise InputError(f"{files.twin}: cannot read: No such file or directory")
     is_macho = sniff.image_format(files.image) == sniff.MACHO
-    image: Binary = read_macho_image(files.image) if is_macho else read_elf(files.image)
+    image = _read_image(files.image, is_macho)
     twin: Binary | None = None
     if files.twin is not None:
-        twin = read_macho_image(files.twin) if is_macho else read_elf(files.twin)
+        twin = _read_image(files.twin, is_macho)
         _check_twin(image, twin)
-    objects = (
-        read_macho_objects(files.objects, files.folder)
-        if is_macho
-        else read_objects(files.objects, files.folder)
-    )
+    objects = _read_objects(files, is_macho)
     own = len(objects.files)
     _check_machine(image, objects)
     link_map = read_link_map(files.link_map) if files.link_map else None
@@ -245,8 +266,10 @@ def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
     if image.type == ET_REL:
         placement = Placement(objects, ImageBytes(image), {}, (), False)
         gaps.append("the image is a partial link (-r), from which nothing was removed yet")
-    elif isinstance(image, MachoImage):
-        placement = place_atoms(objects, image, link_map, files.link_map)
+    elif (macho := as_macho(image)) is not None:
+        from sizeguard.verify.evidence.macho_placement import place_atoms  # see as_macho
+
+        placement = place_atoms(objects, macho, link_map, files.link_map)
         if own:
             gaps += _lost(list(placement.missing), objects)
     else:
@@ -281,13 +304,15 @@ def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
 def frames_of(image: Path, debug: Path | None = None) -> InlineFrames | None:
     """Return the functions over each range of an image; None if nothing is known of them.
 
+    Local functions that have no linkage name have their scopes: `a::(anonymous namespace)::f()`.
+
     debug: the file with its debug information, unless it is in the image or beside it
     """
     # takes 17 ms; only claims on inlined code need it
     from sizeguard.formats.dwarf import inline_frames
 
     try:
-        return inline_frames(image, debug)
+        return inline_frames(image, debug, scoped=True)
     except (InputError, InconclusiveError):
         return None  # absent, damaged, or split into missing files
 

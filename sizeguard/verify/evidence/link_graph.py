@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import Elf
@@ -17,10 +18,11 @@ from sizeguard.linkgraph.inputs.lto import without_lto
 from sizeguard.linkgraph.inputs.objects import Object
 from sizeguard.linkgraph.inputs.recorded_link import read_link
 from sizeguard.linkgraph.live import live
-from sizeguard.linkgraph.macho.macho_graph import build_macho_graph
-from sizeguard.verify.evidence.macho import MachoImage
 from sizeguard.verify.evidence.object_evidence import ElfFile, Objects
 from sizeguard.verify.evidence.placement import Node, Placement
+
+if TYPE_CHECKING:
+    from sizeguard.verify.evidence.macho import MachoImage
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,8 @@ def dead_stripped(
 
     If the image has atoms that nothing reaches, the linker did not strip dead code.
     """
+    from sizeguard.linkgraph.macho.macho_graph import build_macho_graph  # 10 ms, which ELF saves
+
     graph = build_macho_graph(expand(given), library=not image.is_program)
     numbers = {(str(file.path), file.member): number for number, file in enumerate(objects.files)}
     nodes: dict[int, Node] = {}

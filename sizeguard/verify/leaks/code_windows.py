@@ -9,9 +9,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.distinct import distinct
 from sizeguard.verify.evidence.code_search import Pattern
 
-# Bytes of a window. Relocations interrupt the code of x86-64 every 15 to 25 bytes.
+# Bytes of a window. A window must not contain a relocated field, which differs between builds, and
+# the code of x86-64 has one every 15 to 25 bytes.
 WINDOW = 12
 _FEWEST_VALUES = 5  # a window with fewer distinct bytes is padding or a table of small numbers
 
@@ -21,7 +23,11 @@ Int = npt.NDArray[np.int64]
 
 
 def window_hashes(data: npt.NDArray[np.uint8]) -> Hashes:
-    """Hash the window of bytes at each position that has room for one."""
+    """Hash the WINDOW bytes from each position; the last WINDOW - 1 positions have no hash.
+
+    Multiplies and mixes two overlapping words of 8 bytes, with odd constants of splitmix64 and
+    xxHash. Equal windows have equal hashes; different ones rarely do.
+    """
     count = len(data) - WINDOW + 1
     if count <= 0:
         return np.zeros(0, np.uint64)
@@ -35,7 +41,7 @@ def window_hashes(data: npt.NDArray[np.uint8]) -> Hashes:
 
 
 def covered(hits: Bool) -> int:
-    """Count the bytes of windows that begin at the true positions."""
+    """Count the bytes of the windows that begin where `hits` is true, overlaps once."""
     places = np.flatnonzero(hits)
     if not len(places):
         return 0
@@ -43,9 +49,10 @@ def covered(hits: Bool) -> int:
 
 
 def densest(hits: Bool, length: int) -> tuple[int, int]:
-    """Find the range of a given length with most bytes in windows at true positions.
+    """Find the range of `length` bytes with most bytes in windows that begin where `hits` is true.
 
-    Returns the start of the range, and these bytes. Equal bytes far apart do not show a copy.
+    Returns the start of the range, and these bytes. A range is searched because equal bytes that
+    are far apart are no sign of a copy.
     """
     places = np.flatnonzero(hits)
     if not len(places):
@@ -59,9 +66,10 @@ def densest(hits: Bool, length: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False)
 class CodeWindows:
-    """Windows of functions.
+    """Windows of functions, which are numbered from 0.
 
-    names, patterns: by function
+    names:    symbol of each function
+    patterns: code of each function, with its relocated fields marked
     """
 
     names: Sequence[str]
@@ -78,8 +86,11 @@ class CodeWindows:
         return np.concatenate([none, *(pattern.data for pattern in self.patterns)])
 
     @cached_property
-    def _all(self) -> tuple[Hashes, Bool]:
-        """The hash of each window of all functions, and whether the window has only fixed bytes."""
+    def _windows(self) -> tuple[Hashes, Bool]:
+        """The hash of each window of `data`, and whether it can be searched for.
+
+        That is so if it is inside of one function, has no relocated field, and is no padding.
+        """
         if not self.patterns:
             return np.zeros(0, np.uint64), np.zeros(0, np.bool_)
         data = self.data
@@ -94,8 +105,8 @@ class CodeWindows:
     @cached_property
     def hashes(self) -> Hashes:
         """The distinct hashes of all windows, sorted."""
-        hashes, valid = self._all
-        return np.unique(hashes[valid])
+        hashes, valid = self._windows
+        return distinct(hashes[valid])
 
     def without(self, others: Sequence[CodeWindows]) -> Hashes:
         """Return the hashes that no other functions have, sorted."""
@@ -105,9 +116,12 @@ class CodeWindows:
         return own
 
     def ranges_with(self, hits: Bool, fewest: int) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Yield the number and range of each function with enough bytes in windows of `hits`."""
+        """Yield the number and range of each function with `fewest` bytes in windows of `hits`.
+
+        hits: by byte of `data`, whether a wanted window begins there
+        """
         counts = np.searchsorted(self._start, np.flatnonzero(hits), "right") - 1
-        for number in np.unique(counts).tolist():
+        for number in distinct(counts).tolist():
             low, high = int(self._start[number]), int(self._start[number + 1])
             if covered(hits[low : max(high - WINDOW + 1, low)]) >= fewest:
                 yield number, (low, high)
@@ -117,8 +131,8 @@ class CodeWindows:
 
         Returns their numbers and bytes, the largest first, and only the largest one of each name.
         """
-        hashes, valid = self._all
-        hits = valid & is_in(hashes, np.unique(found))
+        hashes, valid = self._windows
+        hits = valid & is_in(hashes, distinct(found))
         best: dict[str, tuple[int, int]] = {}
         for number, (low, high) in self.ranges_with(hits, fewest):
             count = covered(hits[low : max(high - WINDOW + 1, low)])
@@ -128,9 +142,9 @@ class CodeWindows:
 
     def hashes_of(self, number: int) -> Hashes:
         """Return the hashes of one function's windows, sorted."""
-        hashes, valid = self._all
+        hashes, valid = self._windows
         low, high = int(self._start[number]), int(self._start[number + 1])
-        return np.unique(hashes[low:high][valid[low:high]])
+        return distinct(hashes[low:high][valid[low:high]])
 
 
 def is_in(hashes: Hashes, wanted: Hashes) -> Bool:

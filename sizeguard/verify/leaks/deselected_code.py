@@ -14,6 +14,8 @@ from sizeguard.base.errors import InputError
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.formats.elf import Section, read_elf
+from sizeguard.names.demangle import demangle
+from sizeguard.names.short import without_parameters
 from sizeguard.verify.branches.noted_code import strings
 from sizeguard.verify.evidence.code_search import Pattern
 from sizeguard.verify.evidence.evidence import Evidence, frames_of, names_of
@@ -162,9 +164,9 @@ class DeselectedCode:
             return key in self.known
         name, _, file = key.partition("@")
         if not name.startswith(_MANGLED):
-            # A function of C; inlined, also a local one of C++. As a string it could be the short
-            # name of any function.
-            return is_inlined and name in self._inlined_in_full
+            # A function of C; inlined, also a local one of C++, with its scopes. As a string it
+            # could be the short name of any function.
+            return is_inlined and (name in self._inlined_in_full or name in self._scoped_in_full)
         objects = [each for each in self.full.files if not file or key_of(symbol, each) == key]
         wanted = name.encode() + b"\0"
         return any(wanted in text for each in objects for text in strings(each.elf)) or (
@@ -177,6 +179,12 @@ class DeselectedCode:
         build = full_build(self.evidence)
         frames = frames_of(build.image, build.debug) if build is not None else None
         return frozenset(names_of(frames)) if frames is not None else frozenset()
+
+    @cached_property
+    def _scoped_in_full(self) -> frozenset[str]:
+        """Names with scopes, as of inlined local functions, of the full build's definitions."""
+        names = {name.partition("@")[0] for name in self.known}
+        return frozenset(f"{without_parameters(demangle(name))}()" for name in names)
 
     @cached_property
     def _texts_of_full(self) -> tuple[bytes, ...]:

@@ -23,11 +23,10 @@ from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.leaks.deselected_code import DeselectedCode, plain_name
 from sizeguard.verify.why_there import explain
 
-_MOST_SHOWN = 8
+_MOST_SHOWN = 8  # notes of a verdict; the rest is counted
 COPIES = "machine code of deselected functions"
 NAMESAKES = "functions named like deselected kernels"
 _INLINED = -1  # section of a piece that is inside of a function
-_LAMBDA = re.compile(r"::(?:\{lambda|operator\(\)|\$_|_FUN|__invoke)")
 
 
 def judge_copies(code: DeselectedCode) -> Verdict:
@@ -51,6 +50,7 @@ def judge_copies(code: DeselectedCode) -> Verdict:
 
 
 def _knows_places(evidence: Evidence) -> bool:
+    """Return whether the place of every function of the given objects is known."""
     has_code = not evidence.objects.lto or evidence.has_lto
     return bool(evidence.own) and evidence.placement.has_map and has_code
 
@@ -81,8 +81,12 @@ def _namesakes(
     names = frozenset(kernels)
     if not names:
         return
+    # A mangled name has its length before each identifier.
     words = "|".join(f"{len(name)}{re.escape(name)}" for name in sorted(names, reverse=True))
-    mangled = re.compile(rf"(?:{words})(?![a-z_])|\A(?:{'|'.join(map(re.escape, names))})(?:\.|\Z)")
+    plain = "|".join(map(re.escape, names))
+    mangled = re.compile(
+        rf"(?:{words})(?![a-z_])|\A(?:{plain})(?:<.*>)?(?:\.|\Z)|::(?:{plain})(?:<.*>)?\(\)\Z"
+    )
     evidence = code.evidence
     for each in code.placed:
         symbol = each.piece.symbol
@@ -112,7 +116,7 @@ def _is_namesake(
         return False
     if code.full is not None:
         return not code.is_known(symbol, piece.object, is_inlined=piece.section == _INLINED)
-    if "_GLOBAL__N_" in symbol:
+    if "_GLOBAL__N_" in symbol or symbol.endswith("()"):
         return False
     kernels = (c.piece.symbol for c in code.gone if mangled.search(c.piece.symbol))
     return any(
@@ -128,7 +132,7 @@ def _arguments(symbol: str) -> str:
 
 
 def _last_group(text: str) -> int:
-    """Return the length of the bracketed group at the end of a text."""
+    """Return the length of the group in parentheses at the end of a text."""
     depth = 0
     for i, letter in enumerate(reversed(text)):
         depth += (letter == ")") - (letter == "(")

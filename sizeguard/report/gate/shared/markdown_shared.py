@@ -13,9 +13,9 @@ from sizeguard.report.writers.markdown import code, row
 from sizeguard.report.writers.printable import middle
 from sizeguard.report.writers.style import change_text
 
-_NAME = 40
+_NAME = 40  # characters of an app or target
 _NAMED = 12  # builds to name in a sentence
-_LIMIT = 80
+_LIMIT = 80  # characters of a metric
 
 
 def shared_sizes(sizes: Iterable[SharedSizes]) -> Iterator[Block]:

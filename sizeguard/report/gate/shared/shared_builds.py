@@ -1,4 +1,4 @@
-"""Builds whose failing findings other builds have, too: a report shows them together."""
+"""Group the builds of a gate by the failing findings that they share, for reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sizeguard.claims.verdict import Verdict
 from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, AppResult, Check
 from sizeguard.report.gate.gate_findings import GateFinding
-from sizeguard.report.gate.gate_words import Placed, broken_claims
+from sizeguard.report.gate.shared.build_findings import BuildFindings, broken_claims
 from sizeguard.report.gate.shared.shared_findings import SharedFinding, shared_findings
 
 
@@ -26,7 +26,7 @@ class SharedSizes:
 
     @property
     def lacks_base(self) -> bool:
-        """Return whether the sizes have nothing to be compared with."""
+        """Return whether the sizes have no base."""
         return self.limits[0].lacks_base
 
     @property
@@ -42,21 +42,21 @@ class SharedSizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class GroupedFindings:
     """A result's findings, separated into those of several builds and those of one.
 
-    sizes:   limits
-    others:  failures that are not about sizes
-    builds:  the builds with their own findings; a build without own ones passes or is in `covered`
-    outside: own findings of builds without a result, or of no build
-    covered: failing builds of which everything is in sizes and others
+    sizes:   shared findings about limits
+    others:  other shared findings
+    builds:  builds that pass, or that fail for reasons of their own
+    outside: findings that are not shared, of builds without a result or of no build
+    covered: failing builds without reasons of their own: `sizes` and `others` have all of them
     """
 
     sizes: tuple[SharedSizes, ...]
     others: tuple[SharedFinding, ...]
-    builds: tuple[Placed, ...]
+    builds: tuple[BuildFindings, ...]
     outside: tuple[GateFinding, ...]
-    covered: tuple[Placed, ...]
+    covered: tuple[BuildFindings, ...]
 
     def claims_of(self, shared: SharedFinding) -> list[Verdict]:
         """List the broken claims of the first build, if the failure is about claims."""
@@ -67,20 +67,22 @@ class Together:
         return broken_claims(first)
 
 
-def together(builds: Sequence[Placed], outside: Sequence[GateFinding]) -> Together:
+def grouped_findings(
+    builds: Sequence[BuildFindings], outside: Sequence[GateFinding]
+) -> GroupedFindings:
     """Separate the findings that several builds share."""
     every = [*outside, *(finding for build in builds for finding in build.found)]
     shared = shared_findings(every)
     taken = {id(finding) for each in shared for finding in each.found}
-    own: list[Placed] = []
-    covered: list[Placed] = []
+    own: list[BuildFindings] = []
+    covered: list[BuildFindings] = []
     for build in builds:
         elsewhere = tuple(finding for finding in build.found if id(finding) in taken)
         rest = replace(build, elsewhere=elsewhere)
         is_bad = any(finding.verdict in (FAIL, INCONCLUSIVE) for finding in rest.own)
         (covered if elsewhere and not is_bad else own).append(rest)
     apps = {(build.app.app, build.app.target): build.app for build in builds}
-    return Together(
+    return GroupedFindings(
         _sizes([each for each in shared if each.is_size], apps),
         tuple(each for each in shared if not each.is_size),
         tuple(own),

@@ -43,7 +43,7 @@ class SharedFinding:
 
     @property
     def lacks_base(self) -> bool:
-        """Return whether the sizes have nothing to be compared with."""
+        """Return whether the size has no base."""
         return _lacks_base(self.first)
 
     @property

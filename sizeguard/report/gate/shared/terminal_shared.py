@@ -15,7 +15,7 @@ from sizeguard.report.gate.gate_sections import (
     creep_shares,
 )
 from sizeguard.report.gate.gate_words import counted, todo, word
-from sizeguard.report.gate.shared.shared_builds import SharedSizes, Together
+from sizeguard.report.gate.shared.shared_builds import GroupedFindings, SharedSizes
 from sizeguard.report.gate.shared.shared_causes import SharedCause, shared_causes
 from sizeguard.report.gate.shared.shared_findings import SharedFinding
 from sizeguard.report.screen.fit import wrapped
@@ -24,13 +24,13 @@ from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import NONE, Style
 
-_NUMBER = 12
+_NUMBER = 12  # columns of a number
 _ROWS = 24  # builds in a table; a change of shared code can fail hundreds
-_ADVICE = 6
+_ADVICE = 6  # pieces of advice of one cause
 _INDENT = " " * 6
 
 
-def shared_blocks(parts: Together, style: Style) -> Iterator[str]:
+def shared_blocks(parts: GroupedFindings, style: Style) -> Iterator[str]:
     """Write the causes of failures in several builds, those that are not sizes first."""
     for other in parts.others:
         yield ""
@@ -41,7 +41,7 @@ def shared_blocks(parts: Together, style: Style) -> Iterator[str]:
         yield from commands_to_try(_commands(sizes), style)
 
 
-def _other(shared: SharedFinding, parts: Together, style: Style) -> Iterator[str]:
+def _other(shared: SharedFinding, parts: GroupedFindings, style: Style) -> Iterator[str]:
     """Write a failure, its builds, and what to do."""
     first = shared.first
     places = {each.place for each in shared.found}

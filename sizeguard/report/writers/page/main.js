@@ -125,7 +125,7 @@ async function main() {
   // The sum of the rows, not a number that came along: what it says is what is there.
   const sums = data.columns.map((column, i) => [column, tree.root.sum(i)]).filter(([column]) => column.area);
   const left = data.leftOut;
-  get("totals").textContent = sums.map(([column, sum]) => `${column.name} ${signed(column, sum + (left ? left[column.name] || 0 : 0))}`).join("   ")
+  get("totals").textContent = (data.whole ? `${data.whole}   ` : "") + sums.map(([column, sum]) => `${column.name} ${signed(column, sum + (left ? left[column.name] || 0 : 0))}`).join("   ")
     + `   ${data.rows.toLocaleString("en")} rows` + (left ? ` and what the filter left out` : "");
   for (const [column, sum] of sums) document.body.dataset[`sum${column.name}`] = sum;
 

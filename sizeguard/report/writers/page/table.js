@@ -15,6 +15,9 @@ class Table {
     this.chosen = -1;
     this.keys = [...data.columns, ...data.levels];
     for (const key of this.keys) this.head.append(this.heading(key));
+    // Below this width the table scrolls: a name of a few letters says nothing.
+    const widths = this.keys.map((key) => (key.values ? 11 : key.name === "symbol" ? 30 : 14));
+    document.getElementById("table").style.setProperty("--least", `${widths.reduce((a, b) => a + b, 0)}ch`);
     this.rows.addEventListener("scroll", () => this.draw());
     document.getElementById("table").addEventListener("keydown", (event) => this.key(event));
   }

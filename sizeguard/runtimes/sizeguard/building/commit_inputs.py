@@ -17,18 +17,20 @@ def runtime_hash(repository: Path, commit: str, selection: str) -> str:
 
     The generator is the running package, not the commit's.
     """
-    return (_hash_of_id if is_id(commit) else _hash)(repository, commit, selection)
+    hashed = _hash_of_id if is_id(commit) else _hash
+    return hashed(repository, commit, selection)
 
 
 def _hash(repository: Path, commit: str, selection: str) -> str:
     top = tree_entries(repository, commit, "--full-tree")
-    native = top.get(FOLDER, "")
-    files = _native(repository, native.split()[2]) if " tree " in native else {}
+    native = top.get(FOLDER, "").split()  # mode, type and id
+    files = _native_files(repository, native[2]) if native[1:2] == ["tree"] else {}
     sources = [f"{entry}\t{path}" for path, entry in files.items() if is_source(path)]
     chosen: object = files.get(selection)
     if selection and not selection.startswith(f"{FOLDER}/"):
         chosen = tree_entries(repository, commit, "--full-tree", "--", selection)
-    # The root is in the include path, before the compiler's folders.
+    # The root is in the include path before the compiler's folders, so a file there can replace a
+    # system header.
     shadows = {name: entry for name, entry in sorted(top.items()) if _is_header(name)}
     version = tree_entries(repository, commit, "--full-tree", "--", VERSION_FILE)
     return fingerprint(
@@ -36,7 +38,8 @@ def _hash(repository: Path, commit: str, selection: str) -> str:
     )
 
 
-# A gate asks for each app and target: 3 ms each time.
+# The id of a commit never changes meaning. A gate hashes one commit for each app and target, and
+# each hash takes 3 ms.
 _hash_of_id = functools.lru_cache(64)(_hash)
 
 
@@ -48,8 +51,8 @@ def _is_header(name: str) -> bool:
 
 
 @functools.lru_cache(256)
-def _native(repository: Path, tree: str) -> Mapping[str, str]:
-    """List the files of native/ in a git tree.
+def _native_files(repository: Path, tree: str) -> Mapping[str, str]:
+    """List the files of native/ in a git tree: path → mode, type and id.
 
     Cached by the tree's id: only 8 of 200 commits of this project changed such a file.
     """

@@ -68,6 +68,7 @@ def build_claims(universe: Universe, asked: Selection, built: Selection | None) 
         helpers=names.helpers,
         bodies=names.bodies,
         others=names.others,
+        users=names.users,
         marks=names.features,
     )
 

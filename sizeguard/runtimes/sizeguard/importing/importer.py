@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.models.exported_program import ExportedProgram, read_exported_program
+from sizeguard.models.exported_program import ExportedProgram
+from sizeguard.models.pt2_reader import read_exported_program
 from sizeguard.operators.library import Operator, read_operator_libraries
 from sizeguard.runtimes.sizeguard.importing.builder import ProgramBuilder
 from sizeguard.runtimes.sizeguard.importing.bundled_cases import add_cases

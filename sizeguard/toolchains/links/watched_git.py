@@ -1,0 +1,133 @@
+"""Tell whether a build took files out of git's objects, or out of the checkout.
+
+Access times of a worktree's files do not show what `git show HEAD:file` prints. A library in the
+build's processes lets harmless commands, such as `git describe`, open the worktree's `.git` without
+setting its access time. Any other reader sets it, also where the library is missing. The library
+notes files of the checkout, too: worktrees lie in it, and tools look for files in parent folders.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import time
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from sizeguard.git.git import common_folder, git, git_bytes
+from sizeguard.git.trees import tree_entries
+from sizeguard.git.worktrees import marks_of
+from sizeguard.toolchains.links.preload import preload_library
+
+_SOURCE = Path(__file__).with_name("watch_git.c")
+_MARKS, _OBJECTS, _PRELOAD = "SIZEGUARD_GIT_MARKS", "SIZEGUARD_GIT_OBJECTS", "LD_PRELOAD"
+_CHECKOUT = "SIZEGUARD_GIT_CHECKOUT"
+# Tools join these files of all parent folders.
+_JOINED = frozenset({".cargo/config.toml", ".cargo/config", ".npmrc"})
+_LONGEST_STEP = 3.0  # seconds: FAT has steps of 2 s
+_ASKED, _TAKEN, _OUTSIDE, _SINCE = "asked", "taken", "outside", "since"
+
+
+def forget_marks(tree: Path) -> None:
+    """Begin without marks."""
+    folder = marks_of(tree)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in (_ASKED, _TAKEN, _OUTSIDE):
+        (folder / name).unlink(missing_ok=True)
+
+
+def begin_now(tree: Path) -> bool:
+    """Store the time, by the clock of the file system; return False if that clock stands still.
+
+    The clock moves in steps (4 ms on Linux with 250 Hz). What changes within the step of the stored
+    time cannot be told from what changed before, so this waits for the next step.
+    """
+    since = marks_of(tree) / _SINCE
+    since.unlink(missing_ok=True)
+    since.touch()
+    probe = since.with_suffix(".next")
+    end = time.monotonic() + _LONGEST_STEP
+    while time.monotonic() < end:
+        probe.touch()
+        if probe.stat().st_ctime_ns > begun_at(tree):
+            return True
+        time.sleep(0.001)
+    return False
+
+
+def begun_at(tree: Path) -> int:
+    """Return the stored time (ns)."""
+    return (marks_of(tree) / _SINCE).stat().st_ctime_ns
+
+
+def git_watch(repository: Path, tree: Path, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that make the processes of a build leave marks.
+
+    repository: of the worktree; git is asked there, since that would count as the build's question
+    """
+    library = preload_library(source=_SOURCE)
+    if library is None:
+        return {}
+    before = given.get(_PRELOAD, "")
+    return {
+        _MARKS: str(marks_of(tree)),
+        _OBJECTS: ":".join(map(os.path.realpath, _object_folders(repository))),
+        _CHECKOUT: os.path.realpath(repository),
+        _PRELOAD: f"{library}:{before}" if before else str(library),
+    }
+
+
+def has_asked(tree: Path) -> bool:
+    """Return whether a harmless command asked git."""
+    return (marks_of(tree) / _ASKED).exists()
+
+
+def has_taken(tree: Path) -> bool:
+    """Return whether a program that may let files out opened git's objects."""
+    return (marks_of(tree) / _TAKEN).exists()
+
+
+def outside_files(repository: Path, tree: Path, read: Collection[str]) -> frozenset[str]:
+    """List the tracked files that the build opened in the checkout, not in its worktree.
+
+    read: the files that it read in the worktree. Tools look for the nearest file of a name, and
+          take only that; so files of parent folders with the same path are left out, except those
+          that are joined. The files of the running sizeguard are left out, too.
+    """
+    try:
+        noted = (marks_of(tree) / _OUTSIDE).read_bytes().split(b"\0")
+    except FileNotFoundError:
+        return frozenset()
+    root = os.path.realpath(repository) + "/"
+    # The running sizeguard is a tool, also where it is installed from the checkout.
+    own = os.path.realpath(Path(__file__).parents[2]) + "/"
+    paths = {os.fsdecode(path) for path in noted if path}
+    names = {path.removeprefix(root) for path in paths if not path.startswith(own)}
+    tracked = git_bytes(repository, "ls-files", "-z").split(b"\0")
+    alone = {name for name in names if name not in read or name in _JOINED}
+    return frozenset(alone & set(map(os.fsdecode, tracked)))
+
+
+def differing(repository: Path, commit: str, files: Collection[str]) -> list[str]:
+    """List the files whose content in the checkout is not that of a commit."""
+    if not files:
+        return []
+    entries = tree_entries(repository, commit, "-r", "--full-tree")
+    return [
+        name
+        for name in sorted(files)
+        if git(repository, "hash-object", "--", name) != entries.get(name, "- - -").split()[2]
+    ]
+
+
+@functools.lru_cache(8)
+def _object_folders(repository: Path) -> tuple[str, ...]:
+    """List the repository's folder of objects, and those that it borrows from."""
+    own = common_folder(repository) / "objects"
+    found = [str(own)]
+    with contextlib.suppress(OSError):
+        for line in (own / "info" / "alternates").read_text("utf-8", "surrogateescape").split("\n"):
+            if line and not line.startswith("#"):
+                found.append(str(own / line))
+    return tuple(found)

@@ -1,0 +1,357 @@
+"""Differences of single terms: selections, build steps, rules, targets, limits, reviewed files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sizeguard.gate.changed_terms import changed_terms
+from sizeguard.gate.gate_result import MEASURED, Base, PolicyChange
+from sizeguard.gate.policy.policy_changes import compare_terms
+from sizeguard.gate.policy.terms import TermsReader
+from sizeguard.gate.request import Request
+from sizeguard.projects.reader import read_config
+from tests.support.changed_projects import (
+    BASELINE,
+    CONFIG,
+    REVIEWED,
+    TRICKS,
+    WAIVER,
+    Files,
+    blob,
+    config,
+)
+from tests.support.given_terms import GivenFiles, case_role, changed, terms
+from tests.support.places import ROOT
+
+Row = tuple[str, str, str, str, bool]  # what, name, old, new, loosens
+
+
+def rows(changes: list[PolicyChange]) -> list[Row]:
+    return [(each.what, each.name, each.old, each.new, each.loosens) for each in changes]
+
+
+def of_build(*lines: str) -> Files:
+    """Return the configuration of one app that commands build."""
+    steps = "".join(f"    {line}\n" for line in ("image: out/lib.so", *lines))
+    text = f"targets:\n  t: {{machine: x86_64-linux}}\napps:\n  a:\n{steps}"
+    return {"sizeguard.yaml": text, "baselines/waivers.yaml": None}
+
+
+def compared(old: Files, new: Files) -> list[PolicyChange]:
+    return list(compare_terms(terms(changed(old)), terms(changed(new))))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name", "loosens"),
+    [
+        ("build: make", "build: make all", "build", True),
+        ("build: make", "build: make\n    run: ./test", "run", True),
+        ("build: make\n    timeout: 20", "build: make\n    timeout: 30", "timeout", False),
+        ("build: make", "build: make\n    env: {A: x}", "env", True),
+        ("build: make\n    env: {A: x}", "build: make\n    env: {A: y}", "env", True),
+        # The caller's value, or a text
+        ("build: make\n    env: {A: null}", "build: make\n    env: {A: 'None'}", "env", True),
+        ("build: make\n    inputs: [src]", "build: make\n    inputs: [src, lib]", "inputs", True),
+        ("build: make\n    absent: [f]", "build: make\n    absent: [f, g]", "absent", False),
+        ("build: make\n    absent: [f]", "build: make\n    absent: [g, f]", "absent", False),
+        ("build: make\n    absent: [f, g]", "build: make\n    absent: [g, f]", "absent", False),
+        ("build: make", "build: make\n    present: [f]", "present", False),
+        ("build: make\n    absent: [f, g]", "build: make\n    absent: [f]", "absent", True),
+        ("build: make\n    absent: [f]", "build: make\n    absent: [g]", "absent", True),
+        # The parts of a signature are no claims
+        (
+            "build: make\n    absent: ['f(int, long)']",
+            "build: make\n    absent: ['f(int, char)', 'g(char, long)', 'f(int', 'long)']",
+            "absent",
+            True,
+        ),
+    ],
+)
+def test_build_steps_are_terms(old: str, new: str, name: str, loosens: bool) -> None:
+    (change,) = compared(of_build(old), of_build(new))
+    assert (change.what, change.name) == ("app changed", f"a for t {name}")
+    assert change.loosens == loosens
+    assert change.old != change.new
+    assert change.place.startswith("sizeguard.yaml:")
+    (back,) = compared(of_build(new), of_build(old))
+    assert (back.old, back.new) == (change.new, change.old)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "was", "now"),
+    [
+        ("timeout: 20 s", "timeout: 30 min", "20", "1800"),
+        ("env: {A: x, B: null}", "env: {A: x}", "A=x, B", "A=x"),
+        ("absent: [f, 'g(int)']", "absent: []", "f, g(int)", ""),
+    ],
+)
+def test_build_steps_are_written_as_texts(old: str, new: str, was: str, now: str) -> None:
+    (change,) = compared(of_build("build: make", old), of_build("build: make", new))
+    assert (change.old, change.new) == (was, now)
+
+
+def test_equal_build_steps_are_no_change() -> None:
+    assert compared(of_build("build: make"), of_build("build:   make  # all")) == []
+
+
+def test_commands_in_place_of_a_selection_are_a_change() -> None:
+    selected = "selection: native/apps/vision/selected_operators.yaml\n    models: []"
+    steps = of_build("build: make")
+    selective = {**steps, "sizeguard.yaml": str(steps["sizeguard.yaml"]).replace(
+        "image: out/lib.so\n    build: make", selected
+    )}  # fmt: skip
+    told, kept = "commands or a file", "a selection"
+    for old, new, was, now in ((steps, selective, told, kept), (selective, steps, kept, told)):
+        found = rows(compared(old, new))
+        assert ("app changed", "a build", was, now, True) in found
+        assert not any(name.startswith("a for t ") for _, name, *_ in found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("", "rules: [{symbol: a*, component: a}]\n", "added"),
+        ("rules: [{symbol: a*, component: a}]\n", "", "removed"),
+        (
+            "rules: [{symbol: a*, component: a}]\n",
+            "rules: [{symbol: a*, component: b}]\n",
+            "changed",
+        ),
+        ("", "rules: rules.yaml\n", "added"),
+        ("rules: rules.yaml\n", "rules: other.yaml\n", "changed"),
+    ],
+)
+def test_rules_for_components_are_terms(old: str, new: str, what: str) -> None:
+    files = {"rules.yaml": "rules: []\n", "other.yaml": "rules: [{symbol: b*, component: b}]\n"}
+    before, after = ({"sizeguard.yaml": f"{text}{CONFIG}", **files} for text in (old, new))
+    (change,) = compared(before, after)
+    assert (change.what, change.name, change.loosens) == (f"rules {what}", "rules", True)
+    assert (bool(change.old), bool(change.new)) == (bool(old), bool(new))
+    is_file = new.endswith(".yaml\n")
+    assert change.place == (new.split()[1] if is_file else "sizeguard.yaml")
+    assert compared(after, after) == []
+
+
+def test_the_quick_comparison_reads_the_file_with_rules() -> None:
+    files = changed({"sizeguard.yaml": f"rules: rules.yaml\n{CONFIG}", "rules.yaml": "rules: []\n"})
+    read = TermsReader(GivenFiles(files), Path("/project"), case_role)
+    found = read.identities(terms(files).config)
+    assert found["rules.yaml"] == blob("rules: []\n")
+    assert {*files} - {*found} == {
+        "native/models/cnn/README.md", "native/CMakeLists.txt", "native/runtime/a.cpp",
+    }  # fmt: skip
+
+
+def test_a_file_with_rules_is_among_the_compared_files() -> None:
+    old = {"sizeguard.yaml": f"rules: rules.yaml\n{CONFIG}", "rules.yaml": "rules: []\n"}
+    new = {**old, "rules.yaml": "rules: [{symbol: b*, component: b}]\n"}
+    (change,) = compared(old, new)
+    assert (change.what, change.place) == ("rules changed", "rules.yaml")
+
+
+BOARD = "board: {machine: aarch64-linux}"
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ("", "aarch64-linux, -Os, executable"),
+        (", run: false", "aarch64-linux, -Os, executable, run: false"),
+        (", compiler: clang, lto: thin", "aarch64-linux, clang, -Os, executable, lto thin"),
+    ],
+)
+def test_a_target_is_written_with_what_is_not_usual(fields: str, text: str) -> None:
+    with_board = config((BOARD, f"board: {{machine: aarch64-linux{fields}}}"))
+    without = config((f"  {BOARD}\n", ""))
+    removed = [each for each in compared(with_board, without) if each.name == "board"]
+    assert rows(removed) == [("target removed", "board", text, "", True)]
+    added = [each for each in compared(without, with_board) if each.name == "board"]
+    assert rows(added) == [("target added", "board", "", text, False)]
+
+
+def test_more_targets_of_an_app_loosen_nothing() -> None:
+    fewer = TRICKS["app for fewer targets"].files
+    (change,) = compared(fewer, {})
+    assert rows([change]) == [("app added", "language for linux", "", "linux", False)]
+
+
+PLACED = ("model", "input", "expected output", "waiver", "selection record", "baseline", "limit")
+
+
+@pytest.mark.parametrize("way", TRICKS)
+def test_what_is_still_there_has_a_place(way: str) -> None:
+    """Only a term of the change has a line to comment on."""
+    for old, new in (({}, TRICKS[way].files), (TRICKS[way].files, {})):
+        for change in compared(old, new):
+            if change.what.startswith(PLACED) and not change.name.startswith("file growth"):
+                assert bool(change.place) == (not change.what.endswith("removed")), change
+
+
+def test_what_loosens_is_listed_first() -> None:
+    found = compared({}, {
+        **config(("max: 40 KiB", "max: 39 KiB"), ("growth: max(1%, 512B)", "growth: 2%")),
+        REVIEWED: None,
+    })  # fmt: skip
+    assert [change.loosens for change in found] == [True, True, False]
+
+
+RECORD = "baselines/selections/vision.yaml"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "loosens"),
+    [
+        (None, "a", "added", False),
+        ("a", None, "removed", True),
+        ("a", "b", "replaced", True),
+    ],
+)
+def test_records_of_selections(old: str | None, new: str | None, what: str, loosens: bool) -> None:
+    (change,) = compared({RECORD: old}, {RECORD: new})
+    assert (change.what, change.loosens) == (f"selection record {what}", loosens)
+    assert change.place == (RECORD if new else "")
+
+
+@pytest.mark.parametrize(
+    ("edits", "loosens", "size"),
+    [
+        ((("ann", "bob"),), False, 0),
+        ((("100", "99"),), False, -1),
+        ((("100", "101"),), True, 1),
+        ((("2999-01-31", "2999-01-30"),), False, 0),
+        ((("2999-01-31", "2999-02-01"),), True, 0),
+        ((("100", "99"), ("2999", "3000")), True, -1),
+    ],
+)
+def test_a_waiver_is_looser_with_more_bytes_or_more_time(
+    edits: tuple[tuple[str, str], ...], loosens: bool, size: int
+) -> None:
+    text = WAIVER
+    for old, new in edits:
+        text = text.replace(old, new)
+    (change,) = compared({}, {"baselines/waivers.yaml": text})
+    assert (change.what, change.loosens, change.bytes) == ("waiver changed", loosens, size)
+    assert change.place.startswith("baselines/waivers.yaml")
+    assert change.accepted == ""
+
+
+def with_tables(sizes: str) -> Files:
+    return {REVIEWED: f"{BASELINE.format(app='vision')}components:\n{sizes}"}
+
+
+def test_sizes_of_other_levels_of_a_baseline_are_terms() -> None:
+    (change,) = compared(with_tables("  a: 10\n  b: 20\n"), with_tables("  a: 30\n  b: 0\n"))
+    assert (change.what, change.loosens, change.bytes) == ("baseline replaced", True, 0)
+    assert change.old.endswith("component/a 10, component/b 20")
+    assert change.new.endswith("component/a 30, component/b 0")
+    (less,) = compared(with_tables("  a: 10\n"), with_tables("  a: 9\n"))
+    assert not less.loosens
+
+
+def limits(*lines: str) -> Files:
+    return config(("  operator/*:\n", "".join(f"  {line}\n" for line in lines) + "  operator/*:\n"))
+
+
+def limit_rows(old: Files, new: Files) -> list[tuple[str, str, str, str, bool]]:
+    return rows([each for each in compared(old, new) if each.what.startswith("limit")])
+
+
+def test_a_family_that_decides_for_a_reviewed_name_of_any_level() -> None:
+    """component/third was in a family limited to 1 %; a longer pattern now matches it."""
+    tables = with_tables("  third: 10\n")
+    old = {**limits("component/*ird: {growth: 1%}"), **tables}
+    new = {**limits("component/*ird: {growth: 1%}", "component/thir*: {growth: 9%}"), **tables}
+    assert ("limit loosened", "component/third growth", "1%", "9%", True) in limit_rows(old, new)
+
+
+def test_of_two_equal_families_the_first_decides_as_in_the_gate() -> None:
+    one, other = "operator/aten::re*: {growth: 1%}", "operator/*en::relu: {growth: 9%}"
+    found = limit_rows(limits(one, other), limits(other, one))
+    assert ("limit loosened", "operator/aten::relu growth", "1%", "9%", True) in found
+
+
+SINCE = "creep: max(2%, 1 KiB) since v1"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (["ram: {creep: 1% since v1}"], ["ram: {creep: 1% since v2}"],
+         [("limit loosened", "ram creep", "1% since v1", "1% since v2", True)]),
+        ([], ["ram: {creep: 1% since v1}"],
+         [("limit added", "ram creep", "", "1% since v1", False)]),
+        (["ram: {creep: 1% since v1}"], [],
+         [("limit removed", "ram creep", "1% since v1", "", True)]),
+        (["ram: {creep: 1% since v1}"], ["ram: {creep: 2% since v1}"],
+         [("limit loosened", "ram creep", "1% since v1", "2% since v1", True)]),
+        # Fewer percent or fewer bytes with as much of the other
+        (["ram: {growth: 'max(2%, 512B)'}"], ["ram: {growth: 'max(1%, 512B)'}"],
+         [("limit tightened", "ram growth", "max(2%, 512B)", "max(1%, 512B)", False)]),
+        (["ram: {growth: 'max(2%, 512B)'}"], ["ram: {growth: 'max(2%, 511B)'}"],
+         [("limit tightened", "ram growth", "max(2%, 512B)", "max(2%, 511B)", False)]),
+        (["ram: {growth: 'max(2%, 512B)'}"], ["ram: {growth: 'max(1%, 513B)'}"],
+         [("limit loosened", "ram growth", "max(2%, 512B)", "max(1%, 513B)", True)]),
+    ],
+)  # fmt: skip
+def test_a_limit_and_its_way(
+    old: list[str], new: list[str], expected: list[tuple[str, str, str, str, bool]]
+) -> None:
+    assert limit_rows(limits(*old), limits(*new)) == expected
+
+
+def test_creep_since_several_releases() -> None:
+    """One app has a limit since v1, the other one since v2, and one of them is left."""
+    two = limits("ram: {creep: 1% since v1}")
+    own = "      dtype/Double: 0\n"
+    more = {"sizeguard.yaml": str(two["sizeguard.yaml"]).replace(
+        own, f"{own}      ram: {{creep: 3% since v2}}\n"
+    )}  # fmt: skip
+    new = limits("ram: {creep: 1% since v3}")
+    for old, now, other in ((more, new, "limit removed"), (new, more, "limit added")):
+        found = [(what, name) for what, name, *_ in limit_rows(old, now)]
+        assert sorted(found) == sorted([
+            (other, "ram creep of vision"),
+            ("limit loosened", "ram creep of language"),
+            ("limit loosened", "ram creep of vision"),
+        ])  # fmt: skip
+
+
+def test_a_family_covers_the_names_that_it_changes_alike() -> None:
+    """The reviewed baselines name two operators."""
+    found = limit_rows({}, config(("growth: max(10%, 512B)", "growth: max(20%, 512B)")))
+    assert found == [
+        ("limit loosened", "operator/* growth", "max(10%, 512B)", "max(20%, 512B)", True)
+    ]
+
+
+def test_a_name_that_one_app_loosens_beside_its_family() -> None:
+    """The family's change is for one app alone, so it does not cover the name's for all."""
+    own = "      dtype/Double: 0\n"
+    old = limits("component/*: {growth: 1%}", "component/a: {growth: 1%}")
+    new = limits("component/*: {growth: 1%}", "component/a: {growth: 5%}")
+    wide = {"sizeguard.yaml": str(new["sizeguard.yaml"]).replace(
+        own, f"{own}      component/*: {{growth: 5%}}\n"
+    )}  # fmt: skip
+    assert ("limit loosened", "component/a growth", "1%", "5%", True) in limit_rows(old, wide)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "size"),
+    [
+        ("90%", "80%", None),
+        ("90%", "4 KiB", None),
+        ("4 KiB", "90%", None),
+        ("4 KiB", "5 KiB", 1024),
+    ],
+)  # fmt: skip
+def test_bytes_of_a_share_are_unknown(old: str, new: str, size: int | None) -> None:
+    (change,) = compared(limits(f"region/FLASH: {old}"), limits(f"region/FLASH: {new}"))
+    assert change.bytes == size
+
+
+def test_without_a_merge_base_no_term_changed() -> None:
+    request = Request(ROOT, read_config(ROOT))
+    assert changed_terms(request, None, ()) == ()
+    assert changed_terms(request, Base("", "", MEASURED), ()) == ()

@@ -1,0 +1,233 @@
+"""Functions that serve a dtype: patterns, cases with and without known code, and hosts of switches.
+
+The objects are made up: a symbol is at an address, and a table says what each place refers to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sizeguard.verify.branches.bodies import DtypeBodies, Instance, dtype_in
+from sizeguard.verify.branches.noted_code import Branch, CodeRange
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+
+# Manglings of sg::loop<T>(), of sg::pair<T, U>(), and of functions that are not templates
+LOOP = {"Float": "_ZN2sg4loopIfEEvv", "Double": "_ZN2sg4loopIdEEvv", "Int": "_ZN2sg4loopIiEEvv"}
+PAIR = {ends: f"_ZN2sg4pairI{ends}EEvv" for ends in ("ff", "fb", "db")}
+THING = "_ZN2sg4loopI5ThingEEvv"
+LOOP2 = "_ZN2sg5loop2IfEEvv"
+TOTALS, SHARED = "_ZN2sg6totalsEv", "_ZN2sg6sharedEv"
+SYMBOLS = (*LOOP.values(), LOOP2, TOTALS, SHARED)
+FULL = {"add": ("loop<T>",)}
+
+
+@dataclass
+class Made:
+    """A build: what the code of cases and of hosts of switches refers to.
+
+    cases: addresses of the code of each case. refers: what an address or a host refers to.
+    """
+
+    switches: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    cases: dict[Branch, list[CodeRange]] = field(default_factory=dict)
+    hosts: dict[str, dict[str, int]] = field(default_factory=dict)
+    refers: dict[str | int, set[str]] = field(default_factory=dict)
+    symbols: tuple[str, ...] = SYMBOLS
+    unplaced: frozenset[str] = frozenset()
+    foreign: frozenset[int] = frozenset()
+
+    def piece(self, symbol: str) -> NamedPiece:
+        return NamedPiece(0, self.symbols.index(symbol), 0, 16, symbol)
+
+    def bodies(self, known: Mapping[str, tuple[str, ...]] | None = None) -> DtypeBodies:
+        index = {symbol: [self.piece(symbol)] for symbol in self.symbols}
+        address = {(0, i): 0x100 * (i + 1) for i in range(len(self.symbols))}
+
+        def where(piece: NamedPiece) -> int | None:
+            is_placed = piece.symbol not in self.unplaced
+            return address[piece.object, piece.section] if is_placed else None
+
+        def owner(at: int) -> tuple[int, int] | None:
+            return next((n for n, base in address.items() if base <= at < base + 16), None)
+
+        def at(node: tuple[int, int], offset: int) -> NamedPiece | None:
+            assert 0 <= offset < 16
+            return self.piece(self.symbols[node[1]])
+
+        evidence = SimpleNamespace(
+            objects=SimpleNamespace(index=index, find=lambda name: index.get(name, [])),
+            placement=SimpleNamespace(where=where, owner=owner, address=address),
+        )
+        references = SimpleNamespace(
+            between=lambda start, end: None if start in self.foreign else start,
+            called=lambda place: self.refers.get(place, set()),
+            place_of=lambda piece: piece.symbol,
+            at=at,
+        )
+        noted = SimpleNamespace(
+            switches=self.switches, cases=self.cases, hosts=lambda tag: self.hosts.get(tag, {})
+        )
+        made: Any = DtypeBodies
+        found: DtypeBodies = made(evidence, noted, references, known or {})
+        return found
+
+
+def code(start: int) -> list[CodeRange]:
+    return [CodeRange(start, start + 8, "host")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "arguments", "dtype"),
+    [
+        ("loop<T>", "loop", ("float",), "Float"),
+        ("loop<T>", "pool", ("float",), ""),
+        ("loop<T>", "loop", (), ""),
+        ("loop<T>", "loop", ("float", "float"), ""),
+        ("loop<T>", "loop", ("Thing",), ""),
+        ("pair<T, bool>", "pair", ("float", "bool"), "Float"),
+        ("pair<T, bool>", "pair", ("float", "int"), ""),
+        ("pair<T, bool>", "pair", ("bool", "bool"), "Bool"),
+        ("pair<T, T>", "pair", ("double", "double"), "Double"),
+        ("pair<T, T>", "pair", ("double", "float"), ""),
+        ("pair<bool, int>", "pair", ("bool", "int"), ""),
+        ("Double: totals", "totals", (), "Double"),
+        ("Double: totals", "totals", ("float",), ""),
+        ("Double: totals", "sums", (), ""),
+        ("fold<T, at: end>", "fold", ("float", "at: end"), "Float"),
+    ],
+)
+def test_a_pattern_tells_the_dtype_of_an_instance(
+    pattern: str, name: str, arguments: tuple[str, ...], dtype: str
+) -> None:
+    assert dtype_in(pattern, Instance(name, arguments, NamedPiece(0, 0, 0, 1, name))) == dtype
+
+
+def test_instances_of_a_known_pattern_serve_their_dtypes() -> None:
+    found = Made().bodies({**FULL, "sum": ("Double: totals",)})
+    assert {(each.name, each.arguments) for each in found.instances} == {
+        ("loop", ("float",)), ("loop", ("double",)), ("loop", ("int",)), ("totals", ()),
+    }  # fmt: skip
+    symbols = {branch: [each.piece.symbol for each in of] for branch, of in found.of_branch.items()}
+    assert symbols == {
+        **{("add", dtype): [symbol] for dtype, symbol in LOOP.items()},
+        ("sum", "Double"): [TOTALS],
+    }
+    assert [piece.symbol for piece in found.pieces("add", "Int")] == [LOOP["Int"]]
+    assert found.pieces("add", "Bool") == found.pieces("mul", "Int") == []
+
+
+def test_an_instance_of_a_type_without_a_dtype_serves_none() -> None:
+    found = Made(symbols=(THING,)).bodies(FULL)
+    assert [each.arguments for each in found.instances] == [("Thing",)]
+    assert found.of_branch == {}
+
+
+def test_a_function_with_an_operators_name_is_an_instance() -> None:
+    """The mangled name has no part of `operator()`."""
+    symbol = "_ZN2sg3AddclIfEEvT_"  # void sg::Add::operator()<float>(float)
+    found = Made(symbols=(symbol, SHARED)).bodies({"add": ("operator()<T>",)})
+    assert [piece.symbol for piece in found.pieces("add", "Float")] == [symbol]
+
+
+def test_cases_call_functions_of_the_objects() -> None:
+    made = Made(
+        switches={"add": ("Float", "Double"), "none": ("Int",)},
+        cases={("add", "Float"): code(1), ("add", "Double"): code(2), ("none", "Int"): code(3)},
+        refers={1: {LOOP["Float"], "memcpy", SHARED}, 2: {LOOP["Double"], TOTALS, SHARED}},
+    )
+    found = made.bodies()
+    assert found.in_cases == {
+        ("add", "Float"): {LOOP["Float"], SHARED},
+        ("add", "Double"): {LOOP["Double"], TOTALS, SHARED},
+        ("none", "Int"): frozenset(),
+    }
+    # A function that both cases call serves no dtype alone
+    assert found.own_patterns() == {"add": ("Double: totals", "loop<T>")}
+    assert [piece.symbol for piece in found.pieces("add", "Int")] == [LOOP["Int"]]
+
+
+@pytest.mark.parametrize(
+    ("called", "patterns"),
+    [
+        # With one dtype, nothing shows whether a plain function is for it alone
+        ({"Float": {TOTALS}}, ()),
+        ({"Float": {TOTALS}, "Double": {SHARED}}, ("Double: shared", "Float: totals")),
+        ({"Float": {PAIR["fb"]}, "Double": {PAIR["db"]}}, ("pair<T, bool>",)),
+        # The second type is the case's by chance
+        ({"Float": {PAIR["ff"]}, "Double": {PAIR["db"]}}, ("pair<T, bool>", "pair<T, float>")),
+        ({"Float": {PAIR["fb"]}, "Bool": {PAIR["fb"]}}, ("pair<T, bool>", "pair<float, T>")),
+        # An instance for another type
+        ({"Float": {LOOP["Float"], THING}, "Double": {LOOP["Double"]}}, ("loop<T>",)),
+    ],
+)
+def test_patterns_are_made_of_what_the_cases_call(
+    called: dict[str, set[str]], patterns: tuple[str, ...]
+) -> None:
+    cases = {("add", dtype): code(at) for at, dtype in enumerate(called)}
+    refers: dict[str | int, set[str]] = dict(enumerate(called.values()))
+    symbols = (*SYMBOLS, *PAIR.values(), THING)
+    made = Made({"add": tuple(called)}, cases, refers=refers, symbols=symbols)
+    assert made.bodies().own_patterns()["add"] == patterns
+
+
+def test_one_empty_case_does_not_hide_the_others() -> None:
+    cases = {("add", "Float"): code(1), ("add", "Double"): code(2)}
+    made = Made({"add": ("Float", "Double")}, cases, refers={1: {LOOP["Float"]}})
+    assert made.bodies().own_patterns() == {"add": ("loop<T>",)}
+
+
+def test_a_case_of_other_objects_calls_nothing() -> None:
+    """Its code is in the image, so the functions of its type in the host say nothing more."""
+    made = Made(
+        switches={"add": ("Float",)},
+        cases={("add", "Float"): code(1)},
+        hosts={"add": {SHARED: 0}},
+        refers={1: {LOOP["Float"]}, SHARED: {LOOP["Float"]}},
+        foreign=frozenset({1}),
+    )
+    found = made.bodies()
+    assert (found.in_cases, found.own_patterns()) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("tag", "patterns"), [("add", {"add": ("loop<T>",)}), ("mul", {"add": ("loop<T>",)})]
+)
+def test_a_case_without_known_code_calls_what_its_host_does(
+    tag: str, patterns: dict[str, tuple[str, ...]]
+) -> None:
+    """Its functions are those of its type, except for those that other cases of its tag call."""
+    made = Made(
+        switches={"add": ("Float", "Double")},
+        cases={(tag, "Int"): code(1)},
+        hosts={"add": {SHARED: 0}},
+        refers={1: {LOOP["Double"]}, SHARED: {LOOP["Float"], LOOP["Double"], TOTALS}},
+    )
+    found = made.bodies()
+    assert found.own_patterns() == patterns
+    assert found._called("add", "Float") == {LOOP["Float"]}
+    assert found._called("add", "Double") == (set() if tag == "add" else {LOOP["Double"]})
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "unplaced", "expected"),
+    [
+        (SHARED, 0, (), [SHARED]),
+        (f"{SHARED}.cold", 0, (), [SHARED]),
+        (SHARED, 0, (SHARED,), []),
+        ("renamed", 0x108, (), [LOOP["Double"]]),
+        ("renamed", 0x108, (LOOP["Double"],), []),
+        ("renamed", 0x50, (), []),
+    ],
+)
+def test_hosts_are_found_by_name_or_else_by_address(
+    host: str, address: int, unplaced: tuple[str, ...], expected: list[str]
+) -> None:
+    symbols = (LOOP["Double"], SHARED)
+    made = Made(hosts={"add": {host: address}}, symbols=symbols, unplaced=frozenset(unplaced))
+    assert [piece.symbol for piece in made.bodies().host_pieces("add")] == expected
+    assert made.bodies().host_pieces("mul") == []

@@ -1,0 +1,173 @@
+"""Files that builds take out of git's objects, told apart from names and ids."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from sizeguard.toolchains.environment import build_environment
+from sizeguard.toolchains.links.watched_git import git_watch
+from sizeguard.toolchains.read_files import ReadFiles, read_since, watch, watch_git
+from tests.support.any_project import AnyProject, made_project
+
+pytestmark = pytest.mark.native
+
+HARMLESS = (
+    "git describe --tags --always --dirty",
+    "git rev-parse --short HEAD",
+    "git rev-parse HEAD:NOTES.md",
+    "git -C . -c core.abbrev=12 status --porcelain --untracked-files=no",
+    "git status -s -b",
+    "git log -1 --format=%H,%cd --date=short",
+    "git log -n 1 --pretty=format:%h",
+    "git --no-pager show -s --format=%ct HEAD",
+    "git diff --quiet HEAD",
+    "git diff-index --name-only HEAD --",
+    "git rev-list --count HEAD",
+    "git ls-files",
+    "git cat-file -e HEAD:NOTES.md",
+    "git config --get core.bare",
+    "git remote -v; git branch --list; git symbolic-ref -q HEAD",
+    "git submodule update --init --recursive",
+    # As without gettext: the script asks git to put variables into texts.
+    "GIT_INTERNAL_GETTEXT_TEST_FALLBACKS=1 git submodule update --init",
+    "env -i PATH=$PATH sh -c 'echo no question'; git --version; git describe --always",
+)
+TAKING = (
+    "git show HEAD:NOTES.md",
+    "git show",
+    "git show -s --format=%h HEAD:NOTES.md",
+    "git -c alias.v='show HEAD:NOTES.md' v",
+    "git cat-file blob HEAD:NOTES.md",
+    "echo HEAD:NOTES.md | git cat-file --batch",
+    "git archive HEAD",
+    "git archive HEAD | tar x -C ../out",
+    "git grep -h o HEAD -- NOTES.md",
+    "git log -p",
+    "git log -1 --format=%B",
+    "git log --format=%h -1 -U1",
+    "git log -L1,1:NOTES.md --format=%h",
+    "git diff HEAD~1",
+    "git diff --name-only -p HEAD~1",
+    "git blame NOTES.md",
+    "git checkout-index --prefix=../out/ NOTES.md",
+    "git worktree add ../more; git worktree list",
+    "git config --blob HEAD:NOTES.md --list",
+    "git clone -q . ../clone",
+    "git bundle create ../all HEAD",
+    "git checkout HEAD~1 -- NOTES.md",
+    "git for-each-ref --format='%(contents)'",
+    "git branch --format='%(contents)'",
+    "git branch -av",
+    "git status -vv",
+    "GIT_DIR=../git git show HEAD:NOTES.md",
+    "cd / && git --git-dir=$OLDPWD/../git show HEAD:NOTES.md",
+    "env -i PATH=$PATH git describe --always",  # nothing tells it from git show
+    "ls ../git/objects",
+    f"{sys.executable} -c 'open(\".git\").read()'",
+    "cp -r ../git ../copy",
+    f'{sys.executable} -c \'import glob; [open(p, "rb").read()'
+    ' for p in glob.glob("../git/objects/??/*")]\'',
+)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> AnyProject:
+    """Make a worktree with a tag and two commits, whose .git is a file."""
+    project = made_project(tmp_path / "tree", "", {"NOTES.md": "one\n", "a.c": "int a;\n"})
+    project.git("tag", "v1")
+    project.write({"NOTES.md": "[two]\n"})
+    project.commit("Second")
+    (project.root / ".git").rename(tmp_path / "git")
+    (project.root / ".git").write_text(f"gitdir: {tmp_path / 'git'}\n")
+    (tmp_path / "out").mkdir()
+    return project
+
+
+def asked(tree: AnyProject, command: str) -> ReadFiles:
+    """Run a command as a build does."""
+    if not watch(tree.root):
+        pytest.skip("this file system does not tell what is read")
+    given = build_environment()
+    more = git_watch(tree.root.parent / "git", tree.root, given)
+    assert more, "nothing can be preloaded: .ci/setup installs a C compiler"
+    watch_git(tree.root)
+    subprocess.run(
+        ["/bin/sh", "-c", command], cwd=tree.root, env={**given, **more}, capture_output=True
+    )
+    return read_since(tree.root)
+
+
+@pytest.mark.parametrize("command", HARMLESS)
+def test_names_and_ids_let_ignored_files_alone(tree: AnyProject, command: str) -> None:
+    found = asked(tree, command)
+    assert (found.asks_git, found.takes_files) == (True, False)
+
+
+@pytest.mark.parametrize("command", TAKING)
+def test_a_file_out_of_gits_objects_is_seen(tree: AnyProject, command: str) -> None:
+    assert asked(tree, command).takes_files
+
+
+@pytest.mark.parametrize("command", ["cat a.c", "git init -q ../new && git -C ../new status"])
+def test_a_build_without_questions_asks_nothing(tree: AnyProject, command: str) -> None:
+    found = asked(tree, command)
+    assert (found.asks_git, found.takes_files) == (False, False)
+
+
+def test_a_static_reader_of_objects_is_seen(tree: AnyProject, tmp_path: Path) -> None:
+    """No library is in its process, but it has to find the objects."""
+    (tmp_path / "look.c").write_text(
+        "#include <stdio.h>\nint main(void) { char t[99];"
+        ' FILE* f = fopen(".git", "r"); return !f || !fgets(t, 99, f); }\n'
+    )
+    subprocess.run(["cc", "-static", "look.c", "-o", "look"], cwd=tmp_path, check=True)
+    assert asked(tree, "git describe --always; ../look").takes_files
+
+
+def test_borrowed_objects_are_seen(tree: AnyProject, tmp_path: Path) -> None:
+    shutil.move(tmp_path / "git" / "objects", tmp_path / "lent")
+    (tmp_path / "git" / "objects" / "info").mkdir(parents=True)
+    (tmp_path / "git" / "objects" / "info" / "alternates").write_text(f"{tmp_path / 'lent'}\n")
+    (tmp_path / "objects").symlink_to("lent")
+    assert not asked(tree, "git describe --always").takes_files
+    head = tree.git("rev-parse", "HEAD")
+    loose = f"objects/{head[:2]}/{head[2:]}"
+    assert zlib.decompress((tmp_path / loose).read_bytes()).startswith(b"commit")
+    assert asked(tree, f"cat ../{loose}").takes_files
+
+
+CONFIG = """apps:
+  app:
+    build: make app
+    image: app
+    ignore: '*.md'
+    limits: {load: {max: 60 KiB, growth: 64 B}}
+"""
+MAIN = "extern char notes[];\nint main(void) { return notes[0]; }\n"
+BUILD = "app:\n\t{line} >notes.txt\n\tcc -Os -o app main.c notes.s\n"
+NOTES = '.data\n.globl notes\nnotes: .incbin "notes.txt"\n.byte 0\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "is_seen"),
+    [("git show HEAD:NOTES.md", True), ("git describe --tags --always --dirty", False)],
+)
+def test_an_ignored_file_that_the_build_takes_out_of_git_counts(
+    tmp_path: Path, line: str, *, is_seen: bool
+) -> None:
+    """From an empty store: neither commit may stand for the other before its build is seen."""
+    made = {"Makefile": BUILD.format(line=line), "main.c": MAIN, "notes.s": NOTES}
+    project = made_project(tmp_path, CONFIG, {**made, "NOTES.md": "Notes.\n"})
+    project.git("tag", "v1")
+    project.write({"NOTES.md": "Grown. " * 300})
+    for _ in range(2):
+        done = project.run("gate", "--format", "json")
+        growth = json.loads(done.out)["apps"][0]["growth_since_base"]["load"]
+        assert (growth > 1500) is is_seen, done.err

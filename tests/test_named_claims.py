@@ -1,0 +1,201 @@
+"""Claims on symbols that users name: spellings, patterns, constants, operators, unknown names.
+
+The programs are recorded. `subject` of program 13 is 18 bytes at 0x1150 and has an eight-byte
+constant at 0x1152; `main` is 21 bytes at 0x1040, and padding follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sizeguard.base.errors import InputError
+from sizeguard.builds.open_build import files_of
+from sizeguard.claims.verdict import (
+    ABSENT,
+    DISCARDED_BY_LINKER,
+    FAIL,
+    INCONCLUSIVE,
+    NOT_GENERATED,
+    PASS,
+    PRESENT,
+    REMOVED_BY_COMPILER,
+    STILL_THERE,
+    THERE,
+    UNKNOWN,
+    Verdict,
+)
+from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.known_names import ClaimNames
+from sizeguard.verify.named_symbols import judge_named
+from tests.support.recorded_builds import files_of_program, recorded_runtime, unpack
+
+Opener = Callable[[str], Evidence]
+CONSTANT = "0x5d1ec7b39e010101"
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
+    folder: Path = unpack("programs", tmp_path_factory.mktemp("recorded"))
+    return lambda name: gather(files_of_program(folder / name))
+
+
+@pytest.fixture(scope="module")
+def runtime(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
+    return gather(files_of(recorded_runtime(tmp_path_factory.mktemp("recorded")).build))
+
+
+def judged(evidence: Evidence, text: str, expect: str = ABSENT, *, ok: bool = False) -> Verdict:
+    (found,) = judge_named(ClaimNames(evidence, unknown_ok=ok), text, expect)
+    assert found.kind == "symbol"
+    assert found.expect == expect
+    return found
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t"])
+def test_a_claim_needs_a_name(opened: Opener, text: str) -> None:
+    with pytest.raises(InputError, match="needs a symbol's name"):
+        judge_named(ClaimNames(opened("00")), text, ABSENT)
+
+
+@pytest.mark.parametrize(
+    ("ok", "lacks", "present", "absent"),
+    [
+        (False, False, (INCONCLUSIVE, UNKNOWN), (INCONCLUSIVE, UNKNOWN)),
+        (False, True, (INCONCLUSIVE, UNKNOWN), (INCONCLUSIVE, UNKNOWN)),
+        (True, False, (FAIL, REMOVED_BY_COMPILER), (PASS, REMOVED_BY_COMPILER)),
+        (True, True, (INCONCLUSIVE, UNKNOWN), (INCONCLUSIVE, UNKNOWN)),
+    ],
+)
+def test_an_unknown_name_is_decided_on_request(
+    opened: Opener, ok: bool, lacks: bool, present: tuple[str, str], absent: tuple[str, str]
+) -> None:
+    evidence = opened("13")
+    evidence = replace(evidence, gaps=("no map",)) if lacks else evidence
+    for expect, expected in ((PRESENT, present), (ABSENT, absent)):
+        found = judged(evidence, "nobody", expect, ok=ok)
+        assert (found.verdict, found.how) == expected
+        if lacks:
+            assert "no map" in found.evidence
+        if not ok:
+            assert found.cause == "unknown name: nothing is called nobody"
+
+
+def test_an_unknown_name_has_a_nearest(opened: Opener) -> None:
+    found = judged(opened("13"), "subjec")
+    assert found.verdict == INCONCLUSIVE
+    assert found.evidence == (
+        "unknown name: nothing is called subjec; nearest is subject",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pattern", "lacks", "present", "absent"),
+    [
+        ("nobody*", False, (INCONCLUSIVE, UNKNOWN), (PASS, NOT_GENERATED)),
+        ("nobody*", True, (INCONCLUSIVE, UNKNOWN), (INCONCLUSIVE, UNKNOWN)),
+        ("sub*", False, (PASS, THERE), (FAIL, STILL_THERE)),
+        ("sub*", True, (PASS, THERE), (FAIL, STILL_THERE)),
+    ],
+)
+def test_a_pattern_claims_all_that_it_matches(
+    opened: Opener, pattern: str, lacks: bool, present: tuple[str, str], absent: tuple[str, str]
+) -> None:
+    evidence = opened("13")
+    evidence = replace(evidence, gaps=("no map",)) if lacks else evidence
+    for expect, expected in ((PRESENT, present), (ABSENT, absent)):
+        found = judged(evidence, pattern, expect)
+        assert (found.verdict, found.how) == expected
+        assert (found.name, found.bytes) == (("subject", 18) if pattern == "sub*" else (pattern, 0))
+
+
+def test_a_function_and_its_clones_get_one_verdict(opened: Opener) -> None:
+    """`main` of program 15 has 12 bytes, and `main.cold` 6."""
+    found = judged(opened("15"), "main*")
+    assert (found.name, found.verdict, found.bytes) == ("main", FAIL, 18)
+    method = judged(opened("15"), "Failure::subject")
+    assert (method.verdict, method.bytes) == (FAIL, 18)
+    several = judge_named(ClaimNames(opened("15")), "Failure::*", ABSENT)
+    assert {each.name for each in several} >= {"Failure::subject() const", "Failure::what() const"}
+
+
+@pytest.mark.parametrize("text", ["sub*", "nobody*", "*"])
+def test_a_constant_needs_one_name(opened: Opener, text: str) -> None:
+    """The constant would not be looked for, and a pattern that matches nothing would pass."""
+    with pytest.raises(InputError, match="a constant goes with one name"):
+        judge_named(ClaimNames(opened("13")), f"{text}@{CONSTANT}", ABSENT)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "note"),
+    [
+        (f"subject@{CONSTANT}", 18, f"its constant {CONSTANT} is at 0x1152"),
+        # At the very start of the function
+        ("subject@0xc7b39e010101b848", 18, "its constant 0xc7b39e010101b848 is at 0x1150"),
+        # In code that has another name, which counts alone
+        (f"nobody@{CONSTANT}", 8, f"its constant {CONSTANT} is at 0x1152, in subject"),
+        ("nobody@0xfde8c3c0", 4, "its constant 0xfde8c3c0 is at 0x104c, in main"),
+        ("subject@0xfde8c3c0", 22, "its constant 0xfde8c3c0 is at 0x104c, in main"),
+    ],
+)
+def test_a_constant_shows_that_code_is_there(
+    opened: Opener, text: str, size: int, note: str
+) -> None:
+    found = judged(opened("13"), text)
+    assert (found.verdict, found.how, found.bytes) == (FAIL, STILL_THERE, size)
+    assert found.evidence[0] == note
+    assert found.cause.startswith("reference: ")
+    assert judged(opened("13"), text, PRESENT).verdict == PASS
+
+
+def test_a_constant_in_one_of_two_parts(opened: Opener) -> None:
+    found = judged(opened("15"), "main@0xc3c031ff")
+    assert (found.bytes, found.evidence[0]) == (18, "its constant 0xc3c031ff is at 0x10c8")
+
+
+def test_a_constant_behind_the_function_is_not_in_it(opened: Opener) -> None:
+    """Nothing owns the padding, whose instruction is at 0x1055 and at other places."""
+    evidence = opened("13")
+    padding = bytes.fromhex("662e0f1f")
+    sections = [s for s in evidence.image.sections if s.is_allocated and s.file_size]
+    places = sum(evidence.image.content(section).count(padding) for section in sections)
+    found = judged(evidence, "main@0x1f0f2e66")
+    assert found.bytes == 21 + 4 * places
+    assert "its constant 0x1f0f2e66 is at 0x1055" in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("program", "text", "expected"),
+    [
+        ("00", f"subject@{CONSTANT}", (PASS, DISCARDED_BY_LINKER)),
+        ("13", "subject@0x5d1ec7b39e010102", (FAIL, STILL_THERE)),
+    ],
+)
+def test_a_constant_that_is_nowhere(
+    opened: Opener, program: str, text: str, expected: tuple[str, str]
+) -> None:
+    found = judged(opened(program), text)
+    assert (found.verdict, found.how) == expected
+    assert f"its constant {text.partition('@')[2]} is not in the image" in found.evidence
+    unknown = judged(opened(program), text.replace("subject", "nobody"))
+    assert (unknown.verdict, unknown.how) == (INCONCLUSIVE, UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [("aten::relu", {"aten::relu"}), ("aten::erf", set())],
+)
+def test_an_operator_is_judged_by_its_entries(
+    runtime: Evidence, text: str, names: set[str]
+) -> None:
+    for expect, expected in ((PRESENT, PASS), (ABSENT, FAIL)):
+        found = judge_named(ClaimNames(runtime), text, expect)
+        kinds = {(each.kind, each.name, each.verdict) for each in found}
+        assert kinds == (
+            {("operator", name, expected) for name in names} or {("symbol", text, INCONCLUSIVE)}
+        )
+    (known,) = judge_named(ClaimNames(runtime, operators=("aten::erf",)), "aten::erf", ABSENT)
+    assert (known.kind, known.verdict) == ("operator", PASS)
