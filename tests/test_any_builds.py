@@ -438,6 +438,7 @@ def test_tools_are_chosen_by_the_commands_alone(tmp_path: Path) -> None:
     done = project.run("gate", "--compiler", "clang")
     assert done.code == 2
     assert "--compiler and --linker are for apps of a known runtime" in done.err
+    assert "change the commands of their targets in sizeguard.yaml" in done.err
 
 
 @pytest.mark.native

@@ -30,6 +30,7 @@ from sizeguard.measurement.measured_commits import MeasurementPlace
 from sizeguard.measurement.measurers import LocalMeasurer, Wish, measured_by
 from sizeguard.measurement.metric import Metric
 from sizeguard.projects.command import CommandRecipe
+from sizeguard.report.bisect.bisect_page import bisect_html
 from sizeguard.snapshots.store import Store
 from tests.support.small_history import SmallRepository, state_of_checkout
 
@@ -684,6 +685,9 @@ def test_merges_are_one_commit_or_a_branch(tmp_path: Path) -> None:
         (two, -40),
     ]
     assert branch.merge_itself == 0
+    page = "".join(bisect_html(into, 0))
+    assert page.count("<table") == page.count("</table>") > 2
+    assert "{" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
     with pytest.raises(InputError, match="is not an ancestor"):
         in_process(repository, tmp_path, after, good)
 

@@ -195,7 +195,7 @@ class Request:
         if (self.compiler or self.linker) and not any(app.is_selective for app, _ in found):
             raise InputError(
                 "--compiler and --linker are for apps of a known runtime; for other apps, change "
-                "the commands of their targets in {CONFIG}"
+                f"the commands of their targets in {CONFIG}"
             )
         return found
 

@@ -41,7 +41,7 @@ def checked_out_commit(repository: Path) -> str:
             entry = f"{GITLINK},{commit},{path}"
             git_bytes(repository, "update-index", "--cacheinfo", entry, more=index)
         tree = git_bytes(repository, "write-tree", more=index).decode().strip()
-    if tree == git(repository, "rev-parse", "HEAD^{tree}"):
+    if tree == git(repository, "rev-parse", "HEAD^{tree}"):  # noqa: RUF027  (git's own braces)
         return head
     text = "Files that are checked out"
     made = git_bytes(repository, "commit-tree", tree, "-p", head, "-m", text, more=_NOBODY)

@@ -18,7 +18,7 @@ from typing import Any
 import hypothesis
 import numpy as np
 import torch
-import torch.ao.quantization.fx._decomposed
+import torch.ao.quantization.fx._decomposed  # noqa: F401  (registers operators)
 import yaml
 from hypothesis import strategies as st
 

@@ -137,7 +137,7 @@ def _branch(branch: Branch, limit: int, anchor: str) -> Iterator[str]:
         )
     yield (
         f'<tr><td class="n">{branch.merge_itself:+,}</td><td colspan="4">the merge itself, where'
-        " both lines meet</td></tr>\n{TABLE_END}\n"
+        f" both lines meet</td></tr>\n{TABLE_END}\n"
     )
 
 

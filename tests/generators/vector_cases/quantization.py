@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-import torch.ao.quantization.fx._decomposed
+import torch.ao.quantization.fx._decomposed  # noqa: F401  (registers operators)
 
 from .recorder import Recorder, operator
 from .tensors import ALL, DTYPES, FLOATING, INF, layouts, scalar, values
