@@ -122,7 +122,7 @@ TESTS = (
     "any_builds", "branch_verdicts", "ci_events", "claims_by_name", "compared_terms",
     "contradictions", "dtype_bodies", "fail_if", "file_growth", "found_images", "gate", "gate_base",
     "gate_config", "gate_decisions", "gate_edges", "gate_waivers", "given_snapshots", "judge",
-    "judged_claims", "judged_edges", "judged_images", "moved_bytes", "named_claims",
+    "judged_app", "judged_claims", "judged_edges", "judged_images", "moved_bytes", "named_claims",
     "policy_changes", "policy_files", "recorded_gate", "recorded_verify", "second_reader",
     "selection_check", "shipped_libraries", "size_checks", "symbol_metrics", "unknown_sections",
     "verify_evidence", "waiver_list", "widened_selection",

@@ -1,0 +1,416 @@
+"""Test that the gate judges one app by its own limits, base, claims and models.
+
+The images are recorded programs, so nothing is built; references are recorded measurements.
+"""
+
+from __future__ import annotations
+
+import datetime
+from contextlib import chdir
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sizeguard.builds.build_record import IMAGE, Build
+from sizeguard.builds.measured_sizes import measure
+from sizeguard.claims.verdict import OK, Verdict, Verification
+from sizeguard.gate import judged_app
+from sizeguard.gate.causes.growth_result import Share, SizeGrowth
+from sizeguard.gate.causes.source_lines import SourceLines
+from sizeguard.gate.gate_result import (
+    ELIMINATION,
+    FAIL,
+    INCONCLUSIVE,
+    MEASURED,
+    NOT_RUN,
+    PARENT,
+    PASS,
+    REVIEWED,
+    RUN,
+    SNAPSHOT,
+    AppResult,
+    Base,
+    Check,
+    ModelResult,
+    Saving,
+    Waiver,
+)
+from sizeguard.gate.judged_app import judge_app, run_models
+from sizeguard.gate.policy.checks import SizeReference
+from sizeguard.gate.request import Request
+from sizeguard.measurement.measured_builds import measure_build
+from sizeguard.measurement.measurement import Measurement
+from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.projects.head_builds import HeadBuild
+from sizeguard.projects.pairs import Pair
+from sizeguard.projects.project import App, Target
+from sizeguard.projects.reader import parse_config
+from sizeguard.snapshots.snapshot import read_snapshot
+from sizeguard.snapshots.store import Store
+from sizeguard.toolchains.toolchain import Toolchain
+from tests.support.recorded_builds import unpack
+
+TODAY = datetime.date(2026, 11, 21)
+COMMIT = "4f2a91c" + "0" * 33
+BASE = Base(COMMIT, "main")
+HOST = "x86_64-linux"
+TOOLCHAIN = Toolchain("gcc", "bfd", HOST, "gcc", "g++", "12.2.0", "2.40")
+TARGETS = "targets: {x86_64-linux: , small: {machine: x86_64-linux}}\n"
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return unpack("programs", tmp_path_factory.mktemp("recorded"))
+
+
+@dataclass
+class Judge:
+    """Judges an app `a` whose image is a recorded program."""
+
+    root: Path
+    programs: Path
+    monkeypatch: pytest.MonkeyPatch
+
+    def build(self, name: str) -> Build:
+        """Return the build record of a recorded program."""
+        folder = self.programs / name
+        image, shipped = folder / "program", folder / "program.stripped"
+        return Build(
+            IMAGE, "a", HOST, "gcc-12.2", "", image, shipped, folder / "program.map", None,
+            (), None, None, name, measure(shipped),
+        )  # fmt: skip
+
+    def measured(self, name: str) -> Measurement:
+        return measure_build(Store(self.root / "store"), self.build(name), ())
+
+    def use(self, **values: object) -> None:
+        """Replace parts of the gate that need a repository or a compiler."""
+        for name, value in values.items():
+            self.monkeypatch.setattr(judged_app, name, value)
+
+    def count_from(self, reference: SizeReference, source: str) -> None:
+        commit = COMMIT if source in (MEASURED, PARENT) else ""
+        self.use(
+            growth_reference=lambda *_: (reference, source),
+            counted_from=lambda *_: commit,
+            keep_as_head=lambda *_: None,
+        )
+
+    def request(self, config: str) -> Request:
+        text = TARGETS + config
+        (self.root / "sizeguard.yaml").write_text(text)
+        return Request(self.root, parse_config(self.root, text.encode()), today=TODAY)
+
+    def __call__(
+        self,
+        config: str,
+        name: str = "00",
+        base: Base | None = None,
+        waivers: tuple[Waiver, ...] = (),
+        **head: Any,
+    ) -> tuple[AppResult, tuple[Check, ...]]:
+        request, build = self.request(config), self.build(name)
+        app, target = request.pairs()[0]
+        made = HeadBuild(build, **{"recipe": None, "commit": "", **head})
+        return judge_app(request, base, waivers, Pair(app, target, None, None, build, made))
+
+
+@pytest.fixture
+def judge(programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
+    made = Judge(tmp_path, programs, monkeypatch)
+    made.count_from(SizeReference("baseline", None, "no baseline"), "")
+    return made
+
+
+def verdicts(checks: tuple[Check, ...]) -> dict[str, str]:
+    return {f"{check.metric} {check.kind}": check.verdict for check in checks}
+
+
+A = "apps: {a: {image: program}"
+OTHERS = """limits: {load: 10 KiB}
+apps:
+  a: {image: program, limits: {ram: 4 KiB}, targets: [x86_64-linux]}
+  b: {image: program, limits: {load: {growth: 1%, creep: 1% since v9}, file: {growth: 0}}}
+"""
+
+
+def test_limits_of_other_apps_change_nothing(judge: Judge) -> None:
+    """Without a growth limit of the app itself, nothing is inconclusive for want of a base."""
+    judge.use(creep_reference=lambda *_: pytest.fail("this app has no creep limit"))
+    result, reviewed = judge(OTHERS)
+    assert verdicts(result.checks) == {
+        "load absolute": PASS,
+        "ram absolute": PASS,
+        "file growth": NOT_RUN,
+        "needed needed": NOT_RUN,
+    }
+    assert (result.verdict, reviewed) == (PASS, ())
+
+
+def test_limits_of_another_target_change_nothing(judge: Judge) -> None:
+    limits = "limits: {load: {growth: 0, creep: 0 since v9}}"
+    apps = f"apps: {{a: {{image: program, targets: {{x86_64-linux: , small: {{{limits}}}}}}}}}\n"
+    judge.use(creep_reference=lambda *_: pytest.fail("this target has no creep limit"))
+    assert judge(apps)[0].verdict == PASS
+
+
+def test_growth_without_a_base_is_inconclusive(judge: Judge) -> None:
+    result, _ = judge(f"limits: {{load: {{growth: 1%}}}}\n{A}}}\n")
+    assert verdicts(result.checks) == {
+        "load growth": INCONCLUSIVE,
+        "file growth": INCONCLUSIVE,
+        "needed needed": INCONCLUSIVE,
+    }
+    assert result.verdict == INCONCLUSIVE
+    assert (result.old_sizes, result.growth, result.causes, result.commands) == (None, (), (), ())
+
+
+def grown(
+    judge: Judge, source: str, limit: str = "0", **more: Any
+) -> tuple[AppResult, tuple[Check, ...]]:
+    """Judge program 01, which is larger than the base, program 00."""
+    judge.count_from(SizeReference(f"{source} 4f2a91c", judge.measured("00")), source)
+    judge.use(
+        reviewed_reference=lambda *_: SizeReference("baseline", judge.measured("00")),
+        with_edited_lines=lambda result, *_: result,
+        changed_files=lambda *_: frozenset(),
+    )
+    config = f"limits: {{load: {{growth: {limit}}}}}\n{A}}}\n"
+    with chdir(judge.root):
+        return judge(config, "01", BASE, **more)
+
+
+@pytest.mark.parametrize("source", [MEASURED, PARENT, REVIEWED])
+def test_growth_fails_with_its_causes_and_the_bases_snapshot(judge: Judge, source: str) -> None:
+    result, reviewed = grown(judge, source)
+    old, new = judge.measured("00").sizes, judge.measured("01").sizes
+    delta = new.load - old.load
+    assert delta > 100
+    assert verdicts(result.checks)["load growth"] == result.verdict == FAIL
+    assert (result.old_sizes, result.sizes, result.base) == (old, new, source)
+    assert sum(cause.delta for cause in result.causes) == delta
+    assert sum(row.new - row.old for row in result.growth) == delta
+    assert sum(row.delta for row in result.growth_by_file) == delta
+    snapshot = judge.root / ".sizeguard" / COMMIT[:7] / f"a.{HOST}.snapshot"
+    compare = [command for command in result.commands if command.label == "compare"]
+    if source == REVIEWED:
+        # The first value uses the baseline; its own snapshot is none of a commit
+        assert (reviewed, compare, snapshot.exists()) == ((), [], False)
+    else:
+        assert verdicts(reviewed) == {"load growth": FAIL, "file growth": PASS}
+        assert read_snapshot(snapshot).image.load == old.load
+        assert compare[0].text.startswith(f"sizeguard diff .sizeguard/{COMMIT[:7]}/a.{HOST}.snap")
+
+
+def test_growth_within_its_limit_has_causes_but_no_snapshot(judge: Judge) -> None:
+    result, reviewed = grown(judge, MEASURED, "9 KiB")
+    assert (result.verdict, result.commands) == (PASS, ())
+    assert {check.verdict for check in (*result.checks, *reviewed)} == {PASS}
+    assert result.causes
+    assert not (judge.root / ".sizeguard" / COMMIT[:7]).exists()
+    old, now = judge.measured("00").sizes, judge.measured("01").sizes
+    grew = SizeGrowth(now.load - old.load, now.ram - old.ram, now.file - old.file)
+    assert (result.old_sizes, result.sizes, result.growth_since_base) == (old, now, grew)
+
+
+def test_a_waiver_in_force_covers_growth(judge: Judge) -> None:
+    waiver = Waiver("load", "", "", 1 << 20, "r", "o", TODAY.isoformat(), "s")
+    assert grown(judge, MEASURED, waivers=(waiver,))[0].verdict == PASS
+    for other in (
+        replace(waiver, expires=(TODAY - datetime.timedelta(1)).isoformat()),
+        replace(waiver, app="b"),
+        replace(waiver, target="small"),
+        replace(waiver, metric="ram"),
+    ):
+        assert grown(judge, MEASURED, waivers=(other,))[0].verdict == FAIL
+
+
+def test_equal_sizes_without_an_analysis_have_causes_by_operator(judge: Judge) -> None:
+    """A reviewed baseline has sums of operators, and no symbols."""
+    then = judge.measured("00")
+    bare = replace(then, analysis=None)
+    judge.count_from(SizeReference("baseline", bare), REVIEWED)
+    result, _ = judge(f"limits: {{load: {{growth: 0}}}}\n{A}}}\n", "01")
+    assert result.verdict == FAIL
+    assert result.causes
+    assert {cause.symbol for cause in result.causes} == {""}
+    assert (result.growth_by_file, result.growth_by_dependency) == ((), ())
+    # Nor has a commit whose measurement was kept without them
+    judge.count_from(SizeReference("merge base 4f2a91c", bare), MEASURED)
+    result, _ = judge(f"limits: {{load: {{growth: 0}}}}\n{A}}}\n", "01")
+    assert [command.label for command in result.commands].count("compare") == 0
+
+
+def test_a_given_snapshot_counts_before_the_base(judge: Judge) -> None:
+    held = SizeReference("snapshot x", judge.measured("01"))
+    judge.use(
+        growth_reference=lambda *_: pytest.fail("the snapshot was not used"),
+        snapshot_reference=lambda path, *_: held if path == Path("x") else None,
+    )
+    request = judge.request(f"limits: {{load: {{growth: 0}}}}\n{A}}}\n")
+    build = judge.build("01")
+    app, target = request.pairs()[0]
+    head = HeadBuild(build, None, "")
+    request = replace(request, base_snapshots={"a": Path("x")})
+    result, reviewed = judge_app(request, None, (), Pair(app, target, None, None, build, head))
+    assert (result.base, result.verdict, reviewed) == (SNAPSHOT, PASS, ())
+
+
+def no_lines(root: Path, *, image: Path, **_: str) -> SourceLines:
+    """Read the sources of no commit, since there is no repository."""
+    return SourceLines(root, commit="", image=image)
+
+
+CREEP = "limits: {load: {creep: 0 since v1, growth: 9 MiB}, ram: {creep: 9 KiB since v1}}\n" + A
+
+
+def test_creep_is_shared_out_only_if_it_fails_and_commits_can_be_built(judge: Judge) -> None:
+    asked = []
+
+    def shares(_: object, recipe: object, *what: object) -> tuple[Share, ...]:
+        asked.append((recipe, *what))
+        return (Share("4f2a91c", "Grow", 1),)
+
+    small, large = judge.measured("00"), judge.measured("01")
+    judge.use(creep_shares=shares, creep_reference=lambda *_: SizeReference("v1", small))
+    request = judge.request(CREEP + "}\n")
+    app, target = request.pairs()[0]
+    recipe = AnyBuildRecipe("a", HOST, app.steps[HOST])
+    judge.count_from(SizeReference("baseline", small), REVIEWED)
+    judge.use(growth_since_base=lambda *_: None, run_checks=lambda *_: (), SourceLines=no_lines)
+    for made, expected in ((None, 0), (recipe, 1)):
+        build = judge.build("01")
+        head = HeadBuild(build, made, COMMIT if made else "")
+        result, _ = judge_app(request, None, (), Pair(app, target, None, None, build, head))
+        by_kind = {f"{c.metric} {c.kind}": c for c in result.checks}
+        assert by_kind["load creep"].verdict == FAIL
+        assert len(by_kind["load creep"].shares) == expected
+        assert by_kind["ram creep"].verdict == PASS
+        assert sum(len(check.shares) for check in result.checks) == expected
+    assert asked == [(recipe, "v1", "load", small.sizes.load, large.sizes.load)]
+
+
+def test_creep_without_its_release_has_no_shares(judge: Judge) -> None:
+    judge.use(
+        creep_reference=lambda *_: SizeReference("v1", None, "no v1"),
+        creep_shares=lambda *_: pytest.fail("there is nothing to share out"),
+    )
+    result, _ = judge(CREEP + "}\n")
+    assert verdicts(result.checks)["load creep"] == INCONCLUSIVE
+
+
+CLAIMS = A[:-1] + ", absent: [nobody], present: [main]}}\n"
+
+
+def test_named_claims_and_the_command_after_the_build_count(judge: Judge) -> None:
+    """`nobody` is no name that anything knows, so its absence proves nothing."""
+    result, _ = judge(CLAIMS)
+    (check,) = [check for check in result.checks if check.kind == ELIMINATION]
+    assert (check.verdict, result.verdict) == (INCONCLUSIVE, INCONCLUSIVE)
+    assert result.verification is not None
+    assert {v.name: v.verdict for v in result.verification.verdicts} == {
+        "nobody": INCONCLUSIVE, "main": PASS,
+    }  # fmt: skip
+    judge.use(growth_since_base=lambda *_: None)
+    runs = "apps: {a: {build: make, image: program, run: ./program}}\n"
+    request = judge.request(runs)
+    app, target = request.pairs()[0]
+    recipe = AnyBuildRecipe("a", HOST, app.steps[HOST])
+    judge.count_from(SizeReference("baseline", None, "no baseline", NOT_RUN), "")
+    for failed, verdict in (("", PASS), ("it crashed", FAIL)):
+        build = judge.build("00")
+        head = HeadBuild(build, recipe, COMMIT, failed)
+        result, _ = judge_app(request, None, (), Pair(app, target, None, None, build, head))
+        assert verdicts(result.checks)[f"{RUN} {RUN}"] == result.verdict == verdict
+
+
+def test_a_build_outside_of_the_project_is_shown_by_its_path(judge: Judge) -> None:
+    result, _ = judge(A + "}\n")
+    assert result.folder == str(judge.programs / "00")
+    assert (result.savings, result.full, result.models, result.offers) == ((), None, (), ())
+    inside = judge.root / "build" / "a"
+    inside.mkdir(parents=True)
+    for file in ("program", "program.stripped", "program.map"):
+        (inside / file).write_bytes((judge.programs / "00" / file).read_bytes())
+    judge.programs = inside.parent
+    assert judge(A + "}\n", "a")[0].folder == "build/a"
+
+
+@dataclass
+class Runner:
+    """Runs no model: gives the results of a comparison by the model's name."""
+
+    judge: Judge
+
+    def prepare(self, model: Path, folder: Path) -> Path:
+        assert folder == self.judge.root / "build" / "programs"
+        return folder / f"{model.stem}.program"
+
+    def expected(self, model: Path) -> str:
+        return f"expected outputs of {model.stem}"
+
+
+def selective(judge: Judge, *, is_run: bool = True) -> tuple[Any, Pair]:
+    """Return a request and a pair for an app of a known runtime with two models."""
+    models = tuple(judge.root / f"{name}.pt2" for name in ("cnn", "rnn"))
+    app = App("a", judge.root / "a.yaml", models, (HOST,))
+    target = Target(HOST, HOST, run=is_run)
+    config = SimpleNamespace(apps=(app,), targets=(target,), rules="", rules_file="")
+    request: Any = SimpleNamespace(
+        root=judge.root, config=config, limits=(), today=TODAY, source=None, tree=object(),
+        history=Request(judge.root, parse_config(judge.root, (A + "}\n").encode())).history,
+        models=Runner(judge), timeout=7, runtime=None, has_own_sources=False,
+        snapshot_of=lambda *_: None,
+    )  # fmt: skip
+    full = replace(judge.build("15"), variant="full", app="")
+    return request, Pair(app, target, TOOLCHAIN, full, judge.build("00"))
+
+
+def test_every_model_runs_on_both_builds(judge: Judge) -> None:
+    asked = []
+
+    def compare(_: object, program: Path, app: str, *builds: object, **more: Any) -> Any:
+        asked.append((program.name, app, builds, more["expected"], more["timeout"]))
+        verdict = PASS if program.stem == "cnn" else FAIL
+        return ModelResult(program.stem, app, verdict, 1, (), "")
+
+    judge.use(compare_model=compare, run_prefix=lambda _: [])
+    request, pair = selective(judge)
+    found = run_models(request, pair)
+    assert [(each.model, each.verdict, each.target) for each in found] == [
+        ("cnn", PASS, HOST), ("rnn", FAIL, HOST),
+    ]  # fmt: skip
+    builds = (pair.full, pair.selective)
+    assert asked == [
+        (f"{name}.program", "a", builds, f"expected outputs of {name}", 7)
+        for name in ("cnn", "rnn")
+    ]
+    # A model that differs fails its app, whatever the checks say
+    holds = Verification("a", "s", (), (), OK, ())
+    passing = Check("a/elimination", "a", HOST, ELIMINATION, 0, 0, 0, PASS, "", "", ELIMINATION)
+    judge.use(check_elimination=lambda *_: (passing, holds))
+    result, _ = judge_app(request, None, (), pair)
+    assert result.verdict == FAIL
+    assert {check.verdict for check in result.checks} <= {PASS, NOT_RUN}
+    (check,) = [check for check in result.checks if check.kind == ELIMINATION]
+    assert (check.id, result.verification) == (f"a/{HOST}/elimination", holds)
+
+
+def test_savings_are_what_the_full_build_has_more(judge: Judge) -> None:
+    left = Verdict("operator", "aten::x", "absent", FAIL, "still_there", 1, ("x",))
+    holds = Verification("a", "s", (left,), (), OK, ())
+    failing = Check("a/elimination", "a", HOST, ELIMINATION, 0, 1, -1, FAIL, "", "", ELIMINATION)
+    judge.use(check_elimination=lambda *_: (failing, holds))
+    request, pair = selective(judge, is_run=False)
+    result, _ = judge_app(request, None, (), pair)
+    assert [model.verdict for model in result.models] == [NOT_RUN, NOT_RUN]
+    assert pair.full is not None
+    assert (result.full, result.verdict, result.runs) == (pair.full.sizes, FAIL, False)
+    assert all(isinstance(row, Saving) for row in result.savings)
+    saved = pair.full.sizes.load - pair.selective.sizes.load
+    assert sum(row.saved for row in result.savings) == saved > 0
+    without, _ = judge_app(request, None, (), replace(pair, full=None))
+    assert (without.full, without.savings) == (None, ())
