@@ -125,7 +125,7 @@ TESTS = (
     "judged_app", "judged_claims", "judged_edges", "judged_images", "moved_bytes", "named_claims",
     "policy_changes", "policy_files", "recorded_gate", "recorded_verify", "second_reader",
     "selection_check", "shipped_libraries", "size_checks", "symbol_metrics", "unknown_sections",
-    "verify_evidence", "waiver_list", "widened_selection",
+    "verify_evidence", "waiver_list", "whole_run", "widened_selection",
 )  # fmt: skip
 _OUTCOMES = ("killed", "survives", "not run by a test")
 _Named = tuple[str, ast.FunctionDef]
