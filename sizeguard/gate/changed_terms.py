@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from sizeguard.base.errors import InputError
 from sizeguard.gate.gate_result import INCONCLUSIVE, Base, GateResult, PolicyChange, Waiver, overall
+from sizeguard.gate.policy.baselines import FOLDER, WAIVERS
 from sizeguard.gate.policy.terms import TermsReader
 from sizeguard.gate.request import Request
-from sizeguard.git.file_versions import CommitFiles, WorktreeFiles
+from sizeguard.gate.selection.review_record import FOLDER as RECORDS
+from sizeguard.git.file_versions import CommitFiles, FileVersions, WorktreeFiles
 from sizeguard.projects.project import CONFIG
 from sizeguard.projects.reader import parse_config
 
@@ -26,8 +28,10 @@ def changed_terms(
     root = request.root
     case_role = request.models.case_role if request.is_selective else _no_role
     files = CommitFiles(root, base.commit)
-    text = files.text(CONFIG)
     apps = f"{len(request.config.apps)} apps, {len(request.limits)} limits"
+    if elsewhere := _elsewhere(request, files, base.commit[:7]):
+        return elsewhere
+    text = files.text(CONFIG)
     if text is None:
         return (PolicyChange("policy added", CONFIG, "", apps, False, place=CONFIG),)
     before = TermsReader(files, root, case_role)
@@ -47,6 +51,24 @@ def changed_terms(
 
     accepted = request.history.trailers(base.commit, TRAILER)
     return compare_terms(old, replace(new, waivers=tuple(waivers)), accepted)
+
+
+def _elsewhere(
+    request: Request, files: FileVersions, commit: str
+) -> tuple[PolicyChange, ...]:
+    """List terms that links place outside the repository, where no commit shows their changes."""
+    apps = (app for app in request.config.apps if app.selection_file is not None)
+    paths = [app.selection.relative_to(request.root).as_posix() for app in apps]
+    here, found = WorktreeFiles(request.root), []
+    for path in dict.fromkeys([CONFIG, FOLDER, f"{FOLDER}/{WAIVERS}", RECORDS.as_posix(), *paths]):
+        then, now = files.leads_out(path), here.leads_out(path)
+        if then or now:
+            texts = (
+                f"cannot be read: {commit}: a link leads out of the repository" if then else "",
+                "a link leads out of the repository" if now else "is in the repository",
+            )
+            found.append(PolicyChange("policy replaced", path, *texts, True, None, INCONCLUSIVE))
+    return tuple(found)
 
 
 def _no_role(name: str) -> str:

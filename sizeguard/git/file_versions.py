@@ -15,6 +15,7 @@ from typing import Protocol
 
 from sizeguard.base.files import cannot_read
 from sizeguard.git.git import git
+from sizeguard.git.submodules import GITLINK, submodule_repository
 from sizeguard.git.trees import LINK, blob_bytes, tree_entries
 
 _LINKS = 8  # links to follow at most; people make fewer
@@ -36,14 +37,19 @@ class FileVersions(Protocol):
         """Return git's content ids of files, by path; missing files are left out."""
         ...
 
+    def leads_out(self, path: str) -> bool:
+        """Return whether links on a path lead out of the repository, or in a circle."""
+        ...
+
 
 class CommitFiles:
-    """The files of a commit."""
+    """The files of a commit, with those of its submodules. Links to folders are followed, too."""
 
-    def __init__(self, repository: Path, commit: str) -> None:
-        """Read the commit of a repository."""
+    def __init__(self, repository: Path, commit: str, place: Path | None = None) -> None:
+        """Read the commit of a repository; `place`: its worktree, if that is another folder."""
         self._repository = repository
         self._commit = commit
+        self._place = place or repository
 
     @cached_property
     def _entries(self) -> Mapping[str, str]:
@@ -59,28 +65,69 @@ class CommitFiles:
 
     def text(self, path: str) -> bytes | None:
         """Return the bytes of a file; None if it does not exist."""
-        blob = self._blob(path)
-        return blob_bytes(self._repository, blob) if blob else None
+        found = self._find(path)
+        blob = found[0]._blob(found[1]) if found else ""
+        return blob_bytes(found[0]._repository, blob) if found and blob else None
 
     def names(self, folder: str) -> Sequence[str]:
         """List the names of the files in a folder, sorted; empty for a missing folder."""
-        return sorted(self._folders.get(folder, ()))
+        found = self._find(folder)
+        if found is None:
+            return []
+        there = found[0]._folders.get(found[1], ())
+        return sorted(name for name in there if self._id(posixpath.join(folder, name)))
 
     def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Return git's content ids of files, by path; missing files are left out."""
-        blobs = {path: self._blob(path) for path in paths}
+        blobs = {path: self._id(path) for path in paths}
         return {path: blob for path, blob in blobs.items() if blob}
 
+    def leads_out(self, path: str) -> bool:
+        """Return whether links on a path lead out of the repository, or in a circle."""
+        return self._find(path) is None
+
+    def _id(self, path: str) -> str:
+        """Return the id of a file's content; empty for no file."""
+        found = self._find(path)
+        return found[0]._blob(found[1]) if found else ""
+
     def _blob(self, path: str) -> str:
-        """Return the id of a file's content; empty for no file. Links are followed."""
+        """Return the id of the content of a file that is no link; empty for no file."""
+        _, kind, blob = (self._entries.get(path, "") + "  ").split(" ")[:3]
+        return blob if kind == "blob" else ""
+
+    def _find(self, path: str) -> tuple[CommitFiles, str] | None:
+        """Follow the links and submodules on a path to the commit that holds it.
+
+        None if they lead out of the repository or in a circle. Raises InputError if the clone lacks
+        the commit of a submodule.
+        """
         at = posixpath.normpath(path)
         for _ in range(_LINKS):
-            mode, kind, blob = (self._entries.get(at, "") + "  ").split(" ")[:3]
+            if at.startswith(("/", "../")) or at == "..":
+                return None
+            step, rest, mode, id_ = self._step(at)
+            if mode == GITLINK:
+                return self._submodule(step, id_)._find(rest or ".")
             if mode != LINK:
-                return blob if kind == "blob" else ""
-            link = blob_bytes(self._repository, blob).decode("utf-8", "replace")
-            at = posixpath.normpath(posixpath.join(posixpath.dirname(at), link))
-        return ""
+                return self, "" if at == "." else at
+            link = blob_bytes(self._repository, id_).decode("utf-8", "replace")
+            at = posixpath.normpath(posixpath.join(posixpath.dirname(step), link, rest))
+        return None
+
+    def _step(self, path: str) -> tuple[str, str, str, str]:
+        """Find the first link or submodule on a path: its path, the rest, its mode and id."""
+        parts = path.split("/")
+        for count in range(1, len(parts) + 1):
+            at = "/".join(parts[:count])
+            mode, _, id_ = (self._entries.get(at, "") + "  ").split(" ")[:3]
+            if mode in (LINK, GITLINK):
+                return at, "/".join(parts[count:]), mode, id_
+        return path, "", "", ""
+
+    def _submodule(self, path: str, commit: str) -> CommitFiles:
+        place = self._place / path
+        return CommitFiles(submodule_repository(self._place, path, commit), commit, place)
 
 
 class WorktreeFiles:
@@ -117,3 +164,14 @@ class WorktreeFiles:
         for i in range(0, len(there), _ARGUMENTS):
             ids += git(self._root, "hash-object", "--", *there[i : i + _ARGUMENTS]).split()
         return dict(zip(there, ids, strict=True))
+
+    def leads_out(self, path: str) -> bool:
+        """Return whether links on a path lead out of the worktree, or in a circle."""
+        file = self._root / path
+        try:
+            real = file.resolve(strict=True)
+        except FileNotFoundError:
+            return False
+        except (OSError, RuntimeError):
+            return True  # a circle
+        return not real.is_relative_to(self._root.resolve())

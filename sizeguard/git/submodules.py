@@ -26,7 +26,7 @@ def fill_submodules(repository: Path, tree: Path, commit: str, holder: Path | No
         if place.is_dir():
             shutil.rmtree(place)
         place.mkdir(parents=True)
-        source = _repository_of(repository, path, wanted)
+        source = submodule_repository(repository, path, wanted)
         with tempfile.TemporaryDirectory() as folder:
             index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
             options = (f"--git-dir={source}", f"--work-tree={place}")
@@ -44,7 +44,7 @@ def _gitlinks(holder: Path, commit: str) -> Iterator[tuple[str, str]]:
             yield path, about.split()[2]
 
 
-def _repository_of(repository: Path, path: str, wanted: str) -> Path:
+def submodule_repository(repository: Path, path: str, wanted: str) -> Path:
     """Find the .git folder that has a submodule's commit."""
     for folder in _folders(repository, path):
         try:

@@ -48,3 +48,37 @@ def glob_regex(pattern: str) -> str:
     C++ names contain brackets.
     """
     return fnmatch.translate(pattern.replace("[", "[[]"))
+
+
+def common_pattern(one: str, other: str) -> str:
+    """Return a pattern for names that both patterns match; empty if there are none.
+
+    Only * and ? are special. Of several such patterns it is one of the widest.
+    """
+    todo: list[tuple[int, int, str]] = [(0, 0, "")]
+    seen: set[tuple[int, int]] = set()
+    while todo:
+        i, j, text = todo.pop()
+        if (i, j) == (len(one), len(other)):
+            return text
+        if (i, j) in seen:
+            continue
+        seen.add((i, j))
+        a, b = one[i : i + 1], other[j : j + 1]
+        # The last is tried first: a * takes what it can, so that the pattern is wide
+        if "*" in (a, b):
+            todo += [(i + (a == "*"), j + (a != "*"), text)]
+            if a == b:
+                todo += [(i, j + 1, text)]
+        if b == "*" and a:
+            todo.append((i + 1, j, _joined(text, a)))
+        if a == "*" and b:
+            todo.append((i, j + 1, _joined(text, b)))
+        if a and b and "*" not in (a, b) and (a == b or "?" in (a, b)):
+            todo.append((i + 1, j + 1, text + (b if a == "?" else a)))
+    return ""
+
+
+def _joined(text: str, character: str) -> str:
+    """Append a character, but no second * in a row."""
+    return text if character == "*" and text.endswith("*") else text + character

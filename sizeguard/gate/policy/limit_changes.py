@@ -6,6 +6,7 @@ not enough: a new entry for an exact metric or for one app can widen a general l
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from sizeguard.gate.policy.file_growth import RULE as DEFAULT_FILE
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.terms import Terms
 from sizeguard.measurement.metric_names import is_family, matches, split_metric
+from sizeguard.names.globs import common_pattern
 
 Pair = tuple[str, str]
 
@@ -67,10 +69,14 @@ def _of_pair(limits: Iterable[Limit], pair: Pair) -> list[Limit]:
 def _metrics(before: Sequence[Limit], after: Sequence[Limit], old: Terms) -> list[str]:
     """List the metrics of limits, and the reviewed names of each level with a limit for a family.
 
-    Two families can overlap in single names.
+    Two families can overlap in single names, also in names that no baseline has: `a*` and `*b` in
+    `a*b`.
     """
     named = dict.fromkeys(limit.metric for limit in (*before, *after))
-    levels = {split_metric(metric)[0] for metric in named if is_family(metric)}
+    families = [metric for metric in named if is_family(metric)]
+    levels = {split_metric(metric)[0] for metric in families}
+    overlaps = itertools.starmap(common_pattern, itertools.combinations(families, 2))
+    named |= dict.fromkeys(filter(None, overlaps))
     baselines = [baseline for baseline in old.baselines.values() if baseline is not None]
     tables = [{"operator": each.operators, **(each.tables or {})} for each in baselines]
     for table in tables:
@@ -107,11 +113,12 @@ def _matched(
 def _text(limit: Limit | None) -> str:
     if limit is None:
         return ""
-    return f"{limit.allowance.text} since {limit.since}" if limit.since else limit.allowance.text
+    since = f" since {limit.since}" if limit.since else ""
+    return f"{limit.allowance.text}{since}{', unknown: ok' if limit.unknown_ok else ''}"
 
 
-def _amounts(limit: Limit) -> tuple[int, int, str]:
-    return limit.allowance.milli_percent, limit.allowance.bytes, limit.since
+def _amounts(limit: Limit) -> tuple[int, int, str, bool]:
+    return limit.allowance.milli_percent, limit.allowance.bytes, limit.since, limit.unknown_ok
 
 
 def _same(old: Limit | None, new: Limit | None) -> bool:
@@ -187,4 +194,5 @@ def _is_looser(old: Limit | None, new: Limit | None) -> bool:
         new.allowance.milli_percent > old.allowance.milli_percent
         or new.allowance.bytes > old.allowance.bytes
         or new.since != old.since
+        or new.unknown_ok > old.unknown_ok
     )
