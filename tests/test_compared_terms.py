@@ -355,3 +355,14 @@ def test_without_a_merge_base_no_term_changed() -> None:
     request = Request(ROOT, read_config(ROOT))
     assert changed_terms(request, None, ()) == ()
     assert changed_terms(request, Base("", "", MEASURED), ()) == ()
+
+
+def test_two_families_overlap_in_names_of_no_baseline() -> None:
+    """`operator/aten::*` decided for aten::erf; then a longer pattern does."""
+    none: Files = {REVIEWED: None, "baselines/language.linux.gcc-12.2-bfd-2.40-Os.yaml": None}
+    own = "  operator/aten::*: {growth: 0}\n"
+    wide = "  operator/*::erf******: {growth: 'max(10%, 512B)'}\n"
+    old = {**none, **config(("  operator/*:\n", f"{own}  operator/*:\n"))}
+    new = {**none, **config(("  operator/*:\n", f"{own}{wide}  operator/*:\n"))}
+    name = "operator/aten::*::erf* growth"
+    assert rows(compared(old, new)) == [("limit loosened", name, "0", "max(10%, 512B)", True)]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import itertools
+from fnmatch import fnmatchcase
 
-from sizeguard.names.globs import is_glob
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sizeguard.names.globs import common_pattern, is_glob
 from sizeguard.names.resolve_names import KnownNames, SymbolNames, find_operators
+from tests.support.drawn import at_least
 
 # Each symbol with its spellings by nm, c++filt, llvm-cxxfilt, rustfilt or users.
 SPELLINGS = {
@@ -237,3 +243,38 @@ def test_names_of_a_section_graph_have_both_formats() -> None:
     assert table.find("dead(int)") == ("__Z4deadi",)
     assert table.find("main") == ("_main",)
     assert table.find("__Z4deadi") == ("__Z4deadi",)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "common"),
+    [
+        ("a*", "*a", "a*a"),
+        ("a*b", "*c*", "a*c*b"),
+        ("a::*", "*::add**", "a::*::add*"),
+        ("?x", "a?", "ax"),
+        ("a*", "ab*", "ab*"),
+        ("a", "a", "a"),
+        ("a", "b", ""),
+        ("a*", "b*", ""),
+        ("a", "ab", ""),
+        ("a?", "a", ""),
+    ],
+)
+def test_what_two_patterns_have_in_common(one: str, other: str, common: str) -> None:
+    assert common_pattern(one, other) == common
+    assert bool(common_pattern(other, one)) == bool(common)
+
+
+PATTERNS = st.text("ab*?", min_size=1, max_size=5)
+
+
+@at_least(200)
+@given(PATTERNS, PATTERNS)
+def test_common_patterns_match_what_both_match(one: str, other: str) -> None:
+    found = common_pattern(one, other)
+    words = ["".join(w) for n in range(1, 7) for w in itertools.product("ab", repeat=n)]
+    both = [w for w in words if fnmatchcase(w, one) and fnmatchcase(w, other)]
+    assert bool(found) or not both
+    if found:
+        assert fnmatchcase(found, one) and fnmatchcase(found, other)
+        assert {w for w in words if fnmatchcase(w, found)} <= {*both}

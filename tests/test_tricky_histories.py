@@ -7,20 +7,26 @@ from pathlib import Path
 import pytest
 
 from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
+from sizeguard.gate.gate_result import INCONCLUSIVE
 from sizeguard.gate.policy.read_limits import read_limits
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.reader import parse_config
-from tests.support.changed_projects import CONFIG, TRICKS, edited
+from tests.support.changed_projects import CONFIG, REVIEWED, TRICKS, Files, edited
 from tests.support.drawn_history import run_git
 from tests.support.places import ROOT
 from tests.test_policy_changes import commit, compared, repository, write
 
 __all__ = ["repository"]  # a fixture
 LOOSER = TRICKS["maximum"]
+LISTED = "native/apps/vision/selected_operators.yaml"
 
 
 def loosened(root: Path) -> bool:
     return (LOOSER.what, LOOSER.name) in {(each.what, each.name) for each in compared(root)}
+
+
+def named(root: Path) -> list[tuple[str, str]]:
+    return [(each.what, each.name) for each in compared(root)]
 
 
 def loosen(root: Path) -> str:
@@ -120,6 +126,106 @@ def test_a_policy_behind_a_link_is_compared_by_content(repository: Path, link: s
     (repository / "sizeguard.yaml").symlink_to(link)
     commit(repository, "link")
     assert loosened(repository)
+
+
+def moved(root: Path, path: str, place: str, links: Files) -> None:
+    """Move a file or folder of main to another place, behind links."""
+    (root / place).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).rename(root / place)
+    for link, target in links.items():
+        (root / link).symlink_to(target or "")
+    commit(root, "links")
+    assert compared(root) == ()
+    run_git(root, "branch", "-f", "main", "work")
+
+
+def test_a_policy_behind_a_link_to_a_folder(repository: Path) -> None:
+    place = "terms/sizeguard.yaml"
+    moved(repository, "sizeguard.yaml", place, {"t": "terms", "sizeguard.yaml": "t/sizeguard.yaml"})
+    write(repository, {place: LOOSER.files["sizeguard.yaml"]})
+    commit(repository, "terms")
+    assert loosened(repository)
+
+
+def test_baselines_in_a_linked_folder(repository: Path) -> None:
+    moved(repository, "baselines", "reviewed", {"baselines": "reviewed"})
+    (repository / REVIEWED).unlink()
+    commit(repository, "one less")
+    assert named(repository) == [("baseline removed", REVIEWED)]
+
+
+def test_models_in_a_linked_folder(repository: Path) -> None:
+    cnn = "native/models/cnn"
+    moved(repository, cnn, "cnn", {cnn: "../../cnn"})
+    (repository / "cnn/case1_input0.npy").unlink()
+    commit(repository, "one less")
+    assert named(repository) == [("input removed", f"vision {cnn}/case1_input0.npy")]
+
+
+def test_models_in_a_submodule(repository: Path) -> None:
+    cnn = repository / "native/models/cnn"
+    contents = {each.name: each.read_text() for each in cnn.iterdir()}
+    run_git(repository, "rm", "-rq", "native/models/cnn")
+    cnn.mkdir(parents=True)
+    run_git(cnn, "init", "-q", "-b", "main")
+    write(cnn, contents)
+    commit(cnn, "models")
+    commit(repository, "a submodule")
+    assert compared(repository) == ()
+    run_git(repository, "branch", "-f", "main", "work")
+    (cnn / "case1_expected0.npy").unlink()
+    commit(cnn, "one less")
+    commit(repository, "newer models")
+    assert named(repository) == [
+        ("expected output removed", "vision native/models/cnn/case1_expected0.npy")
+    ]
+
+
+@pytest.mark.parametrize("path", ["sizeguard.yaml", "baselines", LISTED])
+def test_terms_outside_the_repository_are_inconclusive(
+    path: str, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """No commit shows what stands there; so it is refused at once, and after the merge."""
+    outside = tmp_path_factory.mktemp("outside") / "terms"
+    (repository / path).rename(outside)
+    (repository / path).symlink_to(outside)
+    commit(repository, "a link")
+    for _ in range(2):
+        found = compared(repository)
+        assert {each.verdict for each in found} == {INCONCLUSIVE}
+        assert ("policy replaced", path) in named(repository)
+        run_git(repository, "branch", "-f", "main", "work")
+        write(repository, {"native/runtime/b.cpp": "int b;"})
+        commit(repository, "other")
+
+
+def test_of_two_merge_bases_the_one_of_the_main_line_counts(repository: Path) -> None:
+    """main merged the change without its looser limit; the change merged main, and is newer."""
+    run_git(repository, "checkout", "-q", "main")
+    write(repository, {"native/runtime/b.cpp": "int b;"})
+    commit(repository, "other")
+    run_git(repository, "checkout", "-q", "work")
+    change = loosen(repository)
+    run_git(repository, "checkout", "-q", "main")
+    run_git(repository, "merge", "-q", "-s", "ours", "--no-edit", change)
+    run_git(repository, "checkout", "-q", "work")
+    run_git(repository, "merge", "-q", "--no-edit", "main~1")
+    assert len(run_git(repository, "merge-base", "--all", "work", "main").split()) == 2
+    assert loosened(repository)
+
+
+def test_several_merge_bases_beside_the_main_line_are_inconclusive(repository: Path) -> None:
+    sides = []
+    for name in ("one", "two"):
+        run_git(repository, "checkout", "-q", "-b", name, "main")
+        commit(repository, name)
+        sides.append(run_git(repository, "rev-parse", "HEAD"))
+    for name in ("main", "work"):
+        run_git(repository, "checkout", "-q", name)
+        run_git(repository, "merge", "-q", "--no-ff", "--no-edit", *sides)
+    assert len(run_git(repository, "merge-base", "--all", "work", "main").split()) == 2
+    with pytest.raises(InconclusiveError, match="several merge bases"):
+        compared(repository)
 
 
 HOSTILE = {

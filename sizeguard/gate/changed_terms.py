@@ -6,13 +6,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sizeguard.base.errors import InputError
-from sizeguard.gate.gate_result import INCONCLUSIVE, Base, GateResult, PolicyChange, Waiver, overall
+from sizeguard.gate.causes.growth_result import SizeGrowth
+from sizeguard.gate.gate_result import (
+    FAIL,
+    INCONCLUSIVE,
+    REVIEWED,
+    Base,
+    GateResult,
+    PolicyChange,
+    Waiver,
+    overall,
+)
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS
 from sizeguard.gate.policy.terms import TermsReader
 from sizeguard.gate.request import Request
 from sizeguard.gate.selection.review_record import FOLDER as RECORDS
 from sizeguard.git.file_versions import CommitFiles, FileVersions, WorktreeFiles
-from sizeguard.projects.project import CONFIG
+from sizeguard.projects.project import CONFIG, NOTE
 from sizeguard.projects.reader import parse_config
 
 
@@ -53,9 +63,35 @@ def changed_terms(
     return compare_terms(old, replace(new, waivers=tuple(waivers)), accepted)
 
 
-def _elsewhere(
-    request: Request, files: FileVersions, commit: str
+def with_accepted_growth(
+    request: Request, base: Base | None, result: GateResult, changes: tuple[PolicyChange, ...]
 ) -> tuple[PolicyChange, ...]:
+    """Count a baseline of the change as loosened if it accepts growth since the merge base.
+
+    Its sizes may be smaller than before: the base's baseline may have been outdated.
+    """
+    grown = {
+        f"{FOLDER}/{app.app}.{app.target}.{app.toolchain}.yaml"
+        for app in result.apps
+        if app.base == REVIEWED and app.growth_since_base and any(_more(app.growth_since_base))
+    }
+    found = [change for change in changes if not change.loosens and change.name in grown]
+    if not found or base is None:
+        return changes
+    text = CommitFiles(request.root, base.commit).text(CONFIG)
+    mode = parse_config(request.root, text).policy_changes if text is not None else NOTE
+    loosened = tuple(
+        replace(each, loosens=True, verdict=each.verdict if each.accepted or mode == NOTE else FAIL)
+        for each in found
+    )
+    return (*loosened, *(change for change in changes if change not in found))
+
+
+def _more(growth: SizeGrowth) -> list[bool]:
+    return [size > 0 for size in (growth.load, growth.ram, growth.file)]
+
+
+def _elsewhere(request: Request, files: FileVersions, commit: str) -> tuple[PolicyChange, ...]:
     """List terms that links place outside the repository, where no commit shows their changes."""
     apps = (app for app in request.config.apps if app.selection_file is not None)
     paths = [app.selection.relative_to(request.root).as_posix() for app in apps]

@@ -68,6 +68,12 @@ def baseline_path(root: Path, build: Build) -> Path:
     )
 
 
+def is_named_for(path: str, baseline: Baseline) -> bool:
+    """Return whether a file has the name for the app, target and toolchain that it states."""
+    parts = (baseline.app, baseline.target, baseline.toolchain, "yaml")
+    return path.rpartition("/")[2] == ".".join(parts)
+
+
 def baseline_files(root: Path) -> list[Path]:
     """List the files of all baselines."""
     return sorted(path for path in (root / FOLDER).glob("*.yaml") if path.name != WAIVERS)
@@ -163,13 +169,21 @@ def _quoted(name: str) -> str:
 def read_baseline(path: Path) -> Baseline:
     """Read a baseline.
 
-    Raises InputError, with file and line, for a file that is not a baseline.
+    Raises InputError, with file and line, for a file that is not a baseline, or that is one of
+    another app, target or toolchain than its name says.
     """
     try:
         data = readable(path).read_bytes()
     except OSError as error:
         raise cannot_read(path, error) from error
-    return parse_baseline(data, path)
+    found = parse_baseline(data, path)
+    if not is_named_for(path.name, found):
+        stated = f"{found.app} for {found.target} by {found.toolchain}"
+        raise InputError(
+            f"{path}: states the sizes of {stated}, but is named for another build; remove it, and "
+            f"run sizeguard baseline update"
+        )
+    return found
 
 
 def parse_baseline(data: bytes, path: Path | str) -> Baseline:

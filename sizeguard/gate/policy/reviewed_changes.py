@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sizeguard.gate.gate_result import PolicyChange, Waiver
+from sizeguard.gate.policy.baselines import is_named_for
 from sizeguard.gate.policy.terms import Terms
 from sizeguard.gate.review_result import Baseline
 from sizeguard.measurement.metric_kinds import TOTALS
 
 BASELINE, WAIVER, RECORD = "baseline", "waiver", "selection record"
+_SLACK = "page_slack"
 _NAMED = 3  # sizes to name besides the totals
 _SHOWN_ID = 7  # digits of a content id
 
@@ -25,7 +27,11 @@ def baseline_changes(old: Terms, new: Terms) -> Iterator[PolicyChange]:
             yield PolicyChange(f"{BASELINE} removed", path, sizes, "", True)
         elif path not in old.baselines:
             found = new.baselines[path]
-            is_new = found is not None and (found.app, found.target) not in old.pairs()
+            is_new = (
+                found is not None
+                and is_named_for(path, found)
+                and (found.app, found.target) not in old.pairs()
+            )
             yield PolicyChange(
                 f"{BASELINE} added", path, "", _totals(found), not is_new, place=path
             )
@@ -43,17 +49,41 @@ def _replaced(path: str, old: Baseline | None, new: Baseline | None) -> PolicyCh
     largest = sorted(moved, key=lambda name: -abs(before.get(name, 0) - after.get(name, 0)))
     named = sorted(largest[:_NAMED])
     other_tools = (old.tools, old.toolchain) != (new.tools, new.toolchain)
-    grown = any(after.get(name, 0) > before.get(name, 0) for name in changed)
+    others = (old.app, old.target) != (new.app, new.target)
+    grown = any(after.get(name, 0) > before.get(name, 0) for name in changed if name != _SLACK)
+    # The file's limit allows for the bytes that are not loaded, and for filled gaps
+    grown |= any(b > a for a, b in zip(_parts(old), _parts(new), strict=True))
     adds = bool({*(new.needed or ())} - {*(old.needed or ())})
+    was = _sizes(old, before, named, other_tools) + _needed(old, new)
+    now = _sizes(new, after, named, other_tools) + _needed(new, old)
+    if was == now:
+        was, now = was + _rest(old, new), now + _rest(new, old)
     return PolicyChange(
         what,
         path,
-        _sizes(old, before, named, other_tools) + _needed(old, new),
-        _sizes(new, after, named, other_tools) + _needed(new, old),
-        grown or other_tools or adds,
+        was,
+        now,
+        grown or other_tools or others or adds,
         bytes=new.load - old.load,
         place=path,
     )
+
+
+def _rest(baseline: Baseline, other: Baseline) -> str:
+    """Write the fields that are seldom the only difference to the other baseline."""
+    fields = ("app", "target", "toolchain", _SLACK)
+    differing = (name for name in fields if getattr(baseline, name) != getattr(other, name))
+    return "".join(f", {name} {_value(getattr(baseline, name))}" for name in differing)
+
+
+def _value(value: str | int) -> str:
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def _parts(baseline: Baseline) -> tuple[int, int]:
+    """Return the bytes that are loaded, with the gaps between segments, and all others."""
+    loaded = baseline.load + baseline.page_slack
+    return loaded, baseline.file - loaded
 
 
 def _sizes(

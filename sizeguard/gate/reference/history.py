@@ -123,12 +123,12 @@ class History:
 
         other: the commit of that branch, if it was read already
 
-        Raises InconclusiveError if it shares no commit with HEAD.
+        Raises InconclusiveError if it shares no commit with HEAD, or several of equal rank.
         """
         try:
             other = other or branch_id(self.root, ref.revision)
             is_same = self.head is not None and self.head.id == other
-            common = other if is_same else git(self.root, "merge-base", "HEAD", other)
+            common = other if is_same else self._common(ref, other)
             found = read_line(self.root, common)
         except InputError as error:
             shallow = is_shallow(self.root)
@@ -139,6 +139,25 @@ class History:
         is_head = self.head is not None and found.id == self.head.id
         merged = is_pushed or (is_head and self._is_clean())
         return Base(found.id, ref.name, found.subject, merged=merged)
+
+    def _common(self, ref: Candidate, commit: str) -> str:
+        """Find the merge base of HEAD and a branch; of several, the one on the branch's main line.
+
+        The others were merged into the branch, perhaps without their terms.
+
+        Raises InconclusiveError if none of several is on it.
+        """
+        common = git(self.root, "merge-base", "--all", "HEAD", commit).split()
+        if len(common) == 1:
+            return common[0]
+        line = git(self.root, "rev-list", "--first-parent", commit).split()
+        found = next((each for each in line if each in common), "")
+        if not found:
+            raise InconclusiveError(
+                f"HEAD and {ref.name} have several merge bases, and none is on the main line of"
+                f" {ref.name}; merge {ref.name}, or name another base with --base"
+            )
+        return found
 
     def _is_clean(self) -> bool:
         """Return whether the checked-out files equal those of HEAD."""

@@ -84,9 +84,7 @@ def growth_reference(
     text = f"{source} {commit[:7]}"
     if reviewed.measured is None:
         text += f" (no baseline for {toolchain_key(subject.build)})"
-    elif history.text_at(commit, _shown(root, baseline_path(root, subject.build))) != (
-        baseline_path(root, subject.build).read_bytes()
-    ):
+    elif not _is_reviewed_at(root, history, commit, subject):
         return judged_by_it
     if elsewhere := _reads_elsewhere(root, commit, subject):
         why = f"the {text} is not built as this is: the build reads {elsewhere}"
@@ -106,6 +104,18 @@ def growth_reference(
     if analysis is None:
         return SizeReference(text, None, f"the {text} could not be measured"), ""
     return SizeReference(text, measurement_of(analysis, subject.patterns)), source
+
+
+def _is_reviewed_at(root: Path, history: History, commit: str, subject: MeasuredApp) -> bool:
+    """Return whether a commit has the same baseline, whatever its comments are."""
+    path = baseline_path(root, subject.build)
+    text = history.text_at(commit, _shown(root, path))
+    if text is None or text == path.read_bytes():
+        return text is not None
+    try:
+        return parse_baseline(text, path) == read_baseline(path)
+    except InputError:
+        return False
 
 
 def counted_from(history: History, base: Base | None, subject: MeasuredApp) -> str:
