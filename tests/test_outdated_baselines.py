@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,9 @@ def edit(project: AnyProject, *sizes: str, add: int = ROOM) -> None:
     (path,) = baselines(project)
     text = path.read_text()
     for size in sizes:
-        text = re.sub(rf"(?m)^{size}: (\d+)$", lambda m: f"{size}: {int(m[1]) + add}", text)
+        head, _, rest = text.partition(f"\n{size}: ")
+        number, _, rest = rest.partition("\n")
+        text = f"{head}\n{size}: {int(number) + add}\n{rest}"
     path.write_text(text)
 
 
