@@ -301,6 +301,20 @@ def test_a_limit_and_its_way(
     assert limit_rows(limits(*old), limits(*new)) == expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "metric"),
+    [("max: 0", "maximum"), ("growth: 1%", "growth"), ("creep: 0 since v1", "creep")],
+)
+def test_a_name_that_may_be_unknown_loosens_its_limit(kind: str, metric: str) -> None:
+    """A misspelt name is inconclusive without it, and passes with it."""
+    old, new = (limits(f"symbol/f: {{{kind}{more}}}") for more in ("", ", unknown: ok"))
+    text, name = kind.partition(": ")[2], f"symbol/f {metric}"
+    ok = f"{text}, unknown: ok"
+    assert limit_rows(old, new) == [("limit loosened", name, text, ok, True)]
+    assert limit_rows(new, old) == [("limit tightened", name, ok, text, False)]
+    assert limit_rows(new, new) == []
+
+
 def test_creep_since_several_releases() -> None:
     """One app has a limit since v1, the other one since v2, and one of them is left."""
     two = limits("ram: {creep: 1% since v1}")

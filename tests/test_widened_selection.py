@@ -26,6 +26,10 @@ def operators(*, root: bool = True, training: bool = False, all_: bool = True) -
     return Selection({"x::f": SelectedOperator(root, training, all_)})
 
 
+def kernels(*keys: str, of_all: bool = False) -> Selection:
+    return Selection({}, of_all, et_kernel_metadata={"x::f": frozenset(keys)})
+
+
 NONE = Selection()
 EXACT = SelectedOperator(include_all_overloads=False)
 FAMILY = Selection({"x::f": SelectedOperator()})
@@ -54,6 +58,16 @@ RICH = Selection(
         ),
         (ALL, NONE, [narrower("include_all_operators", "true", "false")]),
         (ALL_ELSE, NONE, [narrower("include_all_non_op_selectives", "true", "false")]),
+        # What is left of everything is not wider, whatever the file names
+        (ALL, RICH, [narrower("include_all_operators", "true", "false")]),
+        (ALL_ELSE, replace(RICH, operators={}), [
+            narrower("include_all_non_op_selectives", "true", "false"),
+        ]),
+        (ALL, kernels("default"), [narrower("include_all_operators", "true", "false")]),
+        (kernels("default"), ALL, [wider("include_all_operators", "false", "true")]),
+        # An operator without keys of its own keeps all of them
+        (kernels("default", of_all=True), ALL, [wider("kernels of x::f", "default", "all")]),
+        (ALL, kernels("default", of_all=True), [narrower("kernels of x::f", "all", "default")]),
         # With all dtypes in the base, those that are left are fewer
         (
             ALL_ELSE,

@@ -24,9 +24,10 @@ def selection_changes(
             yield _widened(f"{app} selection", words[old is not None], words[new is not None])
         return
     yield from _included(app, old, new)
-    if not new.include_all_operators:
+    # Of what one side keeps whole, the flag says all: single names are no further change.
+    if not (old.include_all_operators or new.include_all_operators):
         yield from _operators(app, old, new)
-    if not new.all_non_operators_included:
+    if not (old.all_non_operators_included or new.all_non_operators_included):
         yield from _dtypes(app, old, new)
         yield from _names(app, "class", old.custom_classes, new.custom_classes)
         yield from _names(app, "feature", old.build_features, new.build_features)
@@ -67,7 +68,7 @@ def _operators(app: str, old: Selection, new: Selection) -> Iterator[PolicyChang
             if kept == (True, True):
                 texts = ("by its family", _SELECTED)
                 yield _widened(label, *(texts if before is None else texts[::-1]))
-            elif kept != (True, True):
+            else:
                 yield (
                     _widened(label, _NOT, _SELECTED)
                     if kept[1]
@@ -84,7 +85,7 @@ def _dtypes(app: str, old: Selection, new: Selection) -> Iterator[PolicyChange]:
     for tag in sorted({*old.kernel_metadata, *new.kernel_metadata}):
         before = old.kernel_metadata.get(tag, frozenset())
         after = new.kernel_metadata.get(tag, frozenset())
-        if old.all_non_operators_included or before == after:
+        if before == after:
             continue
         yield (_widened if after - before else _narrowed)(
             f"{app} dtypes of {tag}", _listed(before), _listed(after)
@@ -92,13 +93,20 @@ def _dtypes(app: str, old: Selection, new: Selection) -> Iterator[PolicyChange]:
 
 
 def _kernels(app: str, old: Selection, new: Selection) -> Iterator[PolicyChange]:
+    is_told = old.include_all_operators != new.include_all_operators
     for name in sorted({*old.et_kernel_metadata, *new.et_kernel_metadata}):
-        before = old.et_kernel_metadata.get(name, frozenset())
-        after = new.et_kernel_metadata.get(name, frozenset())
-        if before != after:
-            yield (_widened if after - before else _narrowed)(
-                f"{app} kernels of {name}", _listed(before), _listed(after)
-            )
+        before, after = _keys(old, name), _keys(new, name)
+        if before == after or (is_told and None in (before, after)):
+            continue
+        widens = before is not None and (after is None or bool(after - before))
+        words = ("all" if keys is None else _listed(keys) for keys in (before, after))
+        yield (_widened if widens else _narrowed)(f"{app} kernels of {name}", *words)
+
+
+def _keys(selection: Selection, name: str) -> frozenset[str] | None:
+    """Return the kernel keys of an operator; None for all that the library has."""
+    keys = selection.et_kernel_metadata.get(name)
+    return keys if keys is not None or selection.include_all_operators else frozenset()
 
 
 def _names(app: str, what: str, old: frozenset[str], new: frozenset[str]) -> Iterator[PolicyChange]:
