@@ -18,6 +18,7 @@ from sizeguard.builds.build_record import IMAGE, Build
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.claims.verdict import OK, Verdict, Verification
 from sizeguard.gate import judged_app
+from sizeguard.gate.causes.dependencies import ChangedDependency
 from sizeguard.gate.causes.growth_result import Share, SizeGrowth
 from sizeguard.gate.causes.source_lines import SourceLines
 from sizeguard.gate.gate_result import (
@@ -169,18 +170,22 @@ def test_growth_without_a_base_is_inconclusive(judge: Judge) -> None:
 
 
 def grown(
-    judge: Judge, source: str, limit: str = "0", **more: Any
+    judge: Judge,
+    source: str,
+    limit: str = "0",
+    waivers: tuple[Waiver, ...] = (),
+    **parts: object,
 ) -> tuple[AppResult, tuple[Check, ...]]:
-    """Judge program 01, which is larger than the base, program 00."""
+    """Judge program 01, which is larger than the base, program 00. parts: as of Judge.use."""
     judge.count_from(SizeReference(f"{source} 4f2a91c", judge.measured("00")), source)
     judge.use(
         reviewed_reference=lambda *_: SizeReference("baseline", judge.measured("00")),
         with_edited_lines=lambda result, *_: result,
-        changed_files=lambda *_: frozenset(),
+        **{"changed_files": lambda *_: frozenset(), **parts},
     )
     config = f"limits: {{load: {{growth: {limit}}}}}\n{A}}}\n"
     with chdir(judge.root):
-        return judge(config, "01", BASE, **more)
+        return judge(config, "01", BASE, waivers)
 
 
 @pytest.mark.parametrize("source", [MEASURED, PARENT, REVIEWED])
@@ -192,6 +197,7 @@ def test_growth_fails_with_its_causes_and_the_bases_snapshot(judge: Judge, sourc
     assert verdicts(result.checks)["load growth"] == result.verdict == FAIL
     assert (result.old_sizes, result.sizes, result.base) == (old, new, source)
     assert sum(cause.delta for cause in result.causes) == delta
+    assert {cause.symbol for cause in result.causes} > {""}  # they name symbols
     assert sum(row.new - row.old for row in result.growth) == delta
     assert sum(row.delta for row in result.growth_by_file) == delta
     snapshot = judge.root / ".sizeguard" / COMMIT[:7] / f"a.{HOST}.snapshot"
@@ -203,6 +209,27 @@ def test_growth_fails_with_its_causes_and_the_bases_snapshot(judge: Judge, sourc
         assert verdicts(reviewed) == {"load growth": FAIL, "file growth": PASS}
         assert read_snapshot(snapshot).image.load == old.load
         assert compare[0].text.startswith(f"sizeguard diff .sizeguard/{COMMIT[:7]}/a.{HOST}.snap")
+
+
+@pytest.mark.parametrize("source", [MEASURED, REVIEWED])
+def test_changed_files_and_dependencies_are_those_since_the_base(judge: Judge, source: str) -> None:
+    """Without a commit, nothing is known to be changed."""
+    changed = ChangedDependency("words", "words.lock", "1.0", "1.1")
+    asked = []
+
+    def files(root: Path, commit: str) -> frozenset[str]:
+        asked.append(commit)
+        return frozenset({"words.lock", ""})
+
+    parts: dict[str, Any] = {"changed_files": files, "changed_dependencies": lambda *_: (changed,)}
+    result, _ = grown(judge, source, **parts)
+    assert asked == ([COMMIT] if source == MEASURED else [])
+    assert {row.changed for row in result.growth_by_file} == {source == MEASURED}
+    found = [(row.name, row.old_version, row.new_version) for row in result.growth_by_dependency]
+    assert found == ([("words", "1.0", "1.1")] if source == MEASURED else [])
+    bare = replace(judge.measured("01"), analysis=None)
+    result, _ = grown(judge, source, **parts, measure_build=lambda *_: bare)
+    assert (result.verdict, result.growth_by_dependency) == (FAIL, ())
 
 
 def test_growth_within_its_limit_has_causes_but_no_snapshot(judge: Judge) -> None:
@@ -339,6 +366,9 @@ def test_a_build_outside_of_the_project_is_shown_by_its_path(judge: Judge) -> No
     assert judge(A + "}\n", "a")[0].folder == "build/a"
 
 
+CLAIMS_HOLD = Check("a/elimination", "a", HOST, ELIMINATION, 0, 0, 0, PASS, "", "", ELIMINATION)
+
+
 @dataclass
 class Runner:
     """Runs no model: gives the results of a comparison by the model's name."""
@@ -390,13 +420,41 @@ def test_every_model_runs_on_both_builds(judge: Judge) -> None:
     ]
     # A model that differs fails its app, whatever the checks say
     holds = Verification("a", "s", (), (), OK, ())
-    passing = Check("a/elimination", "a", HOST, ELIMINATION, 0, 0, 0, PASS, "", "", ELIMINATION)
-    judge.use(check_elimination=lambda *_: (passing, holds))
+    judge.use(check_elimination=lambda *_: (CLAIMS_HOLD, holds))
     result, _ = judge_app(request, None, (), pair)
     assert result.verdict == FAIL
     assert {check.verdict for check in result.checks} <= {PASS, NOT_RUN}
     (check,) = [check for check in result.checks if check.kind == ELIMINATION]
     assert (check.id, result.verification) == (f"a/{HOST}/elimination", holds)
+
+
+@pytest.mark.parametrize("has_own_sources", [True, False])
+def test_commits_of_a_runtime_are_built_if_the_project_has_its_sources(
+    judge: Judge, has_own_sources: bool
+) -> None:
+    subjects, sources = [], []
+
+    def reference(*arguments: Any) -> tuple[SizeReference, str]:
+        subjects.append(arguments[-1])
+        return SizeReference("baseline", judge.measured("15")), REVIEWED
+
+    def lines(root: Path, **_: object) -> SourceLines:
+        sources.append(root)
+        return SourceLines(root, commit="")
+
+    judge.use(growth_reference=reference, recipe_of_build=lambda *_: "recipe", SourceLines=lines)
+    judge.use(check_elimination=lambda *_: (CLAIMS_HOLD, None))
+    request, pair = selective(judge, is_run=False)
+    request.has_own_sources = has_own_sources
+    request.source = None if has_own_sources else Path("/sources")
+    judge_app(request, None, (), pair)
+    (subject,) = subjects
+    assert subject.recipe == ("recipe" if has_own_sources else None)
+    assert (subject.tree, subject.head, subject.in_place) == (request.tree, "", False)
+    assert sources == [judge.root if has_own_sources else Path("/sources")]
+    # Without tools nothing else is built
+    judge_app(request, None, (), replace(pair, toolchain=None))
+    assert subjects[1].recipe is None
 
 
 def test_savings_are_what_the_full_build_has_more(judge: Judge) -> None:
