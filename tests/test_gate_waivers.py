@@ -17,7 +17,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.gate_result import Check, Waiver
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
-from sizeguard.gate.policy.limits import GrowthLimit, Limit
+from sizeguard.gate.policy.limits import LARGEST, GrowthLimit, Limit
 from sizeguard.gate.policy.waiver_use import in_force, waived_bytes, waiver_uses
 from sizeguard.gate.policy.waivers import (
     add_waiver,
@@ -272,6 +272,57 @@ def test_a_waiver_reads_as_it_was_written(
         assert (found.metric, found.app, found.target) == (metric, "vision", "")
         assert (found.bytes, found.reason, found.owner) == (size, reason, owner)
         assert found.expires == "2027-01-31"
+
+
+FIELDS = {"metric": "load", "bytes": "1", "reason": "r", "owner": "o", "expires": "2027-01-31"}
+
+
+def test_a_reason_with_unprintable_characters_reads_as_it_was_written(
+    tmp_path: Path, names: MetricNames
+) -> None:
+    """Another YAML reader reads the same."""
+    reason = 'it\'s \x07 "a" \\ \u200b \U0001f600 \x1b[31m'
+    made = make_waiver({**FIELDS, "reason": reason}, "", "waive", CONFIG, names)
+    path = add_waiver(tmp_path, made)
+    assert yaml.safe_load(path.read_text())[0]["reason"] == reason
+    assert [each.reason for each in read_waivers(tmp_path, CONFIG, names)] == [reason]
+    assert path.read_text().replace("\n", "").isprintable()
+
+
+def test_a_waiver_is_added_after_a_line_without_an_end(tmp_path: Path, names: MetricNames) -> None:
+    made = make_waiver(FIELDS, "", "waive", CONFIG, names)
+    path = add_waiver(tmp_path, made)
+    path.write_text(path.read_text().rstrip("\n"))
+    add_waiver(tmp_path, made)
+    assert len(read_waivers(tmp_path, CONFIG, names)) == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("bytes", str(LARGEST)), ("bytes", "1"), ("reason", "x" * 2000), ("expires", "2028-02-29")],
+)
+def test_the_largest_values_of_a_waiver(names: MetricNames, field: str, value: str) -> None:
+    made = make_waiver({**FIELDS, field: value}, "", "waive", CONFIG, names)
+    assert str(getattr(made, field)) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("bytes", str(LARGEST + 1)), ("bytes", "0"), ("bytes", "9" * 5000), ("bytes", "²"),
+        ("expires", "20270131"), ("expires", "2027-W04-7"), ("expires", "2027-02-29"),
+        ("reason", "x" * 2001), ("app", "visio"), ("target", "x86"),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_refused_is_named_as_it_was_given(
+    names: MetricNames, field: str, value: str
+) -> None:
+    """On the command line it is an option, in a file a place."""
+    for place, shown in (("waive", f"--{field}"), ("x.yaml:3", f"x.yaml:3: {field}")):
+        with pytest.raises(InputError) as raised:
+            make_waiver({**FIELDS, field: value}, "", place, CONFIG, names)
+        words = f"{place}: a reason has at most 2000 characters" if field == "reason" else shown
+        assert str(raised.value).startswith(words)
 
 
 def test_what_is_written() -> None:
