@@ -295,14 +295,19 @@ CREEP = "limits: {load: {creep: 0 since v1, growth: 9 MiB}, ram: {creep: 9 KiB s
 
 
 def test_creep_is_shared_out_only_if_it_fails_and_commits_can_be_built(judge: Judge) -> None:
-    asked = []
+    asked: list[object] = []
+    subjects: list[Any] = []
 
     def shares(_: object, recipe: object, *what: object) -> tuple[Share, ...]:
         asked.append((recipe, *what))
         return (Share("4f2a91c", "Grow", 1),)
 
+    def reference(*arguments: Any) -> SizeReference:
+        subjects.append(arguments[-1])
+        return SizeReference("v1", small)
+
     small, large = judge.measured("00"), judge.measured("01")
-    judge.use(creep_shares=shares, creep_reference=lambda *_: SizeReference("v1", small))
+    judge.use(creep_shares=shares, creep_reference=reference)
     request = judge.request(CREEP + "}\n")
     app, target = request.pairs()[0]
     recipe = AnyBuildRecipe("a", HOST, app.steps[HOST])
@@ -317,6 +322,8 @@ def test_creep_is_shared_out_only_if_it_fails_and_commits_can_be_built(judge: Ju
         assert len(by_kind["load creep"].shares) == expected
         assert by_kind["ram creep"].verdict == PASS
         assert sum(len(check.shares) for check in result.checks) == expected
+    told = [(each.recipe, each.head, each.tree) for each in subjects]
+    assert told == [(None, "", None), (recipe, COMMIT, None)]
     assert asked == [(recipe, "v1", "load", small.sizes.load, large.sizes.load)]
 
 
