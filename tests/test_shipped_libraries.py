@@ -13,7 +13,12 @@ from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.builds.build_record import RECORD, read_build
 from sizeguard.builds.measured_sizes import measure
-from sizeguard.builds.shipped_libraries import needed_by, shipped_libraries, with_libraries
+from sizeguard.builds.shipped_libraries import (
+    library_files,
+    needed_by,
+    shipped_libraries,
+    with_libraries,
+)
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.policy.baselines import baseline_text, measurement_of_baseline, parse_baseline
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
@@ -86,7 +91,9 @@ def test_libraries_beside_the_image_count(build: Path) -> None:
     (build / "libextra.so.1").symlink_to("lib/libextra.so")
     add_library(build, "CMakeFiles/3.25.1/CMakeDetermineCompilerABI_C.bin")
     add_library(build, "other/libother.so")
-    (build / "other" / RECORD).write_text("{}")
+    record = (build / RECORD).read_text()
+    (build / "other" / RECORD).write_text(record.replace(str(build), str(build / "other")))
+    shutil.copy(read_build(build).image, build / "other")
     analysis = analysis_of(build)
     both = measurement_of(analysis, ())
     assert both.sizes.load == alone.sizes.load + 2 * library.load
@@ -99,6 +106,48 @@ def test_libraries_beside_the_image_count(build: Path) -> None:
     assert kinds["shared library"] == 2 * library.file
     for levels in (("operator", "dtype"), ("section", "symbol"), ("object", "kernel")):
         assert sum(row.load for row in group(analysis, levels).rows) == both.sizes.load
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "CMakeFiles/3.25.1/libextra.so",
+        "CMakeFiles/3.25.1/CompilerIdC/libextra.so",
+        "CMakeFiles/CMakeTmp/libextra.so",
+        "run_program.dSYM/Contents/Resources/DWARF/run_program",
+    ],
+)
+def test_no_folder_hides_a_library(build: Path, name: str) -> None:
+    add_library(build, name)
+    assert [library.name for library in shipped_libraries(read_build(build))] == [name]
+
+
+@pytest.mark.parametrize("record", ["{}", "", '{"schema_version": 1}', "the image's"])
+def test_a_record_without_its_image_hides_no_library(build: Path, record: str) -> None:
+    add_library(build, "plugins/libextra.so")
+    text = (build / RECORD).read_text() if record == "the image's" else record
+    (build / "plugins" / RECORD).write_text(text)
+    (library,) = shipped_libraries(read_build(build))
+    assert library.name == "plugins/libextra.so"
+
+
+@pytest.mark.parametrize(
+    ("types", "counts"), [((10, 10), False), ((10, 6), True), ((6, 10), True), ((2,), True)]
+)
+def test_universal_debug_files_do_not_ship(
+    tmp_path: Path, types: tuple[int, ...], counts: bool
+) -> None:
+    """Only if every slice is one of dsymutil."""
+    slices = [struct.pack("<IIIIIII", 0xFEEDFACF, 7, 3, each, 0, 0, 0) for each in types]
+    for kind, form in ((0xCAFEBABE, ">IIIII"), (0xCAFEBABF, ">IIQQII")):
+        rows, size = b"", 8 + struct.calcsize(form) * len(types)
+        for i, part in enumerate(slices):
+            row = (7, 3, size + i * len(part), len(part), 0, 0)
+            rows += struct.pack(form, *row[: len(form) - 1])
+        path = tmp_path / f"{kind}"
+        path.write_bytes(struct.pack(">II", kind, len(types)) + rows + b"".join(slices))
+        assert (library_files(tmp_path, []) == [path]) == counts
+        path.unlink()
 
 
 def test_a_stripped_twin_stands_for_its_library(build: Path) -> None:

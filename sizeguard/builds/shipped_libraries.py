@@ -12,9 +12,11 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
+from sizeguard.base.errors import SizeguardError
 from sizeguard.builds import RECORD
-from sizeguard.builds.build_record import IMAGE, Build
+from sizeguard.builds.build_record import IMAGE, Build, read_build
 from sizeguard.builds.link_record import LINK_INPUTS
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.sizes import Sizes
@@ -29,6 +31,7 @@ from sizeguard.formats.elf.layout import (
     SHT_STRTAB,
 )
 from sizeguard.formats.elf.needed import needed_libraries
+from sizeguard.formats.magics import MOST_SLICES
 from sizeguard.formats.sniff import (
     COFF,
     CONTAINERS,
@@ -42,10 +45,13 @@ from sizeguard.formats.sniff import (
 )
 
 STRIPPED = ".stripped"
-_DEBUG_BUNDLE = ".dSYM"
-# CMake tries the compiler in these folders: 3.25.1, CMakeScratch, CMakeTmp.
-_TRIALS = re.compile(r"CMakeFiles/(\d[^/]*|CMakeScratch|CMakeTmp)")
+# CMake tries the compiler with these files.
+_TRIALS = re.compile(
+    r"CMakeFiles/(\d[^/]*/(CompilerId\w+/a\.out|CMakeDetermineCompilerABI_\w+\.bin)"
+    r"|(CMakeScratch|CMakeTmp)/([^/]+/)*(a\.out|cmTC_\w{5}))"
+)
 _MACHO_IMAGES = (2, 6, 8)  # MH_EXECUTE, MH_DYLIB, MH_BUNDLE
+_MACHO_DEBUG = 10  # MH_DSYM
 _LINKER_TABLES = frozenset(
     {
         SHT_DYNSYM,
@@ -58,6 +64,7 @@ _LINKER_TABLES = frozenset(
     }
 )
 _HEAD = 20  # bytes that identify the type of a file
+_FAT64 = b"\xca\xfe\xba\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +87,8 @@ def library_files(folder: Path, apart: Iterable[Path]) -> list[Path]:
 
     apart: the build's image and tools; they and their stripped twins do not count
 
-    Links count once, as the file that they lead to. A folder with a build.json belongs to another
-    build.
+    Links count once, as the file that they lead to. A folder with the record of its own image
+    belongs to another build.
     """
     left_out = {name for path in apart for name in (path, path.with_name(path.name + STRIPPED))}
     found = {path.resolve() for path in _files(folder) if path not in left_out and _is_linked(path)}
@@ -154,12 +161,23 @@ def needed_by(image: Path) -> tuple[str, ...]:
 
 def _files(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
-        inside = Path(place).relative_to(folder).as_posix()
-        if (inside != "." and RECORD in names) or _TRIALS.fullmatch(inside):
+        inside = Path(place).relative_to(folder)
+        if place != str(folder) and RECORD in names and _has_build(Path(place)):
             folders.clear()
             continue
-        folders[:] = sorted(name for name in folders if not name.endswith(_DEBUG_BUNDLE))
-        yield from (Path(place) / name for name in names)
+        folders.sort()
+        for name in names:
+            if not _TRIALS.fullmatch((inside / name).as_posix()):
+                yield Path(place) / name
+
+
+def _has_build(folder: Path) -> bool:
+    """Return whether a folder contains an image with its record."""
+    try:
+        image = read_build(folder).image
+    except SizeguardError:
+        return False
+    return image.is_file() and image.parent.resolve() == folder.resolve()
 
 
 def _is_linked(path: Path) -> bool:
@@ -174,8 +192,29 @@ def _is_linked(path: Path) -> bool:
         order = ">" if head[5] == 2 else "<"
         return struct.unpack_from(f"{order}H", head, 16)[0] in (ET_DYN, ET_EXEC)
     form = MACHO_MAGICS.get(head[:4])
-    # A universal file does not contain objects of a link.
-    return form is None or struct.unpack_from(f"{form[0]}I", head, 12)[0] in _MACHO_IMAGES
+    if form is None:  # a universal file, which does not contain objects of a link
+        return not _has_debug_slices(path)
+    return struct.unpack_from(f"{form[0]}I", head, 12)[0] in _MACHO_IMAGES
+
+
+def _has_debug_slices(path: Path) -> bool:
+    """Return whether all slices of a universal file are debug files of dsymutil."""
+    with path.open("rb") as file:
+        head = file.read(8 + MOST_SLICES * 32)
+        entry, place = (32, ">Q") if head[:4] == _FAT64 else (20, ">I")
+        count = struct.unpack_from(">I", head, 4)[0]
+        if not 0 < count <= MOST_SLICES or len(head) < 8 + count * entry:
+            return False
+        starts = [struct.unpack_from(place, head, 16 + i * entry)[0] for i in range(count)]
+        return all(_filetype(file, start) == _MACHO_DEBUG for start in starts)
+
+
+def _filetype(file: BinaryIO, start: int) -> int:
+    """Read the file type of a Mach-O slice; 0 for any other content."""
+    file.seek(start)
+    head = file.read(16)
+    form = MACHO_MAGICS.get(head[:4])
+    return struct.unpack_from(f"{form[0]}I", head, 12)[0] if form and len(head) == 16 else 0
 
 
 def _is_stub(path: Path) -> bool:
