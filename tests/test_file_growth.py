@@ -48,10 +48,12 @@ def verdict(new: Sizes, old: Sizes | None = OLD, *limits: Limit, waived: int = 0
         (40_000, 1_000, 44_513, "fail"),  # after the last segment, or in a debug link
         (36_000, 1_000, 44_000, "pass"),
         (36_000, 1_000, 44_513, "fail"),  # fewer loaded bytes allow no others
-        (40_000, 1_000 + PAGES, 44_000 + PAGES, "pass"),
+        (40_000, PAGES, 43_000 + PAGES, "pass"),
+        (40_000, PAGES + 512, 43_512 + PAGES, "pass"),
+        (40_000, PAGES + 513, 43_513 + PAGES, "fail"),
         (40_000, 1_000 + 9 * PAGE, 44_000 + 9 * PAGE, "fail"),  # gaps of many pages
-        (39_000, 2_000 + 9 * PAGE, 44_000 + PAGES + 512, "pass"),
-        (39_000, 2_000 + 9 * PAGE, 44_000 + PAGES + 513, "fail"),
+        (39_000, 2_000 + 9 * PAGE, 43_000 + PAGES + 512, "pass"),
+        (39_000, 2_000 + 9 * PAGE, 43_000 + PAGES + 513, "fail"),
         (90_000, 1_000, 94_000, "pass"),  # the limit on load fails instead
     ],
 )
@@ -60,18 +62,30 @@ def test_growth(load: int, slack: int, file: int, expected: str) -> None:
 
 
 @given(
-    st.integers(0, 1 << 20), st.integers(0, 1 << 16), st.integers(0, 1 << 16), st.integers(1, 9_000)
+    st.integers(0, 1 << 20), st.integers(0, PAGES), st.integers(0, 1 << 16), st.integers(1, 9_000)
 )
 def test_a_byte_and_a_page_for_each_segment_pass(
     load: int, slack: int, rest: int, more: int
 ) -> None:
     old = Sizes(load, 0, load + slack + rest, slack)
-    for gap in (-min(slack, more), PAGE - more % PAGE, PAGES):
+    for gap in (-min(slack, more), min(PAGE - more % PAGE, PAGES - slack), PAGES - slack):
         new = Sizes(load + more, 0, old.file + more + gap, slack + gap)
         assert new.file - old.file <= allowed_growth(old, new, PAGES)
         hidden = max(rest // 100, 512) + 1
         if more + gap >= 0:
             assert new.file + hidden - old.file > allowed_growth(old, new, PAGES)
+
+
+def test_pages_of_several_changes_do_not_add_up() -> None:
+    """Each change widens the gaps by less than three pages, by a larger page size."""
+    state = OLD
+    verdicts: list[str] = []
+    for gaps in (12_000, 24_000, 36_000):
+        new = Sizes(OLD.load, OLD.ram, OLD.file - OLD.page_slack + gaps, gaps)
+        assert new.file - state.file < PAGES
+        verdicts += verdict(new, state)
+        state = new
+    assert verdicts == ["pass", "fail", "fail"]
 
 
 def test_a_share_of_much_that_is_not_loaded() -> None:

@@ -69,9 +69,11 @@ def _unknown(growths: Collection[Limit], reference: SizeReference) -> str:
 def allowed_growth(old: Sizes, new: Sizes, pages: int) -> int:
     """Return the bytes that the file may grow.
 
-    The gaps between segments grow and shrink with the loaded bytes; they may grow by a page each.
+    The gaps between segments grow and shrink with the loaded bytes. They may grow to a page each,
+    in all changes together; else small changes could add up to gaps of any size.
     """
     load = max(0, new.load - old.load)
     loaded = (new.load + new.page_slack) - (old.load + old.page_slack)
     rest = max(0, old.file - old.load - old.page_slack)
-    return min(max(0, loaded), load + pages) + _REST.allowed(rest)
+    gaps = max(0, pages - old.page_slack)
+    return min(max(0, loaded), load + gaps) + _REST.allowed(rest)
