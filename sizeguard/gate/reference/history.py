@@ -18,6 +18,7 @@ from sizeguard.gate.reference.base_branch import (
 from sizeguard.gate.reference.ci_event import Candidate, ci_event
 from sizeguard.git.commits import CommitLine, lines_after, read_line
 from sizeguard.git.git import branch_id, branch_ids, commit_id, git
+from sizeguard.git.tree_contents import blob_id
 from sizeguard.git.trees import blob_bytes, tree_entries
 from sizeguard.measurement.measured_commits import (
     MeasuredCommit,
@@ -182,6 +183,12 @@ class History:
         """Read a file's bytes in a commit; None if the commit does not have the file."""
         entry = tree_entries(self.root, commit, "-r", "--full-tree").get(path, "")
         return blob_bytes(self.root, entry.split()[2]) if " blob " in entry else None
+
+    def has_bytes(self, commit: str, path: str, data: bytes) -> bool:
+        """Return whether a commit has a file of exactly these bytes; compares git's ids."""
+        entry = tree_entries(self.root, commit, "-r", "--full-tree").get(path, "")
+        id_ = entry.split()[2] if " blob " in entry else ""
+        return bool(id_) and blob_id(data, id_) == id_
 
     def trailers(self, base: str, key: str) -> Sequence[tuple[str, str]]:
         """Read each trailer of that key in the messages from base to HEAD: commit and text."""

@@ -109,9 +109,11 @@ def growth_reference(
 def _is_reviewed_at(root: Path, history: History, commit: str, subject: MeasuredApp) -> bool:
     """Return whether a commit has the same baseline, whatever its comments are."""
     path = baseline_path(root, subject.build)
+    if history.has_bytes(commit, _shown(root, path), path.read_bytes()):
+        return True
     text = history.text_at(commit, _shown(root, path))
-    if text is None or text == path.read_bytes():
-        return text is not None
+    if text is None:
+        return False
     try:
         return parse_baseline(text, path) == read_baseline(path)
     except InputError:

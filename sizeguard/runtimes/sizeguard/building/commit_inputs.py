@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sizeguard.base.fingerprint import fingerprint
-from sizeguard.git.trees import is_id, tree_entries
+from sizeguard.git.git import is_id
+from sizeguard.git.trees import tree_entries
 from sizeguard.runtimes.sizeguard.native_tree import FOLDER, VERSION_FILE, is_source
 
 
