@@ -1,0 +1,89 @@
+"""A gate of many apps does once what is the same for all of them."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sizeguard.projects.any_build
+from sizeguard.projects.project import Config
+from tests.support.any_project import AnyProject, made_project
+
+APP = """\
+  app{number}:
+    build: mkdir -p out && cp made out/app{number}
+    image: out/app{number}
+"""
+HEAD = """\
+targets:
+  x86_64-linux:
+limits:
+  load: {growth: "max(1%, 256B)"}
+apps:
+"""
+
+
+def project_of(folder: Path, apps: int) -> AnyProject:
+    """Make a project whose apps are copies of one program, with reviewed sizes."""
+    source = folder / "made.c"
+    source.write_text("int main(void) { return 0; }\n")
+    made = folder / "made"
+    subprocess.run(["cc", "-Os", source, "-o", made], check=True)
+    config = HEAD + "".join(APP.format(number=number) for number in range(apps))
+    project = made_project(folder / "project", config, {".gitignore": "out/\n"})
+    (project.root / "made").write_bytes(made.read_bytes())
+    project.commit("Add the program")
+    assert project.run("baseline", "update").code == 0
+    project.commit("Review the sizes")
+    return project
+
+
+def forget() -> None:
+    """Clear all caches of functions, as a new process begins."""
+    ours = [module for name, module in sys.modules.items() if name.startswith("sizeguard.")]
+    for module in ours:
+        for each in vars(module).values():
+            if isinstance(each, functools._lru_cache_wrapper):
+                each.cache_clear()
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Count processes and parsed configurations of commits."""
+    found = {"processes": 0, "configurations": 0}
+    start, parse = subprocess.Popen.__init__, sizeguard.projects.any_build.parse_config
+
+    def started(self: subprocess.Popen[bytes], *given: object, **named: object) -> None:
+        found["processes"] += 1
+        start(self, *given, **named)  # type: ignore[call-overload]
+
+    def parsed(root: Path, data: bytes) -> Config:
+        found["configurations"] += 1
+        return parse(root, data)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", started)
+    monkeypatch.setattr(sizeguard.projects.any_build, "parse_config", parsed)
+    return found
+
+
+@pytest.mark.native
+def test_more_apps_start_no_more_processes(tmp_path: Path, counted: dict[str, int]) -> None:
+    counts = []
+    for apps in (2, 5):
+        (tmp_path / str(apps)).mkdir()
+        project = project_of(tmp_path / str(apps), apps)
+        assert project.run("gate").code == 0
+        forget()
+        counted.update(processes=0, configurations=0)
+        again = project.run("gate", "--again")
+        assert again.code == 0, again.err
+        assert f"PASS  {apps} builds" in again.out
+        counts.append(dict(counted))
+    few, many = counts
+    assert few == many
+    assert few["processes"] > 0
+    assert few["configurations"] > 0
