@@ -1,4 +1,4 @@
-"""Test that verification finds deselected code, hidden in a selective build in ten ways.
+"""Test that verification finds deselected code, hidden in a selective build in thirteen ways.
 
 tests/soak/leaks.py tests all ways, with other compilers.
 """
@@ -27,6 +27,9 @@ COVERING = (
     "entry_code_first",
     "dtype_of_own_loop",
     "other_object_not_recorded",
+    "function_object",
+    "shared_library",
+    "bytes_between_sections",
 )
 
 

@@ -339,6 +339,7 @@ def test_rows_of_a_hand_written_lld_map(tmp_path: Path) -> None:
         "    1000     1000        8     1                 f(int, char)\n"
         "    1008     1008        4     1         LONG ( 0x1 )\n"
         "    100c     100c        0     1         _etext = .\n"
+        "    1008     1008        0     1 \n"  # --defsym
     )
     map_ = read_link_map(path)
     assert [(row.name, row.file, row.size) for row in map_.placed] == [

@@ -110,7 +110,7 @@ def qualified_name(text: str) -> str:
 
 def bare_name(text: str) -> str:
     """Return only the name: floating of std::(anonymous namespace)::floating<Exp>(int)."""
-    head = _without(qualified_name(text), "<")
+    head = without_templates(qualified_name(text))
     return head.rpartition("::")[2].partition(".")[0].partition("[")[0]
 
 
@@ -118,6 +118,11 @@ def without_parameters(text: str) -> str:
     """Remove result and parameters: f<T>::table of `void f<T>(int)::table`."""
     parts = split_name(text)
     return parts.head + _without(parts.suffix, "(") or text
+
+
+def without_templates(text: str) -> str:
+    """Remove template arguments at all levels of scopes: std::add::f of std::add<T>::f<R>."""
+    return _without(text, "<")
 
 
 def _without(text: str, bracket: str) -> str:

@@ -1,8 +1,8 @@
-"""Check every way to hide deselected code, with gcc -Os, clang -O2, LTO and for arm64-macos.
+"""Check every way to hide deselected code: gcc -Os, clang -O2 and arm64-macos, with LTO too.
 
 `sizeguard verify` must fail or be inconclusive, and name the function or the bytes.
 
-python -m tests.soak.leaks [--only NAME]… [--builds gcc,clang,macos,gcc-lto,clang-lto]
+python -m tests.soak.leaks [--only NAME]… [--builds gcc,clang,macos,gcc-lto,…]
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ BUILDS = {
     "macos": (None, "arm64-macos", "s", ""),
     "gcc-lto": ("gcc", None, "s", "full"),
     "clang-lto": ("clang", None, "s", "full"),
+    "macos-lto": (None, "arm64-macos", "s", "full"),
 }
 
 

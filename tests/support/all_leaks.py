@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.support import leak_bytes, leak_entries, leak_kinds, leak_later, leak_links
+from tests.support import (
+    leak_bytes,
+    leak_compiled,
+    leak_entries,
+    leak_kinds,
+    leak_later,
+    leak_linked,
+    leak_links,
+)
 from tests.support.leak_kinds import Leak, source
 
 # The same link with a function that hides nothing: it must pass.
@@ -16,5 +24,7 @@ ALL_LEAKS = {
         *leak_entries.LEAKS,
         *leak_links.LEAKS,
         *leak_later.LATER,
+        *leak_compiled.LEAKS,
+        *leak_linked.LEAKS,
     )
 }

@@ -48,10 +48,12 @@ class LinkedWith:
 
     recorded: objects and archives in the build's record
     hidden: words of the command line that are not in the record
+    edit: changes the linked file, and its stripped form, in place
     """
 
     recorded: tuple[Path, ...] = ()
     hidden: tuple[str, ...] = ()
+    edit: Callable[[Path], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,11 @@ class Caught:
     def names(self, words: tuple[str, ...]) -> bool:
         """Return whether a finding has one of the words."""
         return any(word in finding for finding in self.findings for word in words)
+
+
+def _machine(words: list[str]) -> list[str]:
+    """Return the words of a compiler's command that choose the machine."""
+    return [word for word in words if word.startswith(("--target", "-target", "-m"))]
 
 
 def run(*command: str | Path, folder: Path | None = None) -> str:
@@ -115,11 +122,15 @@ class LeakBench:
 
     def machine_code(self, kernel: str) -> bytes:
         """Cut a kernel's bytes out of the full image."""
-        image = self.full.image
-        read = read_macho_image(image) if self.is_macho else read_elf(image)
         word = f"7kernels{len(kernel)}{kernel}E"
         around = [each for name, each in self.symbols.items() if word in name]
         symbol = self.symbols.get(self.mangled(kernel)) or max(around, key=lambda s: s.size)
+        return self.bytes_of(symbol)
+
+    def bytes_of(self, symbol: Symbol) -> bytes:
+        """Cut a function's bytes out of the full image."""
+        image = self.full.image
+        read = read_macho_image(image) if self.is_macho else read_elf(image)
         section = read.sections[symbol.section]
         start = section.offset + symbol.address - section.address
         return read.data[start : start + symbol.size].tobytes()
@@ -139,6 +150,31 @@ class LeakBench:
         mine = str(self.build.selection.parent)
         theirs = str(self.full.selection.parent)
         return [word.replace(mine, theirs) for word in self._compiler(source)]
+
+    @property
+    def is_clang(self) -> bool:
+        return self.build.toolchain.startswith("clang")
+
+    @property
+    def is_lld(self) -> bool:
+        return "lld" in self.build.toolchain
+
+    def under(self, name: str) -> str:
+        """Return the symbol of a mangled name."""
+        return f"_{name}" if self.is_macho else name
+
+    def assemble(self, name: str, text: str, edit: Callable[[str], str], *options: str) -> Path:
+        """Compile a source to assembly, edit that, and assemble it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        source, made = self.folder / f"{name}.cpp", self.folder / f"{name}.s"
+        source.write_text(PROLOGUE + text)
+        words = [*self._compiler_of_all("kernels/lookup.cpp"), *options, "-fno-lto"]
+        run(*words, "-S", source, "-o", made)
+        made.write_text(edit(made.read_text()))
+        output = self.folder / f"{name}.o"
+        language = ("-g",) if "-g0" in options else ()
+        run(words[0], *_machine(words), *language, "-c", made, "-o", output)
+        return output
 
     def compile(self, name: str, text: str, *options: str) -> Path:
         """Compile a source as kernels are compiled, with everything selected."""
@@ -201,6 +237,8 @@ class LeakBench:
         if target.is_macho:
             debug = place / "run_program.dSYM"
             run("dsymutil-19", image, "-o", debug)
+        for path in (image, shipped) if leak.edit else ():
+            leak.edit(path)
         inputs = [
             self.main if path.name == "run_program.cpp.o" else path
             for path in dict.fromkeys(self.build.lto_inputs or self.build.objects)

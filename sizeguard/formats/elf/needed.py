@@ -5,7 +5,7 @@ from __future__ import annotations
 from sizeguard.formats.elf.image import Elf
 from sizeguard.formats.elf.layout import PT_DYNAMIC, PT_INTERP, PT_LOAD
 
-_DT_STRTAB, _DT_STRSZ = 5, 10
+_DT_STRTAB, _DT_STRSZ, _DT_SONAME = 5, 10, 14
 # Tags of libraries that are loaded with the image: NEEDED, and those that replace or watch others.
 _LIBRARIES = frozenset({1, 0x7FFFFFFD, 0x7FFFFFFF, 0x6FFFFEFB, 0x6FFFFEFC})
 _PATHS = frozenset({15, 29})  # RPATH, RUNPATH
@@ -30,6 +30,12 @@ def needed_libraries(elf: Elf) -> tuple[str, ...]:
         elif tag in _PATHS:
             found.add(SEARCH_PATH + _text(names, value))
     return tuple(sorted(found))
+
+
+def library_name(elf: Elf) -> str:
+    """Return the name by which images need a library (DT_SONAME); empty if it has none."""
+    pairs = dict(_dynamic(elf))
+    return _text(_strings(elf, pairs), pairs[_DT_SONAME]) if _DT_SONAME in pairs else ""
 
 
 def _dynamic(elf: Elf) -> list[tuple[int, int]]:

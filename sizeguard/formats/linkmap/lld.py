@@ -11,7 +11,7 @@ from sizeguard.formats.linkmap.link_map import LinkMap, damaged
 
 HEADER = re.compile(r" *VMA +LMA +Size Align Out +In +Symbol")
 
-_ROW = re.compile(r" *([0-9a-f]{1,16}) +[0-9a-f]{1,16} +([0-9a-f]{1,16}) +\d+ ( *)(.+)")
+_ROW = re.compile(r" *([0-9a-f]{1,16}) +[0-9a-f]{1,16} +([0-9a-f]{1,16}) +\d+ ( *)(.*)")
 _ASSIGNMENT = re.compile(r"\S+ [-+*/&|<>]*= |PROVIDE|ASSERT|HIDDEN")
 _OFFSET = re.compile(r"\+0x[0-9a-f]+$")
 _INPUT_INDENT, _SYMBOL_INDENT = 8, 16
@@ -20,7 +20,8 @@ _INPUT_INDENT, _SYMBOL_INDENT = 8, 16
 def parse_lld(path: Path, lines: Sequence[str]) -> LinkMap:
     """Read a map.
 
-    The indentation of a name tells its kind: 0 output section, 8 input section, 16 symbol.
+    The indentation of a name tells its kind: 0 output section, 8 input section, 16 symbol. A symbol
+    of --defsym has no name.
     """
     rows = GnuMapRows(path)
     for number, line in enumerate(lines[1:], 2):
@@ -40,7 +41,7 @@ def parse_lld(path: Path, lines: Sequence[str]) -> LinkMap:
         if indent >= _SYMBOL_INDENT:
             rows.symbol(address, size, name)
         elif indent == 0:
-            if not _ASSIGNMENT.match(name):
+            if name and not _ASSIGNMENT.match(name):
                 rows.begin(name, address, size)
         elif indent == _INPUT_INDENT:
             place_input(rows, name, address, size)

@@ -108,6 +108,18 @@ class ImageBytes:
         """The bytes of all sections, to rule out quickly that any of them contains something."""
         return b"\0".join(content for _, _, content in self.parts)
 
+    @cached_property
+    def outside(self) -> npt.NDArray[np.uint8]:
+        """The bytes of the file, by offset, with zeros for those of loaded sections.
+
+        Stripping keeps other bytes, too: between sections, behind them, and of unloaded sections.
+        """
+        data = np.array(self.elf.data)
+        for section in self.elf.sections:
+            if section.is_allocated and section.file_size:
+                data[section.offset : section.offset + section.file_size] = 0
+        return data
+
     def at(self, address: int, size: int) -> npt.NDArray[np.uint8]:
         """Return the bytes at an address; fewer if the image ends before."""
         for start, numbers, _ in self.parts:

@@ -32,11 +32,13 @@ class Linked:
     nodes:     nodes of the sections of the given objects
     reachable: sections that the linker must keep by its own rules, found without map and image;
                None if not known
+    libraries: shared libraries on the linker's command line, with those that it searches itself
     """
 
     graph: SectionGraph
     nodes: Mapping[int, Node]
     reachable: frozenset[Node] | None
+    libraries: tuple[Path, ...] = ()
 
 
 def recorded(record: Path, given: Sequence[Path], objects: Objects) -> Linked:
@@ -56,7 +58,8 @@ def recorded(record: Path, given: Sequence[Path], objects: Objects) -> Linked:
         if inputs.gc_sections
         else None
     )
-    return Linked(graph, nodes, reachable)
+    libraries = tuple(file.path for file in inputs.files if file.kind == "shared")
+    return Linked(graph, nodes, reachable, libraries)
 
 
 def dead_stripped(

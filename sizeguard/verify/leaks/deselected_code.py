@@ -48,6 +48,8 @@ FEWEST_IN_KNOWN = 128
 _FEWEST_PART = 0.6  # part of the function, for a copy in a function with another name
 
 
+# Where a copy is that no loaded section has; its address is the place in the file.
+UNLOADED = "the file, outside of loaded sections"
 _MANGLED = "_Z"
 _LOCAL = "_GLOBAL__N_"  # marks a name in an anonymous namespace
 
@@ -260,18 +262,26 @@ class DeselectedCode:
         for section in shipped.sections:
             if not section.is_allocated or not section.file_size:
                 continue
-            data = np.frombuffer(shipped.content(section), np.uint8)
-            hashes = window_hashes(data)
+            hashes = window_hashes(np.frombuffer(shipped.content(section), np.uint8))
             hits = is_in(hashes, wanted) & ~self._is_toolchain(section, len(hashes))
-            if covered(hits) < FEWEST_BYTES:
-                continue
-            for number, count in self.functions.matches(hashes[hits], FEWEST_BYTES):
-                own = hits & is_in(hashes, self.functions.hashes_of(number))
-                size = len(self.functions.patterns[number].data)
-                place, together = densest(own, 2 * size)
-                if together >= FEWEST_BYTES:
-                    address = section.address + place
-                    yield self._found(self.functions.names[number], count, address, section.name)
+            for function, count, place in self._copied(hashes, hits):
+                yield self._found(function, count, section.address + place, section.name)
+        hashes = window_hashes(self.evidence.shipped_bytes.outside)
+        for function, count, place in self._copied(hashes, is_in(hashes, wanted)):
+            yield FoundCopy(function, count, place, UNLOADED)
+
+    def _copied(
+        self, hashes: npt.NDArray[np.uint64], hits: npt.NDArray[np.bool_]
+    ) -> Iterator[tuple[str, int, int]]:
+        """Yield each deselected function with enough windows there, its bytes and their place."""
+        if covered(hits) < FEWEST_BYTES:
+            return
+        for number, count in self.functions.matches(hashes[hits], FEWEST_BYTES):
+            own = hits & is_in(hashes, self.functions.hashes_of(number))
+            size = len(self.functions.patterns[number].data)
+            place, together = densest(own, 2 * size)
+            if together >= FEWEST_BYTES:
+                yield self.functions.names[number], count, place
 
     def _is_toolchain(self, section: Section, count: int) -> npt.NDArray[np.bool_]:
         """Return whether each byte of a section belongs to the toolchain."""

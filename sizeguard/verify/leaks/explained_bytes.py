@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
+from sizeguard.base.errors import InputError
 from sizeguard.claims.verdict import (
     ABSENT,
     FAIL,
@@ -17,12 +19,13 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.formats.elf import ET_REL, Section
+from sizeguard.formats.elf import ET_REL, Elf, Section, read_elf
+from sizeguard.formats.elf.needed import library_name, needed_libraries
 from sizeguard.formats.linkmap.link_map import file_key
-from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.evidence import Evidence, as_macho
 from sizeguard.verify.evidence.object_evidence import read_objects
 from sizeguard.verify.evidence.placement import Node, toolchain_files
-from sizeguard.verify.leaks.toolchain_files import is_of_toolchain
+from sizeguard.verify.leaks.toolchain_files import is_of_toolchain, is_system_library
 
 UNEXPLAINED = "code that the map does not explain"
 FRAGMENTS = "code in .init and .fini besides the toolchain's"
@@ -172,10 +175,38 @@ def _strangers(evidence: Evidence) -> Verdict:
             notes[:_MOST_SHOWN],
             "linked, but not among the objects of the build's record",
         )
+    if unread := other_libraries(evidence):
+        notes = tuple(
+            f"the image needs {path}, whose code is not among the objects" for path in unread
+        )
+        return Verdict("section", STRANGERS, ABSENT, INCONCLUSIVE, UNKNOWN, 0, notes[:_MOST_SHOWN])
     if evidence.link_doubt:
         return _undecided(STRANGERS, evidence.link_doubt)
     note = "the map names only files of the record and of the toolchain"
     return Verdict("section", STRANGERS, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
+
+
+def other_libraries(evidence: Evidence) -> tuple[str, ...]:
+    """List the shared libraries that an image needs and that are not the system's."""
+    macho = as_macho(evidence.shipped)
+    if macho is not None:
+        names = sorted(set(macho.macho.dylibs))
+        return tuple(name for name in names if not is_system_library(name))
+    shipped = evidence.shipped
+    if not isinstance(shipped, Elf):
+        return ()
+    needed = set(needed_libraries(shipped))
+    found = [str(path) for path in evidence.linked.libraries if not is_system_library(str(path))]
+    return tuple(path for path in dict.fromkeys(found) if needed & _names_of(Path(path)))
+
+
+def _names_of(library: Path) -> set[str]:
+    """Return the names by which an image may need a library."""
+    try:
+        own = library_name(read_elf(library))
+    except InputError:
+        own = ""
+    return {own or library.name, library.name, str(library)}
 
 
 def _failed(name: str, size: int, notes: tuple[str, ...], cause: str) -> Verdict:

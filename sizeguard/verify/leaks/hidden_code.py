@@ -17,7 +17,7 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.names.demangle import demangle
-from sizeguard.names.short import template_of
+from sizeguard.names.short import template_of, without_parameters, without_templates
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.leaks.deselected_code import DeselectedCode, plain_name
@@ -26,6 +26,8 @@ from sizeguard.verify.why_there import explain
 _MOST_SHOWN = 8  # notes of a verdict; the rest is counted
 COPIES = "machine code of deselected functions"
 NAMESAKES = "functions named like deselected kernels"
+# Parts of names of lambdas and of function objects, as compilers and demanglers write them.
+_UNNAMED = re.compile(r"'?lambda\d*'?|\{.*\}|'?\$_\d+'?|operator\(\)|_FUN|__invoke")
 _INLINED = -1  # section of a piece that is inside of a function
 
 
@@ -85,7 +87,7 @@ def _namesakes(
     words = "|".join(f"{len(name)}{re.escape(name)}" for name in sorted(names, reverse=True))
     plain = "|".join(map(re.escape, names))
     mangled = re.compile(
-        rf"(?:{words})(?![a-z_])|\A(?:{plain})(?:<.*>)?(?:\.|\Z)|::(?:{plain})(?:<.*>)?\(\)\Z"
+        rf"(?:{words})(?:(?=cl)|(?![a-z_]))|\A(?:{plain})(?:<.*>)?(?:\.|\Z)|::(?:{plain})(?:<.*>)?\(\)\Z"
     )
     evidence = code.evidence
     for each in code.placed:
@@ -112,7 +114,7 @@ def _is_namesake(
     """
     symbol = piece.symbol
     name = template_of(symbol)[0]
-    if name not in names:
+    if name not in names and (code.full is None or code_name(symbol) not in names):
         return False
     if code.full is not None:
         return not code.is_known(symbol, piece.object, is_inlined=piece.section == _INLINED)
@@ -123,6 +125,15 @@ def _is_namesake(
         template_of(kernel)[0] == name and _arguments(kernel) == _arguments(symbol)
         for kernel in kernels
     )
+
+
+def code_name(symbol: str) -> str:
+    """Return the name of a function; of a lambda or function object that of what it is in."""
+    text = without_templates(without_parameters(demangle(plain_name(symbol))))
+    scopes = text.split("::")
+    while len(scopes) > 1 and _UNNAMED.fullmatch(scopes[-1]):
+        scopes.pop()
+    return scopes[-1]
 
 
 def _arguments(symbol: str) -> str:

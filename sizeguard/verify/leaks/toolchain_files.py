@@ -1,4 +1,4 @@
-"""Recognise files that compilers link by themselves, by their paths."""
+"""Recognise files that compilers link by themselves, and libraries of systems, by their paths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ _LIBRARY = re.compile(
     r"|pthread|dl|rt|util|mvec|atomic|ssp|ssp_nonshared|c_nonshared|pthread_nonshared"
     r"|clang_rt\.[\w.-]+|compiler_rt|System\.B)\.a)"
 )
+_SHARED = re.compile(
+    r"(?:lib(?:c|m|gcc_s|stdc\+\+|c\+\+|c\+\+abi|c\+\+_shared|unwind|pthread|dl|rt|util|mvec|atomic"
+    r"|log|android|clang_rt\.[\w.-]+)|ld-[\w-]+)\.so(?:\.\d+)*"
+)
 _SYSTEM = ("/usr/", "/lib/", "/lib64/", "/opt/")
+_MACHO_SYSTEM = ("/usr/lib/", "/System/Library/")  # install names
 
 
 def is_of_toolchain(path: str) -> bool:
@@ -23,3 +28,14 @@ def is_of_toolchain(path: str) -> bool:
     is_system = path.startswith(_SYSTEM) or "/ziglang/" in path
     is_library = is_system and _LIBRARY.fullmatch(name) is not None
     return is_library or _START_FILE.fullmatch(name) is not None
+
+
+def is_system_library(path: str) -> bool:
+    """Return whether a shared library comes with the system or the compiler.
+
+    path: of the file that the linker read; of a dylib its install name
+    """
+    name = path.rpartition("/")[2]
+    if ".so" not in name:
+        return path.startswith(_MACHO_SYSTEM)
+    return path.startswith(_SYSTEM) or "/sysroot/" in path or _SHARED.fullmatch(name) is not None

@@ -16,7 +16,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.placement import Node
-from sizeguard.verify.leaks.deselected_code import DeselectedCode
+from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode
 
 NAMES = "names of deselected operators and classes"
 _ENCODINGS = (("utf-8", 1), ("utf-16-le", 2), ("utf-32-le", 4))
@@ -55,7 +55,8 @@ def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
 def _places(evidence: Evidence, names: Sequence[str]) -> Iterator[tuple[str, int, int, str]]:
     """Yield each name with its bytes, its address and its section."""
     for name in names:
-        for width, address, size, section, is_whole in text_places(evidence, name):
+        places = (*text_places(evidence, name), *_unloaded_places(evidence, name))
+        for width, address, size, section, is_whole in places:
             if is_whole or width > 1:
                 yield name, size, address, section
 
@@ -75,6 +76,20 @@ def text_places(evidence: Evidence, text: str) -> Iterator[tuple[int, int, int, 
             at = address - start
             is_whole = _is_whole(content, at, at + len(wanted), width)
             yield width, address, len(wanted), section, is_whole
+
+
+def _unloaded_places(evidence: Evidence, text: str) -> Iterator[tuple[int, int, int, str, bool]]:
+    """Find a text in the rest of the stripped file, as text_places does, by its offset."""
+    if evidence.twin is None:
+        return  # symbols and debug information name everything
+    content = evidence.shipped_bytes.outside.tobytes()
+    for encoding, width in _ENCODINGS:
+        wanted = text.encode(encoding)
+        at = content.find(wanted)
+        while at >= 0:
+            end = at + len(wanted)
+            yield width, at, len(wanted), UNLOADED, _is_whole(content, at, end, width)
+            at = content.find(wanted, end)
 
 
 def _is_said_by_code(code: DeselectedCode, name: bytes) -> bool:

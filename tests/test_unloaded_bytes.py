@@ -1,0 +1,117 @@
+"""Verification reads all of the shipped file, and names libraries whose code it cannot read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sizeguard.builds.link_record import write_link_record
+from sizeguard.builds.open_build import Files
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.toolchains.links.asked_link import link_command
+from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode
+from sizeguard.verify.leaks.explained_bytes import STRANGERS, judge_explained, other_libraries
+from sizeguard.verify.leaks.hidden_code import judge_copies
+from sizeguard.verify.leaks.toolchain_files import is_system_library
+from sizeguard.verify.leaks.written_names import judge_written_names
+from tests.support.retention_programs import run
+
+SOURCE = """
+long total(const long* data, long count) {
+  long sum = 1;
+  for (long i = 0; i < count; ++i) sum = sum * 31 + (data[i] ^ (sum >> 7)) % (count + 3);
+  return sum;
+}
+long helper(long);
+int main(int argc, char**) { return CALL; }
+"""
+HELPER = "long helper(long n) { return n * 3; }\n"
+
+pytestmark = pytest.mark.native
+
+
+def linked(folder: Path, call: str = "argc", *inputs: str) -> Files:
+    """Build a program from which the linker removes total()."""
+    (folder / "main.cpp").write_text(SOURCE.replace("CALL", call))
+    made = folder / "main.o"
+    run(
+        ["g++", "-O2", "-g", "-ffunction-sections", "-c", str(folder / "main.cpp"), "-o", str(made)]
+    )
+    image = folder / "program"
+    words = ["g++", "-Wl,--gc-sections", "-Wl,-Map=program.map", "main.o", *inputs, "-o", "program"]
+    # The map names the files as they are given.
+    run(["sh", "-c", f"cd {folder} && {' '.join(words)}"])
+    run(["strip", "--strip-all", "-o", str(folder / "stripped"), str(image)])
+    record = folder / "program.link.json"
+    write_link_record(record, link_command(words, folder))
+    return Files(
+        image,
+        folder / "stripped",
+        (made,),
+        folder / "program.map",
+        folder=folder,
+        link_record=record,
+    )
+
+
+def with_bytes(files: Files, extra: bytes) -> Evidence:
+    for path in (files.image, files.twin):
+        assert path is not None
+        path.write_bytes(path.read_bytes() + extra)
+    return gather(files)
+
+
+def test_code_behind_the_loaded_sections_is_found(tmp_path: Path) -> None:
+    files = linked(tmp_path)
+    assert judge_copies(DeselectedCode(gather(files), None)).verdict == PASS
+    code = next(c for c in DeselectedCode(gather(files), None).gone if "total" in c.name)
+    found = judge_copies(DeselectedCode(with_bytes(files, code.pattern.data.tobytes()), None))
+    assert (found.verdict, found.bytes >= 32) == (FAIL, True)
+    assert UNLOADED in found.cause
+    assert "total" in found.cause
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+def test_names_behind_the_loaded_sections_are_found(encoding: str, tmp_path: Path) -> None:
+    files = linked(tmp_path)
+    names = ("aten::gelu",)
+    assert judge_written_names(DeselectedCode(gather(files), None), names).verdict == PASS
+    text = "aten::gelu_x (aten::gelu)"
+    evidence = with_bytes(files, text.encode(encoding))
+    found = judge_written_names(DeselectedCode(evidence, None), names)
+    assert found.verdict == FAIL
+    assert len(found.evidence) == (1 if encoding == "utf-8" else 2)  # wide ones count in any word
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_library_beside_the_toolchains_is_not_verified(named: bool, tmp_path: Path) -> None:
+    (tmp_path / "helper.cpp").write_text(HELPER)
+    word = "-Wl,-soname,libhelp.so.1" if named else "-Wl,-O1"
+    library = tmp_path / "libhelper.so"
+    run(["g++", "-shared", "-fPIC", word, str(tmp_path / "helper.cpp"), "-o", str(library)])
+    evidence = gather(linked(tmp_path, "helper(argc)", "-L.", "-lhelper"))
+    (unread,) = other_libraries(evidence)
+    assert unread.endswith("libhelper.so")
+    verdict = next(v for v in judge_explained(evidence) if v.name == STRANGERS)
+    assert verdict.verdict == INCONCLUSIVE
+    assert "libhelper.so" in verdict.evidence[0]
+    # The linker reads the library, but the image does not need it.
+    (tmp_path / "unused").mkdir()
+    (tmp_path / "unused" / "libhelper.so").write_bytes(library.read_bytes())
+    unused = gather(linked(tmp_path / "unused", "argc", "-Wl,--as-needed", "./libhelper.so"))
+    assert other_libraries(unused) == ()
+
+
+def test_libraries_of_systems_and_compilers_need_no_objects() -> None:
+    for path in (
+        "/usr/lib/x86_64-linux-gnu/libz.so.1",
+        "/home/me/ndk/sysroot/usr/lib/aarch64-linux-android/30/liblog.so",
+        "/home/me/gcc/lib64/libstdc++.so.6",
+        "/usr/lib/libSystem.B.dylib",
+        "/System/Library/Frameworks/Foundation.framework/Foundation",
+    ):
+        assert is_system_library(path), path
+    for path in ("/home/me/app/libkernels.so", "libkernels.so.2", "@rpath/libkernels.dylib"):
+        assert not is_system_library(path), path
