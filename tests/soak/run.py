@@ -28,6 +28,7 @@ SCRIPTS = (
     Script("targets", 120),
     Script("mutate", 10),
     Script("verdict_mutants", 60),
+    Script("room_mutants", 60, ("--minutes", "55")),
     Script("live_set", 30),
     Script("retention", 15),
     Script("shared_apps", 20),

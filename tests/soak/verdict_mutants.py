@@ -317,7 +317,9 @@ def main(arguments: list[str]) -> int:
     counts: Counter[tuple[bool, str]] = Counter()
 
     def work(session: Session) -> None:
-        print(f"{len(session.items)} tests, {sum(session.seconds):.0f} s", flush=True)
+        session.trace(range(len(session.items)))
+        seconds = sum(session.seconds.values())
+        print(f"{len(session.items)} tests, {seconds:.0f} s", flush=True)
         for mutant in drawn:
             outcome = _judge(session, mutant)
             decides = mutant.decides and mutant.module in DECIDING

@@ -11,7 +11,7 @@ import signal
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
@@ -84,14 +84,17 @@ class Tracer:
 
 
 class Session:
-    """A plugin of pytest: collects tests, then calls `work` in place of running them."""
+    """A plugin of pytest: collects tests, then calls `work` in place of running them.
+
+    Tests are traced, each once, when they are first asked for.
+    """
 
     def __init__(self, paths: set[str], work: Callable[[Session], None]) -> None:
         self._paths = paths
         self._work = work
         self._folder = Path(tempfile.mkdtemp(prefix="mutants-"))
         self.items: list[pytest.Item] = []
-        self.seconds: list[float] = []
+        self.seconds: dict[int, float] = {}
         self._of_line: dict[Line, set[int]] = defaultdict(set)
         self._kills: dict[tuple[str, int], int] = defaultdict(int)
 
@@ -99,15 +102,16 @@ class Session:
         self.items = session.items
         self._functions = Functions(self._paths)
         try:
-            self._find_lines()
             self._work(self)
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
         return True
 
-    def tests_of(self, lines: Sequence[Line]) -> list[int]:
+    def tests_of(self, lines: Sequence[Line], among: Collection[int] | None = None) -> list[int]:
         """List tests that run one of the lines: those that killed first, then the fastest."""
+        self.trace(range(len(self.items)) if among is None else among)
         found = {test for line in lines for test in self._of_line[line]}
+        found &= found if among is None else {*among}
         path = lines[0][0]
         return sorted(found, key=lambda test: (-self._kills[path, test], self.seconds[test]))
 
@@ -138,16 +142,18 @@ class Session:
         reports = runtestprotocol(self.items[at], nextitem=following, log=False)
         return not any(report.failed for report in reports)
 
-    def _find_lines(self) -> None:
+    def trace(self, tests: Iterable[int]) -> None:
         """Run each test alone under a tracer; a test that fails does not count."""
-        for at, item in enumerate(self.items):
+        for at in tests:
+            if at in self.seconds:
+                continue
             begin = os.times()
             lines = self._in_child(lambda at=at: self._traced(at))
             end = os.times()
             taken = end.children_user - begin.children_user + end.children_system
-            self.seconds.append(taken - begin.children_system)
+            self.seconds[at] = taken - begin.children_system
             if lines is None:
-                print(f"left out, for it fails: {item.nodeid}", flush=True)
+                print(f"left out, for it fails: {self.items[at].nodeid}", flush=True)
             for path, number in lines or ():
                 self._of_line[path, number].add(at)
 
