@@ -132,7 +132,15 @@ def test_a_waiver_in_a_commit_message_is_a_term(gated: Gated) -> None:
     gated.change({}, f"Add more\n\n{WAIVER}")
     found = gated.run()
     assert ("waiver added", PASS, True) in changes(found)
-    assert [use.waiver.source.partition(" ")[0] for use in found.waivers] == ["commit"]
+    (use,) = found.waivers
+    assert use.waiver.source.startswith("commit ")
+    assert (use.state, use.verdict, found.verdict) == ("spent", FAIL, FAIL)
+    # Once it is merged, nothing tells whether the growth that it was for needed it
+    gated.project.git("checkout", "--quiet", "main")
+    gated.project.git("merge", "--quiet", "--no-ff", "-m", "Merge", "change")
+    found = gated.run()
+    assert [(use.state, use.verdict) for use in found.waivers] == [("unused", PASS)]
+    assert found.verdict == PASS
 
 
 def test_a_malformed_waiver_fails_every_run(gated: Gated) -> None:
