@@ -8,15 +8,34 @@ from __future__ import annotations
 import datetime
 import shutil
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, GateResult
+from sizeguard.gate import judged_app, run
+from sizeguard.gate.cache import fan_out
+from sizeguard.gate.causes.growth_result import SizeGrowth
+from sizeguard.gate.changed_terms import with_accepted_growth
+from sizeguard.gate.gate_result import (
+    FAIL,
+    INCONCLUSIVE,
+    MEASURED,
+    PASS,
+    REVIEWED,
+    AppResult,
+    Base,
+    GateResult,
+    PolicyChange,
+    Problem,
+    SelectionFinding,
+)
 from sizeguard.gate.request import Request
 from sizeguard.gate.run import run_gate
+from sizeguard.gate.selection import all_apps
+from sizeguard.projects.project import App, Target
 from sizeguard.projects.reader import read_config
 from tests.support.any_project import AnyProject, made_project
 from tests.support.recorded_builds import unpack
@@ -29,6 +48,7 @@ apps:
 """
 WAIVER = "Size-Waiver: load --bytes 9 --app a --owner me --expires 2999-01-01 --reason 'wanted'"
 BASELINE = "baselines/b.x86_64-linux.gcc-12.2.yaml"
+TODAY = datetime.date(2026, 11, 21)
 VARIABLES = ("GITHUB_ACTIONS", "GITHUB_EVENT_PATH", "GITLAB_CI", "CI")
 
 
@@ -40,9 +60,8 @@ class Gated:
 
     def run(self, **options: Any) -> GateResult:
         root = self.project.root
-        today = datetime.date(2026, 11, 21)
         with chdir(root):
-            return run_gate(Request(root, read_config(root), today=today, **options))
+            return run_gate(Request(root, read_config(root), today=TODAY, **options))
 
     def on_main(self, text: str | None) -> None:
         """Let main have another sizeguard.yaml; None removes it."""
@@ -127,6 +146,33 @@ def test_a_base_whose_terms_cannot_be_read_is_inconclusive(gated: Gated) -> None
     assert found.policy_changes[0].old.startswith(f"cannot be read: {main}: sizeguard.yaml:")
 
 
+def test_terms_behind_a_link_that_leads_out_of_the_repository_are_inconclusive(
+    gated: Gated,
+) -> None:
+    """No commit shows how such a file changes."""
+    name, outside = "baselines/waivers.yaml", gated.project.root.parent / "waivers.yaml"
+    outside.write_text("[]\n")
+    path = gated.project.root / name
+    path.parent.mkdir()
+    path.symlink_to(outside)
+    gated.change({})
+    here = gated.run()
+    gated.project.git("branch", "--force", "main", "HEAD")
+    both = gated.run()
+    path.unlink()
+    gated.change({name: "[]\n"})
+    then = gated.run()
+    commit = gated.project.git("rev-parse", "--short=7", "main")
+    out = "a link leads out of the repository"
+    before = f"cannot be read: {commit}: {out}"
+    texts = [("", out), (before, out), (before, "is in the repository")]
+    for found, (old, new) in zip((here, both, then), texts, strict=True):
+        (change,) = found.policy_changes
+        assert (change.name, change.old, change.new) == (name, old, new)
+        assert (change.what, change.loosens) == ("policy replaced", True)
+        assert (change.verdict, found.verdict, found.exit_code) == (INCONCLUSIVE, INCONCLUSIVE, 3)
+
+
 def test_a_waiver_in_a_commit_message_is_a_term(gated: Gated) -> None:
     """No file of the terms differs from the base."""
     gated.change({}, f"Add more\n\n{WAIVER}")
@@ -182,3 +228,97 @@ def test_a_waiver_that_nothing_needs_fails_only_a_whole_run(gated: Gated) -> Non
     partly.append(gated.run())
     for found in partly:
         assert [(use.state, use.verdict) for use in found.waivers] == [("unused", PASS)]
+
+
+def test_images_are_built_at_once_only_if_asked(
+    gated: Gated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(fan_out, "build_at_once", lambda request, base: asked.append(base))
+    assert (gated.run().verdict, asked) == (PASS, [])
+    measurer = SimpleNamespace()
+    found = gated.run(measurer=measurer, again=True)
+    assert (found.verdict, asked) == (PASS, [found.base])
+
+
+def test_selections_are_checked_once_for_all_targets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the full builds that there are show what can be selected."""
+    app = App("a", tmp_path / "a.yaml", (), ("x", "y"))
+    pairs = [(app, Target(name, "x86_64-linux")) for name in app.targets]
+    built = [SimpleNamespace(app=a, target=t, full=t.name == "x" or None) for a, t in pairs]
+    asked = []
+
+    def check(root: Path, apps: object, fulls: object, *_: object, **more: object) -> Any:
+        asked.append((apps, fulls, more["surplus"]))
+        finding = SelectionFinding("a", "operator", "aten::x", FAIL, "needed")
+        return (finding,), (Problem("a", "", "malformed", "fix it", 2),)
+
+    def judge(*_: object) -> Any:
+        return AppResult("a", "t", "gcc", PASS, None, None, (), (), (), (), None), ()
+
+    monkeypatch.setattr(run, "build_pairs", lambda *_: (built, []))
+    monkeypatch.setattr(judged_app, "judge_app", judge)
+    monkeypatch.setattr(all_apps, "check_selections", check)
+    request: Any = SimpleNamespace(
+        pairs=lambda: pairs, is_selective=True, tree=None, heads=None, measurer=None, source=None,
+        history=SimpleNamespace(place=SimpleNamespace(store=None), head=None), root=tmp_path,
+        config=SimpleNamespace(surplus="note"), today=TODAY, is_whole=True,
+    )  # fmt: skip
+    found = run._gate(request, None, ())
+    assert asked == [((app,), [True], "note")]
+    assert [app.app for app in found.apps] == ["a", "a"]
+    assert (found.verdict, found.exit_code, len(found.problems)) == (FAIL, 1, 1)
+
+
+GROWN = SizeGrowth(1, 0, 0)
+
+
+@pytest.mark.parametrize("mode", ["note", "fail"])
+@pytest.mark.parametrize(
+    ("source", "growth", "counts"),
+    [
+        (REVIEWED, GROWN, True),
+        (REVIEWED, SizeGrowth(-9, 1, 0), True),
+        (REVIEWED, SizeGrowth(-9, 0, 1), True),
+        (REVIEWED, SizeGrowth(0, -1, 0), False),
+        (REVIEWED, None, False),
+        (MEASURED, GROWN, False),
+    ],
+)
+def test_a_baseline_that_accepts_growth_is_loosened(
+    gated: Gated, mode: str, source: str, growth: SizeGrowth | None, counts: bool
+) -> None:
+    """Only that of an app whose growth is counted from it, and that grew since the merge base."""
+    gated.on_main(f"policy_changes: {mode}\n{CONFIG}")
+    root = gated.project.root
+    app = AppResult("b", "x86_64-linux", "gcc-12.2", PASS, None, None, (), (), (), (), None)
+    app = replace(app, base=source, growth_since_base=growth)
+    other = replace(app, app="a", base=REVIEWED, growth_since_base=GROWN)
+    change = PolicyChange("baseline replaced", BASELINE, "2", "1", False)
+    accepted = replace(change, accepted="commit 4f2a91c")
+    more = PolicyChange("target added", "t", "", "t", False)
+    base = Base(gated.project.git("rev-parse", "main"), "main")
+    request = Request(root, read_config(root))
+    result = GateResult(PASS, (app, other))
+    verdict = FAIL if mode == "fail" else PASS
+    for each, expected in ((change, verdict), (accepted, PASS)):
+        found = with_accepted_growth(request, base, result, (more, each))
+        loosened = replace(each, loosens=True, verdict=expected)
+        assert found == ((loosened, more) if counts else (more, each))
+    is_looser = (replace(change, loosens=True, verdict=FAIL),)
+    assert with_accepted_growth(request, base, result, is_looser) == is_looser
+    assert with_accepted_growth(request, None, result, (change,)) == (change,)
+
+
+def test_a_baseline_beside_a_base_without_a_policy_is_only_noted(gated: Gated) -> None:
+    gated.on_main(None)
+    root = gated.project.root
+    app = AppResult("b", "x86_64-linux", "gcc-12.2", PASS, None, None, (), (), (), (), None)
+    app = replace(app, base=REVIEWED, growth_since_base=GROWN)
+    base = Base(gated.project.git("rev-parse", "main"), "main")
+    change = PolicyChange("baseline added", BASELINE, "", "1", False)
+    request = Request(root, read_config(root))
+    (found,) = with_accepted_growth(request, base, GateResult(PASS, (app,)), (change,))
+    assert (found.loosens, found.verdict) == (True, PASS)
