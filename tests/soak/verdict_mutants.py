@@ -122,11 +122,11 @@ TESTS = (
     "any_builds", "branch_verdicts", "ci_events", "claims_by_name", "compared_terms",
     "contradictions", "creep_shares", "dtype_bodies", "fail_if", "file_growth", "found_images",
     "gate", "gate_base", "gate_config", "gate_decisions", "gate_edges", "gate_waivers",
-    "given_snapshots", "judge", "judged_app", "judged_claims", "judged_edges", "judged_images",
-    "moved_bytes", "named_claims", "policy_changes", "policy_files", "recorded_gate",
-    "recorded_verify", "second_reader", "selection_check", "shipped_libraries", "size_checks",
-    "symbol_metrics", "unknown_sections", "verify_evidence", "waiver_list", "whole_run",
-    "widened_selection",
+    "given_snapshots", "handler_units", "judge", "judged_app", "judged_claims", "judged_edges",
+    "judged_images", "moved_bytes", "named_claims", "policy_changes", "policy_files",
+    "recorded_gate", "recorded_verify", "second_reader", "selection_check", "shipped_libraries",
+    "size_checks", "symbol_metrics", "unknown_sections", "verify_evidence", "waiver_list",
+    "whole_run", "widened_selection",
 )  # fmt: skip
 _OUTCOMES = ("killed", "survives", "not run by a test")
 _Named = tuple[str, ast.FunctionDef]
