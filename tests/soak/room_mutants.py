@@ -90,8 +90,9 @@ def main(arguments: list[str]) -> int:
         for mutant in drawn:
             outcome = "left"
             if time.monotonic() < end:
-                among = [at for file in nearest[mutant.module] for at in of_file[file]]
-                outcome = _judge(session, mutant, among)
+                outcome = _judge(
+                    session, mutant, [of_file[file] for file in nearest[mutant.module]]
+                )
             counts[mutant.module.split(".")[1]][outcome] += 1
             if outcome not in ("killed", "left"):
                 print(f"{outcome}: {mutant.module}:{mutant.line}: {mutant.what}", flush=True)
@@ -103,11 +104,15 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _judge(session: Session, mutant: Mutant, among: list[int]) -> str:
-    tests = session.tests_of(mutant.lines, among)
-    if not tests:
-        return "no test"
-    return "survives" if session.killer(mutant.change(), tests) is None else "killed"
+def _judge(session: Session, mutant: Mutant, files: list[list[int]]) -> str:
+    """Run the tests of one file after another, until one fails."""
+    outcome = "no test"
+    for among in files:
+        if tests := session.tests_of(mutant.lines, among):
+            if session.killer(mutant.change(), tests) is not None:
+                return "killed"
+            outcome = "survives"
+    return outcome
 
 
 if __name__ == "__main__":
