@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.attribution.group import group
+from sizeguard.attribution.levels import LEVELS
 from sizeguard.base.errors import InputError
 from sizeguard.bisect.state import read_state
 from sizeguard.cli.commit_options import CommitBuild
@@ -107,9 +108,14 @@ def test_a_snapshot_says_what_it_said(tmp_path: Path) -> None:
         assert done.stdout == (BEFORE / name).read_text()
 
 
-def test_a_snapshot_is_written_as_before() -> None:
-    path = BEFORE / "vision.snapshot"
-    assert snapshot_bytes(read_snapshot(path)) == path.read_bytes()
+def test_a_snapshot_is_written_anew_without_loss(tmp_path: Path) -> None:
+    before = read_snapshot(BEFORE / "vision.snapshot")
+    path = tmp_path / "vision.snapshot"
+    path.write_bytes(snapshot_bytes(before))
+    after = read_snapshot(path)
+    assert snapshot_bytes(after) == path.read_bytes()
+    for level in LEVELS:
+        assert group(after, (level,)).rows == group(before, (level,)).rows
 
 
 def test_an_entry_of_the_store_is_read(tmp_path: Path) -> None:
@@ -173,13 +179,13 @@ def test_another_version_of_a_record_is_refused(tmp_path: Path) -> None:
 
 def test_another_version_of_a_snapshot_is_refused(tmp_path: Path) -> None:
     data = bytearray((BEFORE / "vision.snapshot").read_bytes())
-    data[len(MAGIC) : len(MAGIC) + 2] = struct.pack("<H", 2)
+    data[len(MAGIC) : len(MAGIC) + 2] = struct.pack("<H", 3)
     path = tmp_path / "later.snapshot"
     path.write_bytes(data)
     with pytest.raises(InputError) as error:
         read_snapshot(path)
     assert str(error.value) == (
-        f"{path}: a snapshot of version 2, this is version 1; make it again with sizeguard report"
+        f"{path}: a snapshot of version 3, this is version 2; make it again with sizeguard report"
         " --save"
     )
 

@@ -8,20 +8,24 @@ import lzma
 import random
 import struct
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from zstandard import ZstdDecompressor
 
 from sizeguard.attribution.analysis import Aliases
 from sizeguard.attribution.group import group
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.base.errors import InputError
 from sizeguard.diff.compare import diff
+from sizeguard.snapshots import version_1
 from sizeguard.snapshots.packing import (
     DamagedError,
+    compress,
     decompress,
     pack_numbers,
     pack_texts,
@@ -30,6 +34,7 @@ from sizeguard.snapshots.packing import (
 )
 from sizeguard.snapshots.snapshot import MAGIC, Snapshot, is_snapshot, read_snapshot, snapshot_bytes
 from tests.support.made_up import MadeUp, Part, parts
+from tests.support.places import DATA
 
 HEAD = len(MAGIC) + 2 + 32
 
@@ -96,9 +101,8 @@ def test_numbers_come_back(values: list[int]) -> None:
 @given(st.lists(st.binary(max_size=12), max_size=20, unique=True))
 def test_texts_come_back(texts: list[bytes]) -> None:
     texts.sort()
-    shared, added, data = pack_texts(texts)
-    numbers = [unpack_numbers(each, len(texts)) for each in (shared, added)]
-    found = unpack_texts(*numbers, data, sum(map(len, texts)))
+    lengths, data = pack_texts(texts)
+    found = unpack_texts(unpack_numbers(lengths, len(texts)), data)
     assert [found.raw(i) for i in range(len(found))] == texts
 
 
@@ -133,14 +137,23 @@ def test_damage_is_one_line(tmp_path: Path) -> None:
 
 def test_another_version_says_so(tmp_path: Path) -> None:
     data = bytearray(snapshot_bytes(MadeUp(SAMPLE)))
-    data[len(MAGIC)] = 2
+    data[len(MAGIC)] = 3
     with pytest.raises(
         InputError,
         match=(
-            "a snapshot of version 2, this is version 1; make it again with sizeguard report --save"
+            "a snapshot of version 3, this is version 2; make it again with sizeguard report --save"
         ),
     ):
         read(tmp_path / "x", bytes(data))
+
+
+def _unpacked(data: bytes, block: bytes) -> bytes:
+    return lzma.decompress(block) if data[len(MAGIC)] == 1 else ZstdDecompressor().decompress(block)
+
+
+def _packed(data: bytes, content: bytes) -> bytes:
+    # With the default preset, the compressor of xz takes 94 MiB
+    return lzma.compress(content, preset=0) if data[len(MAGIC)] == 1 else compress(content)
 
 
 def forged(data: bytes, change: random.Random) -> bytes:
@@ -165,22 +178,25 @@ def forged(data: bytes, change: random.Random) -> bytes:
             [0, 5, 2**62, -1, {}, [], [[]], "x", None]
         )
     else:
-        content = bytearray(lzma.decompress(blocks[which]))
+        content = bytearray(_unpacked(data, blocks[which]))
         if content:
             content[change.randrange(len(content))] = change.choice([0, 1, 127, 255])
         content += b"\xff" * change.choice([0, 0, 1, 40])
-        # With the default preset, the compressor takes 94 MiB
-        blocks[which] = lzma.compress(bytes(content), preset=0)
+        blocks[which] = _packed(data, bytes(content))
         header["blocks"][which][1:] = [len(content), len(blocks[which])]
     text = json.dumps(header).encode()
     body = struct.pack("<I", len(text)) + text + b"".join(blocks)
-    return MAGIC + struct.pack("<H", 1) + hashlib.sha256(body).digest() + body
+    return data[: len(MAGIC) + 2] + hashlib.sha256(body).digest() + body
 
 
 @pytest.mark.native
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_a_forged_snapshot_is_read_or_refused_in_one_line(tmp_path: Path, seed: int) -> None:
-    data = snapshot_bytes(MadeUp(SAMPLE))
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_forged_snapshot_is_read_or_refused_in_one_line(
+    tmp_path: Path, version: int, seed: int
+) -> None:
+    before = DATA / "previous_version" / "vision.snapshot"
+    data = snapshot_bytes(MadeUp(SAMPLE)) if version == 2 else before.read_bytes()
     chance = random.Random(seed)
     refused = 0
     tracemalloc.start()
@@ -197,7 +213,12 @@ def test_a_forged_snapshot_is_read_or_refused_in_one_line(tmp_path: Path, seed: 
 
 
 @pytest.mark.native
-def test_a_bomb_does_not_unpack() -> None:
-    bomb = lzma.compress(b"\0" * (200 << 20))
+@pytest.mark.parametrize(
+    ("pack", "unpack"), [(compress, decompress), (lzma.compress, version_1.decompress)]
+)
+def test_a_bomb_does_not_unpack(
+    pack: Callable[[bytes], bytes], unpack: Callable[[bytes, int], bytes]
+) -> None:
+    bomb = pack(b"\0" * (200 << 20))
     with pytest.raises(DamagedError):
-        decompress(bomb, 1000)
+        unpack(bomb, 1000)

@@ -28,6 +28,7 @@ from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sums import ColumnSums, SumsById, sum_by
 from sizeguard.columns.texts import Int, Texts
+from sizeguard.snapshots import version_1
 from sizeguard.snapshots.magic import MAGIC as MAGIC
 from sizeguard.snapshots.magic import is_snapshot as is_snapshot
 from sizeguard.snapshots.origin import Origin
@@ -45,10 +46,10 @@ from sizeguard.snapshots.snapshot_header import (
     LARGEST,
     ORIGIN,
     VERSION,
-    counts_of,
     header_of,
     image_of,
     origin_of,
+    rows_of,
     stated,
 )
 
@@ -77,21 +78,17 @@ def write_snapshot(path: Path, analysis: Analysis, origin: Origin | None = None)
 def snapshot_bytes(analysis: Analysis, origin: Origin | None = None) -> bytes:
     """Return the content of a snapshot."""
     blocks: dict[str, bytes] = {}
-    sizes: dict[str, int] = {}
     labels = {}
     levels = [*_ORDER, *_several(analysis)]
     for level in levels:
         ids, texts = _sorted_texts(analysis.label(level))
         labels[level] = ids
-        blocks[f"{level}/shared"], blocks[f"{level}/added"], blocks[f"{level}/bytes"] = pack_texts(
-            texts
-        )
-        sizes[level] = sum(map(len, texts))
+        blocks[f"{level}/lengths"], blocks[f"{level}/bytes"] = pack_texts(texts)
         blocks[f"{level}/count"] = pack_numbers(np.array([len(texts)], np.int64))
     columns = [labels[level] for level in levels]
     aliases = analysis.aliases()
     if aliases is not None:
-        columns.append(_add_aliases(blocks, sizes, aliases))
+        columns.append(_add_aliases(blocks, aliases))
     row, first = pack(columns)
     for level in levels:
         blocks[f"{level}/ids"] = pack_numbers(labels[level][first])
@@ -105,7 +102,6 @@ def snapshot_bytes(analysis: Analysis, origin: Origin | None = None) -> bytes:
         # The folder is the user's working directory, not part of the measurement.
         "image": stated(analysis.image),
         "rows": len(first),
-        "texts": sizes,
         "blocks": [[name, len(blocks[name]), len(data)] for name, data in packed.items()],
     }
     if origin is not None:
@@ -140,9 +136,7 @@ def _sorted_texts(label: Label) -> tuple[npt.NDArray[np.int32], list[bytes]]:
     return place[found.ids], [texts[i] for i in order]
 
 
-def _add_aliases(
-    blocks: dict[str, bytes], sizes: dict[str, int], aliases: Aliases
-) -> npt.NDArray[np.int32]:
+def _add_aliases(blocks: dict[str, bytes], aliases: Aliases) -> npt.NDArray[np.int32]:
     """Add the names of all alias groups to the blocks.
 
     Returns the group + 1 of each row; groups are numbered in the order of their names.
@@ -157,9 +151,8 @@ def _add_aliases(
     place[1:][order] = np.arange(1, len(members) + 1)
     texts = sorted(set(names))
     number = {text: i for i, text in enumerate(texts)}
-    blocks["aliases/shared"], blocks["aliases/added"], blocks["aliases/bytes"] = pack_texts(texts)
+    blocks["aliases/lengths"], blocks["aliases/bytes"] = pack_texts(texts)
     blocks["aliases/count"] = pack_numbers(np.array([len(texts)], np.int64))
-    sizes["aliases"] = sum(map(len, texts))
     blocks["aliases/sizes"] = pack_numbers(np.array([len(members[i]) for i in order], np.int64))
     blocks["aliases/members"] = pack_numbers(
         np.array([number[name] for i in order for name in members[i]], np.int64)
@@ -173,13 +166,14 @@ def _add_aliases(
 class Snapshot:
     """An Analysis from a file. Labels are unpacked on request."""
 
-    def __init__(self, path: Path, data: bytes) -> None:
+    def __init__(self, path: Path, data: bytes, version: int = VERSION) -> None:
         """Read the header and the sizes; path appears in messages. Raises DamagedError."""
         self._path = path
+        self._version = version
         header, self._blocks = header_of(data)
         self.image = image_of(header)
         self.origin = origin_of(header)
-        self._rows, self._sizes = counts_of(header)
+        self._rows = rows_of(header)
         columns = {name: self._numbers(name, self._rows) for name in _COLUMNS}
         code = columns["load"]
         columns["load"] = np.where(code == 0, columns["file"], np.maximum(code, 2) - 2)
@@ -267,7 +261,8 @@ class Snapshot:
         """Decompress a block."""
         if name not in self._blocks:
             raise DamagedError(f"there is no {name}")
-        return decompress(*self._blocks[name])
+        unpack = version_1.decompress if self._version == version_1.VERSION else decompress
+        return unpack(*self._blocks[name])
 
     def _numbers(self, name: str, count: int) -> Int:
         """Unpack a column."""
@@ -287,11 +282,10 @@ class Snapshot:
         count = int(self._numbers(f"{name}/count", 1)[0])
         if count > LARGEST // 16:
             raise DamagedError(f"{name} has too many texts")
-        shared, added = (
-            self._numbers(f"{name}/shared", count),
-            self._numbers(f"{name}/added", count),
-        )
-        return unpack_texts(shared, added, self._block(f"{name}/bytes"), self._sizes.get(name, 0))
+        if self._version == version_1.VERSION:
+            shared, added = (self._numbers(f"{name}/{what}", count) for what in ("shared", "added"))
+            return version_1.unpack_texts(shared, added, self._block(f"{name}/bytes"), LARGEST)
+        return unpack_texts(self._numbers(f"{name}/lengths", count), self._block(f"{name}/bytes"))
 
 
 def read_snapshot(path: Path) -> Snapshot:
@@ -303,12 +297,12 @@ def read_snapshot(path: Path) -> Snapshot:
     if not data.startswith(MAGIC) or len(data) < len(MAGIC) + HEAD.size:
         raise InputError(f"{path}: not a snapshot")
     (version,) = struct.unpack_from("<H", data, len(MAGIC))
-    if version != VERSION:
+    if version not in (version_1.VERSION, VERSION):
         raise InputError(
             f"{path}: a snapshot of version {version}, this is version {VERSION}; make it again"
             " with sizeguard report --save"
         )
     try:
-        return Snapshot(path, data)
+        return Snapshot(path, data, version)
     except DamagedError as error:
         raise InputError(f"{path}: damaged snapshot: {error}") from error

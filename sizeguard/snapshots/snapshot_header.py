@@ -15,10 +15,10 @@ from sizeguard.snapshots.magic import MAGIC
 from sizeguard.snapshots.origin import Origin, origin_from_json
 from sizeguard.snapshots.packing import DamagedError
 
-VERSION = 1
+VERSION = 2
 HEAD = struct.Struct("<H32sI")
 _OF_REGIONS = ("origin", "length", "used", "stored", "run")
-# Bytes of all blocks and strings, unpacked; a snapshot of 1,237,881 symbols has 0.3 times as many.
+# Bytes of all blocks, unpacked; a snapshot of 1,237,881 symbols has 0.3 times as many.
 LARGEST = 1 << 30
 _MOST_ROWS = 1 << 23  # 72 bytes each when all labels are unpacked
 _HEADER_LARGEST = 1 << 20
@@ -86,19 +86,14 @@ def _is_size(value: object) -> bool:
     return type(value) is int and 0 <= value <= LARGEST
 
 
-def counts_of(header: dict[str, object]) -> tuple[int, dict[str, int]]:
-    """Return the number of rows, and the bytes of each level's strings."""
-    rows, texts = header.get("rows"), header.get("texts")
-    if (
-        not _is_size(rows)
-        or not isinstance(texts, dict)
-        or not all(map(_is_size, texts.values()))
-        or sum(texts.values()) > LARGEST
-    ):
-        raise DamagedError("its header has no rows or texts")
+def rows_of(header: dict[str, object]) -> int:
+    """Return the number of rows."""
+    rows = header.get("rows")
+    if not _is_size(rows):
+        raise DamagedError("its header has no rows")
     if cast(int, rows) > _MOST_ROWS:
         raise DamagedError("it has too many rows")
-    return cast(int, rows), texts
+    return cast(int, rows)
 
 
 def image_of(header: dict[str, object]) -> ImageInfo:
