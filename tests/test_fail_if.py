@@ -66,6 +66,17 @@ def test_a_condition_decides_the_exit_code(
     assert metric.partition("/")[0] in done.stderr
 
 
+@pytest.mark.parametrize("metric", ["dtype/Float", "operator/aten::relu", "component/kernels"])
+def test_the_levels_shown_do_not_change_what_a_condition_counts(
+    pair: tuple[Path, Path], metric: str
+) -> None:
+    """Rows by section need no debug information, but these metrics do."""
+    condition = f"{metric} > 1MiB"
+    words = ["diff", *map(str, pair), "--by", "dtype,operator,component", "--fail-if", condition]
+    assert compared(pair, condition).stderr == CliRunner().invoke(cli, words).stderr
+    assert re.search(r": [1-9][\d,]* B", compared(pair, condition).stderr)
+
+
 def test_the_worst_condition_decides_and_each_is_said(pair: tuple[Path, Path]) -> None:
     done = compared(pair, "load > +1GiB", "section/.txet > 0", "file > +0")
     assert done.exit_code == 1

@@ -6,6 +6,7 @@ A store has recorded measurements for the commits of a real repository, so none 
 from __future__ import annotations
 
 import datetime
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -298,12 +299,14 @@ def keep(project: Project, commit: str, name: str | None) -> None:
         project.history.place.store.put(key, {"commit": commit}, recorded_analysis(name))
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    root = tmp_path / "tree"
+@pytest.fixture(scope="module")
+def measured_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Make the repository and the measurements that all tests begin with."""
+    place = tmp_path_factory.mktemp("once")
+    root = place / "tree"
     root.mkdir()
     run_git(root, "init", "-q", "-b", "main")
-    project = Project(root, History(root, Store(tmp_path / "store")), {})
+    project = Project(root, History(root, Store(place / "store")), {})
     first = {
         SELECTION: "operators: {}\n",
         BASELINE: REVIEWED,
@@ -324,6 +327,15 @@ def project(tmp_path: Path) -> Project:
     run_git(root, "checkout", "-q", "-b", "work")
     run_git(root, "branch", "-f", "main", project.commits["grown"])
     return project
+
+
+@pytest.fixture
+def project(tmp_path: Path, measured_once: Project) -> Project:
+    """Copy the repository and its measurements."""
+    shutil.copytree(measured_once.root.parent, tmp_path, dirs_exist_ok=True)
+    root = tmp_path / "tree"
+    history = History(root, Store(tmp_path / "store"))
+    return Project(root, history, dict(measured_once.commits))
 
 
 def reference_of(project: Project, base: str = "main") -> tuple[str, int | None, str]:

@@ -14,7 +14,7 @@ from sizeguard.gate.reference.reference import symbol_patterns
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.measurement.metric_kinds import TOTALS
-from sizeguard.measurement.metric_names import MetricNames
+from sizeguard.measurement.metric_names import MetricNames, split_metric
 
 FORMS = "METRIC > +1%, METRIC > '+max(1%, 512B)' or METRIC > 40KiB"
 
@@ -31,10 +31,15 @@ class Judged:
         self._patterns = symbol_patterns(limit.metric for limit in self._limits)
         self._measured: dict[bool, Measurement] = {}
 
+    @property
+    def levels(self) -> frozenset[str]:
+        """The levels of the conditions' metrics, which an analysis must be able to tell apart."""
+        return frozenset(split_metric(limit.metric)[0] for limit in self._limits) - {*TOTALS}
+
     def measure(self, analysis: Analysis, *, is_new: bool) -> None:
         """Measure the conditions' metrics in one of the two images."""
         if self._limits:
-            self._measured[is_new] = measurement_of(analysis, self._patterns)
+            self._measured[is_new] = measurement_of(analysis, self._patterns, levels=self.levels)
 
     @cached_property
     def checks(self) -> Sequence[Check]:

@@ -136,6 +136,7 @@ class WorktreeFiles:
     def __init__(self, root: Path) -> None:
         """Read below the root of a worktree."""
         self._root = root
+        self._ids: dict[str, str] = {}  # asked of git already: a process takes 3 ms
 
     def text(self, path: str) -> bytes | None:
         """Return the bytes of a file; None if it does not exist.
@@ -160,10 +161,12 @@ class WorktreeFiles:
     def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
         """Return git's content ids of files, by path; missing files are left out."""
         there = [path for path in dict.fromkeys(paths) if (self._root / path).is_file()]
-        ids: list[str] = []
-        for i in range(0, len(there), _ARGUMENTS):
-            ids += git(self._root, "hash-object", "--", *there[i : i + _ARGUMENTS]).split()
-        return dict(zip(there, ids, strict=True))
+        new = [path for path in there if path not in self._ids]
+        for i in range(0, len(new), _ARGUMENTS):
+            some = new[i : i + _ARGUMENTS]
+            ids = git(self._root, "hash-object", "--", *some).split()
+            self._ids |= dict(zip(some, ids, strict=True))
+        return {path: self._ids[path] for path in there}
 
     def leads_out(self, path: str) -> bool:
         """Return whether links on a path lead out of the worktree, or in a circle."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import symbol_names
@@ -14,19 +14,23 @@ from sizeguard.names.resolve_names import KnownNames
 
 
 def measurement_of(
-    analysis: Analysis, patterns: Iterable[str], sizes: Sizes | None = None
+    analysis: Analysis,
+    patterns: Iterable[str],
+    sizes: Sizes | None = None,
+    levels: Collection[str] = LEVELS,
 ) -> Measurement:
     """Measure an analysis.
 
     patterns: symbol patterns in limits
     sizes: of the build, if the image is of a build
+    levels: those whose sizes by name are needed
     """
     if sizes is None:
         sizes = sizes_of(analysis)
     symbols, unmatched = _symbols(analysis, patterns)
     return Measurement(
         sizes,
-        _tables(analysis),
+        _tables(analysis, levels),
         symbols,
         analysis,
         unmatched,
@@ -41,8 +45,8 @@ def sizes_of(analysis: Analysis) -> Sizes:
     return Sizes(image.load, image.ram, image.file, slack)
 
 
-def _tables(analysis: Analysis) -> Mapping[str, Mapping[str, int]]:
-    found = {level: _table(analysis, level) for level in LEVELS}
+def _tables(analysis: Analysis, levels: Collection[str]) -> Mapping[str, Mapping[str, int]]:
+    found = {level: _table(analysis, level) for level in LEVELS if level in levels}
     regions = analysis.image.regions
     if regions is not None:
         found["region"] = {region.name: region.used for region in regions}

@@ -95,14 +95,13 @@ def command(
     of_old = replace(evidence, objects=(), map=None, debug_file=None)
     known = KnownLabels()
     levels = levels_of(by) if by is not None else default_levels(new)
-    # Conditions may name any metric, so they need all levels; otherwise read only the compared
-    # levels.
-    asked = None if conditions else levels_asked(levels, filters)
+    asked = levels_asked(levels, filters)
     judged = None
     if conditions:
         from sizeguard.gate.fail_if import Judged  # 50 ms
 
         judged = Judged(conditions)
+        asked |= judged.levels
 
     def opened(path: Path, options: ImageOptions, *, is_new: bool) -> Analysis:
         analysis = options.analysis_of(path, known, asked)
