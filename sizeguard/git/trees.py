@@ -94,7 +94,7 @@ def _read_hash_of_id(
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _TreeRow:
     """A file of a commit, as a hash takes it.
 
     always: its content counts, read or not
@@ -111,10 +111,10 @@ class _Row:
 
 # Matching the globs takes 5 µs a file; apps share their scope, and each has its own reads.
 @functools.lru_cache(32)
-def _scoped_rows(repository: Path, commit: str, scope: Scope) -> Sequence[_Row]:
+def _scoped_rows(repository: Path, commit: str, scope: Scope) -> Sequence[_TreeRow]:
     """List a commit's files in order."""
     return [
-        _Row(
+        _TreeRow(
             path,
             not entry.startswith(_FILE) or _is_attributes(path),
             _is_in(path, scope),
