@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 import sizeguard.projects.any_build
+from sizeguard.gate.reference.history import History
+from sizeguard.measurement.measured_commits import measurement_key
+from sizeguard.projects.any_build import recipe_of_app
 from sizeguard.projects.project import Config
+from sizeguard.projects.reader import read_config
+from sizeguard.snapshots.store import Store
+from sizeguard.toolchains.read_files import ReadFiles
 from tests.support.any_project import AnyProject, made_project
 
 APP = """\
@@ -87,3 +93,24 @@ def test_more_apps_start_no_more_processes(tmp_path: Path, counted: dict[str, in
     assert few == many
     assert few["processes"] > 0
     assert few["configurations"] > 0
+
+
+def test_a_new_read_of_a_build_changes_the_key_of_a_commit(tmp_path: Path) -> None:
+    """A gate keeps keys for its run; files that builds show meanwhile count nevertheless."""
+    config = HEAD + APP.format(number=0)
+    project = made_project(tmp_path / "project", config, {"made": "one", "other": "two"})
+    history = History(project.root, Store(tmp_path / "store"))
+    app, commit = read_config(project.root).apps[0], project.git("rev-parse", "HEAD")
+    recipe = recipe_of_app(app, "x86_64-linux", history.place.store.folder)
+    assert recipe is not None
+    keys = [history.key(commit, recipe)]
+    for files in ({"made"}, {"made"}, {"other"}):
+        assert recipe._known_reads is not None
+        recipe._known_reads.add(ReadFiles(frozenset(files)))
+        keys.append(history.key(commit, recipe))
+        assert keys[-1] == measurement_key(history.place, commit, recipe)
+    assert keys[1] == keys[2]
+    assert len({*keys}) == 3
+    project.write({"other": "changed"})
+    assert history.key(project.commit("Change"), recipe) != keys[-1]
+    assert history.key("HEAD", recipe) == measurement_key(history.place, "HEAD", recipe)

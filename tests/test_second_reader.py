@@ -23,6 +23,8 @@ from sizeguard.builds.second_reader import (
     read_ourselves,
 )
 from sizeguard.formats.sniff import ELF, format_of
+from sizeguard.gate.cache.kept_readings import check_once
+from sizeguard.snapshots.store import Store
 from tests.support.edited_elf import EditedElf
 from tests.support.macho_samples import MachoSamples
 from tests.support.made_elf import SHT_NOBITS, Form, MadeSection, MadeSegment, make_elf
@@ -223,6 +225,27 @@ def test_recorded_sizes_that_are_not_the_images_are_refused(image: Path, name: s
     with pytest.raises(SizeguardError, match=f"{name} is recorded as") as raised:
         check_readings([image], replace(sizes, **{name: getattr(sizes, name) - 1}))
     assert raised.value.exit_code == 4
+
+
+def test_an_agreement_is_read_once_and_a_disagreement_each_time(
+    image: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, sizes = Store(tmp_path / "store"), measure(image)
+    wrong = replace(sizes, load=sizes.load + 1)
+    for _ in range(2):
+        with pytest.raises(SizeguardError, match="load is recorded as"):
+            check_once(store, [image], wrong)
+    check_once(store, [image], sizes)
+    again = again_of(image)
+    liar = replace(again, ram=again.ram + 1)
+    monkeypatch.setattr(second_reader, "read_again", lambda path: liar)
+    check_once(store, [image], sizes)
+    with image.open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(SizeguardError, match="two readers disagree about ram"):
+        check_once(store, [image], measure(image))
+    with pytest.raises(SizeguardError, match=r"recorded as|two readers"):
+        check_once(store, [image], wrong)
 
 
 def test_sizes_are_those_of_all_files_that_ship(image: Path, tmp_path: Path) -> None:

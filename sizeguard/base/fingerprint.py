@@ -15,7 +15,7 @@ from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
 # Libraries whose versions affect the analysis of a binary.
-_LIBRARIES = ("numpy", "pycxxfilt", "PyYAML")
+_LIBRARIES = ("numpy", "pycxxfilt", "PyYAML", "pyelftools", "lief")
 _INSTALLED = ".dist-info"
 # Data folders that are inputs; their readers hash them.
 _READ_AS_INPUT = ("libraries",)

@@ -9,11 +9,11 @@ from pathlib import Path
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.progress import Progress
 from sizeguard.builds.measured_sizes import segment_pages
-from sizeguard.builds.second_reader import check_readings
 from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import Verification
 from sizeguard.gate.advice import advised, base_name
+from sizeguard.gate.cache.kept_readings import check_once
 from sizeguard.gate.causes.dependencies import changed_dependencies, changed_files
 from sizeguard.gate.causes.edited_lines import with_edited_lines
 from sizeguard.gate.causes.growth_causes import (
@@ -97,7 +97,7 @@ def judge_app(
     full = measure_build(store, pair.full, measured.patterns) if pair.full else None
     libraries = shipped_libraries(pair.selective)
     files = [pair.selective.shipped, *(library.path for library in libraries)]
-    check_readings(files, pair.selective.sizes)
+    check_once(store, files, pair.selective.sizes)
     pages = sum(map(segment_pages, files))
     sizes = size_checks(subject, limits, growth, creep, full)
     sizes += file_check(subject, limits, growth, pages)

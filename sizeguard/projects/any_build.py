@@ -7,7 +7,7 @@ import functools
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -202,6 +202,22 @@ class AnyBuildRecipe:
         """Raise InputError if `inputs` and `ignore` leave no file of a commit."""
         check_scope(repository, commit, self._scope)
 
+    @property
+    def identity(self) -> tuple[Hashable, ...]:
+        """Everything that decides the key of a commit in this process, with the known reads.
+
+        The steps are named by their id, which is unique as long as they live.
+        """
+        names = (self.app, self.target, self.group, self.image, self.store, self.by_all_files)
+        return (*names, id(self.steps), self._reads)
+
+    @property
+    def _reads(self) -> Reads | None:
+        """The reads that decide now: fixed ones, else those that the store has."""
+        if not self.is_fixed and self._known_reads is not None:
+            return self._known_reads.get()
+        return self.reads
+
     def _tree_hash(self, repository: Path, commit: str) -> str:
         """Hash the files of a commit that builds read, if known, else all files.
 
@@ -210,9 +226,7 @@ class AnyBuildRecipe:
         """
         if self.steps.clean:
             return tree_hash(repository, commit, self._scope)
-        reads = self.reads
-        if not self.is_fixed and self._known_reads is not None:
-            reads = self._known_reads.get()
+        reads = self._reads
         if reads is None:
             return tree_hash(repository, commit, Scope(unnamed=_TERMS))
         which = opened_hash if self.by_all_files else reads_hash

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from sizeguard.gate.reference.base_branch import (
 )
 from sizeguard.gate.reference.ci_event import Candidate, ci_event
 from sizeguard.git.commits import CommitLine, lines_after, read_line
-from sizeguard.git.git import branch_id, branch_ids, commit_id, git
+from sizeguard.git.git import branch_id, branch_ids, commit_id, git, is_id
 from sizeguard.git.tree_contents import blob_id
 from sizeguard.git.trees import blob_bytes, tree_entries
 from sizeguard.measurement.measured_commits import (
@@ -28,6 +28,7 @@ from sizeguard.measurement.measured_commits import (
     try_commit,
 )
 from sizeguard.measurement.store_place import project_store
+from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import CONFIG
 from sizeguard.projects.reader import parse_base
 from sizeguard.snapshots.store import Store
@@ -42,6 +43,7 @@ class History:
         self.root = root
         # By id, for this run: --unshallow gives a commit the parents that it lacked
         self._parents: dict[str, str] = {}
+        self._keys: dict[tuple[Hashable, ...], tuple[AnyBuildRecipe, str]] = {}
         self.place = MeasurementPlace(
             root, root / ".sizeguard" / "worktrees", store or project_store(root)
         )
@@ -219,4 +221,11 @@ class History:
 
     def key(self, commit: str, recipe: Recipe) -> str:
         """Return the key of the commit's measurement in the store."""
-        return measurement_key(self.place, commit, recipe)
+        if not isinstance(recipe, AnyBuildRecipe) or not is_id(commit):
+            return measurement_key(self.place, commit, recipe)
+        # A gate asks twelve times for each app and target, and new reads alone change a key.
+        told = (commit, *recipe.identity)
+        if told not in self._keys:
+            # The steps, which are named by their id, must live as long
+            self._keys[told] = recipe, measurement_key(self.place, commit, recipe)
+        return self._keys[told][1]
