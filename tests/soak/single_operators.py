@@ -1,6 +1,6 @@
 """Select each operator alone, with what it calls, and verify the build.
 
-    python -m tests.soak.single_operators [--target NAME] [--draw N] [--seed N] [NAME…]
+    python -m tests.soak.single_operators [--target NAME] [--compiler NAME] [--draw N] [NAME…]
 
 A kernel that calls the kernel of another operator would keep code of an operator that was not
 selected, which only a selection without that operator shows. Exit code 1 if a build does not hold
@@ -25,9 +25,9 @@ from tests.support.script import Tally, options_of
 from tests.support.single_selections import selection_text
 
 
-def check(operators: Iterable[str], target: str) -> int:
+def check(operators: Iterable[str], target: str, compiler: str | None) -> int:
     """Build and verify a selection of each operator, all in one folder."""
-    toolchain = find_toolchain("gcc" if target.endswith("linux") else None, None, target)
+    toolchain = find_toolchain(compiler, None, target)
     tally = Tally()
     with tempfile.TemporaryDirectory() as name:
         selection, folder = Path(name, "selected_operators.yaml"), Path(name, "build")
@@ -47,13 +47,14 @@ def check(operators: Iterable[str], target: str) -> int:
                 cwd=ROOT,
             )
             tally.check(done.returncode == 0, f"{operator}: {done.returncode}\n{done.stdout}")
-    return tally.close(f"operators alone on {target}")
+    return tally.close(f"operators alone on {target} by {toolchain.name}")
 
 
 def main() -> int:
     parser = options_of(__doc__)
     parser.add_argument("names", nargs="*", help="The operators. Default: all.")
     parser.add_argument("--target", default="x86_64-linux")
+    parser.add_argument("--compiler", help="Default: gcc for Linux, clang for others.")
     parser.add_argument("--draw", type=int, help="Draw so many of them.")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
@@ -61,7 +62,8 @@ def main() -> int:
     operators = given.names or sorted(names["operators"])
     if given.draw is not None:
         operators = random.Random(given.seed).sample(operators, min(given.draw, len(operators)))
-    return check(operators, given.target)
+    usual = "gcc" if given.target.endswith("linux") else None
+    return check(operators, given.target, given.compiler or usual)
 
 
 if __name__ == "__main__":
