@@ -1,4 +1,4 @@
-"""Test that verification finds deselected code, hidden in a selective build in thirteen ways.
+"""Test that verification finds deselected code, hidden in a selective build in fourteen ways.
 
 tests/soak/leaks.py tests all ways, with other compilers.
 """
@@ -30,6 +30,7 @@ COVERING = (
     "function_object",
     "shared_library",
     "bytes_between_sections",
+    "helper_in_its_own_file",
 )
 
 

@@ -44,6 +44,12 @@ def _folded(bench: LeakBench) -> LinkedWith:
     return LinkedWith((bench.compile("folded", text, *option),), words)
 
 
+def _own_file(bench: LeakBench) -> LinkedWith:
+    """Keep a kernel's local helper, in an object with the name of the kernel's."""
+    text = lookup() + "LEAK(keep(&sg::kernels::look_up))"
+    return LinkedWith((bench.compile("lookup.cpp", text),))
+
+
 def _whole_section(bench: LeakBench) -> LinkedWith:
     """Keep all code of an object whose sections are not divided."""
     made = bench.compile("whole_section", lookup() + "LEAK()", "-fno-lto")
@@ -274,6 +280,7 @@ _GENERIC = (
 )
 LEAKS = (
     Leak("merged_functions", _folded, UNTRUE),
+    Leak("helper_in_its_own_file", _own_file, UNTRUE),
     Leak("undivided_object", _whole_section, UNTRUE, (MACHO,)),
     Leak("partial_link", _relocatable, UNTRUE, (ELF,)),
     Leak("forced_archive", _forced_archive, (*UNTRUE, "early", "libforced.a"), (ELF,)),
@@ -329,8 +336,8 @@ LEAKS = (
     ),
     Leak(
         "bytes_of_feature",
-        _other_bytes("feature_code", (), lambda name: "compare_" in name),
-        ("compare", "machine code"),
+        _other_bytes("feature_code", (), lambda name: "write_number" in name),
+        ("write_number", "machine code"),
     ),
     Leak(
         "class_in_other_namespace",

@@ -103,14 +103,17 @@ def plain_name(symbol: str) -> str:
 
 
 def key_of(symbol: str, file: ObjectFile | None) -> str:
-    """Return the name by which two builds identify a function; a local one includes its file.
+    """Return the name by which two builds identify a function.
+
+    That of a local function includes its object, and the archive of that: another object of such a
+    name has other functions.
 
     file: None if LTO has moved functions between objects
     """
     name = plain_name(symbol)
     if file is None or _LOCAL not in name:
         return name
-    return f"{name}@{(file.member or file.path.name).rpartition('/')[2]}"
+    return f"{name}@{file.path.name}({file.member.rpartition('/')[2]})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,50 @@
+"""Names by which verification recognises functions of deselected kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sizeguard.verify.leaks.deselected_code import key_of
+from sizeguard.verify.leaks.hidden_code import code_name
+
+LOCAL = "_ZN2sg7kernels12_GLOBAL__N_17look_upEi"
+
+
+def file(path: str, member: str = "") -> Any:
+    return SimpleNamespace(path=Path(path), member=member)
+
+
+@pytest.mark.parametrize(
+    "symbol, name",
+    [
+        ("_ZN2sg9elsewhere6gatherERNS_7ContextE", "gather"),
+        ("_ZN2sg9elsewhere6gatherIiEEvT_", "gather"),
+        ("_ZN2sg9elsewhere6gatherclERNS_7ContextE", "gather"),
+        ("_ZN2sg9elsewhere6gatherIiEclIfEEvT_.isra.0", "gather"),
+        ("_ZZN2sg9elsewhere6gatherEvENUlRNS_7ContextEE_4_FUNES2_", "gather"),
+        ("_ZZN2sg9elsewhere6gatherEvENKUlTyvE_clIfEEDav", "gather"),
+        ("_ZZN2sg4testEvEN3$_08__invokeEi", "test"),
+        # A member, or a function that a kernel's own scope has, is another function.
+        ("_ZN2sg6gather3runEv", "run"),
+        ("_ZZN2sg6gatherEvE5total", "total"),
+        ("operator()", "operator()"),
+        ("gather", "gather"),
+    ],
+)
+def test_a_lambda_or_function_object_has_the_name_of_its_scope(symbol: str, name: str) -> None:
+    assert code_name(symbol) == name
+
+
+def test_local_functions_of_other_objects_of_that_name_are_other_functions() -> None:
+    own = key_of(LOCAL, file("full/libk.a", "lookup.cpp.o"))
+    assert own == key_of(f"{LOCAL}.isra.0", file("vision/libk.a", "lookup.cpp.o"))
+    assert own != key_of(LOCAL, file("vision/libk.a", "views.cpp.o"))
+    assert own != key_of(LOCAL, file("vision/lookup.cpp.o"))
+    assert own != key_of(LOCAL, file("vision/libother.a", "lookup.cpp.o"))
+    # LTO moves functions, and others have one definition anywhere.
+    assert key_of(LOCAL, None) == LOCAL
+    assert key_of("_ZN2sg3addEv", file("a.o")) == key_of("_ZN2sg3addEv", file("b.o"))
