@@ -63,6 +63,7 @@ def patterns(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     asked: list[list[str]] = []
 
     def measurement(analysis: int, names: list[str]) -> Any:
+        assert isinstance(analysis, int)  # a commit that does not build has none
         asked.append(names)
         return SimpleNamespace(value=lambda metric: analysis)
 
