@@ -37,6 +37,9 @@ _LONG = (
 )
 
 
+_NATIVE = "\npytestmark = pytest.mark.native\n"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Guard unit tests, and let examples take as long as they do: machines are shared."""
     config.pluginmanager.register(UnitGuard())
@@ -44,6 +47,13 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("CI", None)
     settings.register_profile("shared machine", deadline=None, max_examples=EXAMPLES)
     settings.load_profile("shared machine")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave files of native tests alone out of the unit part: their imports take a second."""
+    if config.option.markexpr != "not native" or collection_path.suffix != ".py":
+        return None
+    return _NATIVE in collection_path.read_text() or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

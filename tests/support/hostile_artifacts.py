@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import os
@@ -21,8 +22,13 @@ REFUSED, CONTRADICTION = "refused", "contradiction"
 
 def document(sample: Callable[[], Any] = passing) -> dict[str, Any]:
     """Return the JSON of a sample with consistent numbers."""
-    content: dict[str, Any] = json.loads(gate_text(consistent(sample()), "json"))
+    content: dict[str, Any] = json.loads(_text(sample))
     return content
+
+
+@functools.cache
+def _text(sample: Callable[[], Any]) -> str:
+    return gate_text(consistent(sample()), "json")
 
 
 def packed(content: Any, number: str = "7\n") -> bytes:

@@ -52,7 +52,7 @@ def answering(answer: Answer, token: str) -> Iterator[str]:
             """Nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=lambda: server.serve_forever(0.02), daemon=True)
+    thread = threading.Thread(target=lambda: server.serve_forever(0.002), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"
