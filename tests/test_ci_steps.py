@@ -24,6 +24,7 @@ from sizeguard.report.gate.render import gate_text
 from tests.support.consistent_results import consistent
 from tests.support.gate_samples import SAMPLES, everything, failing
 from tests.support.local_hub import HEAD, TOKEN, LocalHub, served, zipped
+from tests.support.parts import mostly_second
 from tests.support.workflow_expressions import Context
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -181,7 +182,10 @@ def uploaded(work: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("sample", "code"), [("passing", 0), ("failing", 1), ("undecided", 3), ("everything", 4)]
+    ("sample", "code"),
+    mostly_second(
+        [("passing", 0), ("failing", 1), ("undecided", 3), ("everything", 4)], [("failing", 1)]
+    ),
 )
 def test_the_measuring_workflow(checkout: Path, sample: str, code: int) -> None:
     runner, found = measuring(checkout, sample)
@@ -199,6 +203,7 @@ def test_the_measuring_workflow(checkout: Path, sample: str, code: int) -> None:
     assert "--base" not in (checkout / "arguments.txt").read_text()
 
 
+@pytest.mark.native
 def test_without_a_pull_request_there_is_no_number(checkout: Path) -> None:
     _, code = measuring(checkout, "passing", **{"github.event_name": "push", "github.base_ref": ""})
     assert code == 0
@@ -212,15 +217,18 @@ def test_without_a_pull_request_there_is_no_number(checkout: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "$(touch owned)",
-        "`touch owned`",
-        "x; touch owned",
-        "x && touch owned",
-        "* owned",
-        "--format=json",
-        "'\"$IFS",
-    ],
+    mostly_second(
+        [
+            "$(touch owned)",
+            "`touch owned`",
+            "x; touch owned",
+            "x && touch owned",
+            "* owned",
+            "--format=json",
+            "'\"$IFS",
+        ],
+        ["$(touch owned)"],
+    ),
 )
 def test_inputs_are_never_code(checkout: Path, text: str) -> None:
     given = dict.fromkeys(("base", "apps", "targets"), text)

@@ -370,6 +370,7 @@ def assert_refused_or_imported(path: Path) -> bool:
     return True
 
 
+@pytest.mark.native
 @pytest.mark.parametrize(
     "path",
     [BRANCHY, FEATURES / "symbolic_sizes" / "model.pt2", FEATURES / "shared_weights" / "model.pt2"],

@@ -99,6 +99,7 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, content: bytes, message: str
     assert str(caught.value).isprintable()
 
 
+@pytest.mark.native
 def test_mutated_files_are_refused_or_arrays(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.arange(6, dtype=np.float32).reshape(2, 3))
     whole = (tmp_path / "a.npy").read_bytes()

@@ -41,10 +41,14 @@ parsed = functools.cache(ast.parse)
 
 def nodes(sources: Sources, word: str) -> Iterator[tuple[str, ast.AST]]:
     """Yield every node of the modules that contain a word; the others are not parsed."""
+    yield from nodes_of({module: text for module, text in sources.items() if word in text})
+
+
+def nodes_of(sources: Sources) -> Iterator[tuple[str, ast.AST]]:
+    """Yield every node."""
     for module, text in sources.items():
-        if word in text:
-            for node in ast.walk(parsed(text)):
-                yield module, node
+        for node in ast.walk(parsed(text)):
+            yield module, node
 
 
 def functions(sources: Sources, word: str) -> Iterator[tuple[str, Function]]:
@@ -89,9 +93,12 @@ def dtype_tables(sources: Sources) -> set[str]:
     plain = {"int", "float", "double", "bool", "long", "short"}  # other things have such names
     words = {*SCALAR_TYPES, *NAME_OF_CPP_TYPE} - plain
     kinds = ast.Dict | ast.Tuple | ast.List | ast.Set
+    some = {
+        module: text for module, text in sources.items() if sum(word in text for word in words) >= 4
+    }
     return {
         module
-        for module, node in nodes(sources, '"')
+        for module, node in nodes_of(some)
         if isinstance(node, kinds) and len(_strings(node) & words) >= 4
     }
 

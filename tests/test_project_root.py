@@ -27,6 +27,7 @@ from sizeguard.projects.root import (
 )
 from sizeguard.runtimes.known import built_from, source_tree
 from tests.support.gate_samples import passing
+from tests.support.parts import mostly_second
 
 APPS = "apps:\n  shop: {selection: shop.yaml, models: []}\n"
 WAIVE = [
@@ -67,8 +68,11 @@ def files_in(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     "command",
-    [["baseline", "show"], ["baseline", "log"], ["baseline", "update"], ["gate"], WAIVE,
-     ["select", "update"]],
+    mostly_second(
+        [["baseline", "show"], ["baseline", "log"], ["baseline", "update"], ["gate"], WAIVE,
+         ["select", "update"]],
+        [["gate"], WAIVE],
+    ),
     ids=" ".join,
 )  # fmt: skip
 def test_a_stranger_has_no_project(stranger: Path, command: Sequence[str]) -> None:

@@ -101,6 +101,7 @@ def test_truncated_programs_are_refused_or_whole(name: str, tmp_path: Path) -> N
     assert refusals > 20
 
 
+@pytest.mark.native
 def test_mutated_programs_are_refused_or_read(tmp_path: Path) -> None:
     source = random.Random(7)
     path = tmp_path / "mutated.pte"

@@ -316,6 +316,7 @@ def test_mutated_models_are_refused_or_read(name: str, tmp_path: Path) -> None:
     assert refusals > 100
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("name", NAMES)
 def test_mutated_bytecode_is_refused_or_read(name: str, tmp_path: Path) -> None:
     # The zip's checksum catches the mutations above before the pickle is read; these reach it.
