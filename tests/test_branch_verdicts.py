@@ -74,6 +74,7 @@ class Found:
     instances: tuple[tuple[str, tuple[str, ...]], ...] = ()
     claimed: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()  # tags that the objects name
 
     def verdicts(
         self, evidence: Evidence, kept: frozenset[Branch], others: frozenset[str]
@@ -96,6 +97,7 @@ class Found:
                 undescribed_notes=self.blind,
                 compiled=self.compiled,
                 switches=self.switches,
+                can_switch=lambda tag, file: tag in self.named,
             ),
             pieces=lambda tag, dtype: of(self.pieces.get((tag, dtype), ())),
             host_pieces=lambda tag: of(self.hosts.get(tag, ())),
@@ -264,6 +266,32 @@ def test_instances_outside_of_branches_have_to_be_allowed(
     verdicts = found.verdicts(opened(), frozenset(), frozenset(allowed))
     verdict = verdicts.judge_others(claim(ABSENT, OtherBodies()))
     assert (verdict.verdict, verdict.expect) == (expected, ABSENT)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept", "found", "expected"),
+    [
+        (("Op", "float"), FLOAT, Found(hosts=HOST, refers={"main": {"subject", "main"}}), PASS),
+        (("Op", "float", "bool"), FLOAT, Found(hosts=HOST, refers={"main": {"main"}}), PASS),
+        (("Op", "double"), FLOAT, Found(hosts=HOST, refers={"main": {"main"}}), FAIL),
+        (("float", "double"), FLOAT, Found(hosts=HOST, refers={"main": {"main"}}), FAIL),
+        (("Op", "bool"), FLOAT, Found(hosts=HOST, refers={"main": {"main"}}), FAIL),
+        (("Op", "bool"), ("t", "Bool"), Found(hosts=HOST, refers={"main": {"main"}}), PASS),
+        (("7",), FLOAT, Found(hosts=HOST, refers={"main": {"main"}}), FAIL),
+        (("Op", "float"), FLOAT, Found(hosts=HOST, refers={"main": {"subject"}}), FAIL),
+        # The tag's switch has no function any more; its object is known.
+        (("Op", "float"), FLOAT, Found(named=("t",)), PASS),
+        (("Op", "float"), FLOAT, Found(named=("other",)), FAIL),
+        (("Op", "double"), FLOAT, Found(named=("t",)), FAIL),
+        (("Op", "float"), FLOAT, Found(hosts=HOST, named=("t",)), FAIL),
+    ],
+)
+def test_an_unknown_instance_may_serve_a_selected_dtype_of_its_switch(
+    opened: Opener, arguments: tuple[str, ...], kept: Branch, found: Found, expected: str
+) -> None:
+    found = replace(found, instances=(("main", arguments),))
+    verdicts = found.verdicts(opened(), frozenset({kept}), frozenset())
+    assert verdicts.judge_others(claim(ABSENT, OtherBodies())).verdict == expected
 
 
 def handled(evidence: Evidence, found: Found, handler: str = "lost") -> Verdict:

@@ -49,7 +49,8 @@ def check(name: str, bench: LeakBench, only: list[str], tally: Tally) -> None:
     tally.check(not clean, f"{name} without a leak: {clean}")
     form = "macho" if bench.is_macho else "elf"
     for leak in ALL_LEAKS.values():
-        if form not in leak.formats or (only and leak.name not in only):
+        is_decided = form in leak.formats and (leak.with_lto or not bench.build.lto)
+        if not is_decided or (only and leak.name not in only):
             continue
         found = bench.outcome(leak)
         is_named = found.names(leak.expects)

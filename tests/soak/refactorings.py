@@ -1,6 +1,6 @@
 """Apply each harmless refactoring of the kernels separately, build vision, and verify it.
 
-    python -m tests.soak.refactorings [--compiler gcc|clang] [NAME]…
+    python -m tests.soak.refactorings [--build gcc|clang|macos] [NAME]…
 
 None may leave a claim that fails or is undecided. Exit code 1 if one does.
 """
@@ -17,16 +17,22 @@ from tests.support.defective_runtime import Runtime
 from tests.support.places import ROOT
 from tests.support.refactored_runtime import REFACTORINGS
 
+BUILDS: dict[str, dict[str, str | None]] = {
+    "gcc": {"compiler": "gcc"},
+    "clang": {"compiler": "clang", "optimize": "2"},
+    "macos": {"compiler": None, "target": "arm64-macos"},
+}
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--compiler", default="gcc")
+    parser.add_argument("--build", default="gcc", choices=BUILDS)
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
     chosen = [each for each in REFACTORINGS if not arguments.names or each.name in arguments.names]
     wrong = 0
     with tempfile.TemporaryDirectory() as name:
-        runtime = Runtime(ROOT, Path(name), compiler=arguments.compiler)
+        runtime = Runtime(ROOT, Path(name), **BUILDS[arguments.build])
         native, kept = runtime.root / "native", Path(name) / "native"
         shutil.copytree(native, kept)
         for each in chosen:

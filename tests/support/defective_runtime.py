@@ -47,7 +47,13 @@ class Runtime:
     """The copy. Files that a patch does not touch are compiled once."""
 
     def __init__(
-        self, source: Path, folder: Path, app: str = "vision", compiler: str = "gcc"
+        self,
+        source: Path,
+        folder: Path,
+        app: str = "vision",
+        compiler: str | None = "gcc",
+        target: str | None = None,
+        optimize: str = "s",
     ) -> None:
         self.root = folder / "tree"
         for name in COPIED:
@@ -58,7 +64,8 @@ class Runtime:
             else:
                 shutil.copy(source / name, self.root / name)
         self.app = next(each for each in read_config(self.root).apps if each.name == app)
-        self.toolchain = find_toolchain(compiler, None)
+        self.toolchain = find_toolchain(compiler, None, target)
+        self.optimize = optimize
 
     def outcome(self, patch: Path | None) -> Outcome:
         """Build with or without a patch, and verify.
@@ -79,7 +86,7 @@ class Runtime:
             self._patch(patch, "--reverse")
 
     def judged(self) -> Outcome:
-        variant = Variant("selective", self.app.name, self.app.selection)
+        variant = Variant("selective", self.app.name, self.app.selection, optimize=self.optimize)
         try:
             built = build(
                 self.root,

@@ -124,7 +124,9 @@ class LeakBench:
         """Cut a kernel's bytes out of the full image."""
         word = f"7kernels{len(kernel)}{kernel}E"
         around = [each for name, each in self.symbols.items() if word in name]
-        symbol = self.symbols.get(self.mangled(kernel)) or max(around, key=lambda s: s.size)
+        exact = [each for name, each in self.symbols.items() if name.startswith(f"_ZN2sg{word}")]
+        # With LTO the kernel may be inlined into its wrapper.
+        symbol = exact[0] if exact else max(around, key=lambda s: s.size)
         return self.bytes_of(symbol)
 
     def bytes_of(self, symbol: Symbol) -> bytes:

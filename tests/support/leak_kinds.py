@@ -16,13 +16,14 @@ class Leak:
     """A way to hide code.
 
     expects: words, one of which a finding must have; formats: image formats that support it
+    with_lto: whether it can be decided with LTO, too
     """
 
     name: str
     make: Callable[[LeakBench], LinkedWith]
     expects: tuple[str, ...]
     formats: tuple[str, ...] = (ELF, MACHO)
-    options: tuple[str, ...] = ()
+    with_lto: bool = True
 
 
 def lookup() -> str:

@@ -6,18 +6,20 @@ new.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
-KERNELS = "native/operators/kernels"
-UNARY = f"{KERNELS}/unary.cpp"
-BINARY = f"{KERNELS}/binary.cpp"
-REDUCTION = f"{KERNELS}/reduction.cpp"
-NORMALIZATION = f"{KERNELS}/normalization.cpp"
-MATRIX = f"{KERNELS}/matrix.cpp"
-QUANTIZATION = f"{KERNELS}/quantization.cpp"
-COPY = "native/operators/copy.cpp"
-GEMM = "native/operators/gemm.cpp"
+from tests.support.refactored_later import LATER
+from tests.support.refactoring_edits import (
+    BINARY,
+    COPY,
+    GEMM,
+    KERNELS,
+    MATRIX,
+    NORMALIZATION,
+    REDUCTION,
+    UNARY,
+    Edit,
+    Refactoring,
+    one_edit,
+)
 
 RELU = "relu, [&]<typename T>() { loop = unary_loop<T, T, Relu>; });"
 ADD = "add, [&]<typename T>() { loop = binary_loop<T, T, Add>; });"
@@ -38,34 +40,10 @@ Result<Tensor> relu(Context& context, Tensor self) {
 """
 
 
-@dataclass(frozen=True)
-class Edit:
-    file: str
-    old: str
-    new: str
-
-
-@dataclass(frozen=True)
-class Refactoring:
-    name: str
-    edits: tuple[Edit, ...]
-
-    def apply(self, root: Path) -> None:
-        for edit in self.edits:
-            path = root / edit.file
-            text = path.read_text() if path.is_file() else ""
-            assert edit.old in text, f"{self.name}: {edit.file} has no {edit.old!r}"
-            path.write_text(text.replace(edit.old, edit.new) if edit.old else edit.new)
-
-
-def _one(name: str, file: str, old: str, new: str) -> Refactoring:
-    return Refactoring(name, (Edit(file, old, new),))
-
-
 REFACTORINGS = (
-    _one("rename_T_to_E", UNARY, RELU, RELU.replace("T", "E")),
-    _one("rename_T_everywhere", BINARY, ADD, ADD.replace("T", "Element")),
-    _one(
+    one_edit("rename_T_to_E", UNARY, RELU, RELU.replace("T", "E")),
+    one_edit("rename_T_everywhere", BINARY, ADD, ADD.replace("T", "Element")),
+    one_edit(
         "name_the_lambda",
         UNARY,
         HARDTANH,
@@ -343,7 +321,8 @@ REFACTORINGS = (
             ),
         ),
     ),
-    _one("explicit_captures", BINARY, ADD, ADD.replace("[&]", "[&loop]")),
+    one_edit("explicit_captures", BINARY, ADD, ADD.replace("[&]", "[&loop]")),
+    *LATER,
 )
 
 # These edits touch different places, so one build shows them all. They include each kind of
@@ -357,6 +336,14 @@ COVERING = (
     "reorder_two_switches",
     "body_without_the_marker",
     "body_as_a_generic_lambda",
+    "split_a_file",
+    "kernel_in_a_detail_namespace",
+    "deselected_kernel_in_a_detail_namespace",
+    "order_of_template_parameters",
+    "conditions_for_a_switch",
+    "body_with_a_requirement",
+    "join_two_files",
+    "rename_a_file",
 )
 
 

@@ -22,7 +22,8 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import template_of
-from sizeguard.verify.branches.bodies import DtypeBodies
+from sizeguard.operators.dtypes import dtype_of_type
+from sizeguard.verify.branches.bodies import DtypeBodies, Instance
 from sizeguard.verify.branches.kernel_users import KernelUsers
 from sizeguard.verify.branches.noted_code import Branch
 from sizeguard.verify.code_presence import FoundCode, explain_any, judge_code, look_for
@@ -195,10 +196,30 @@ class BranchVerdicts:
             instance.piece
             for instance in self.bodies.instances
             if instance.piece not in claimed and instance.arguments
-            if instance.text not in self.others
+            if instance.text not in self.others and not self._serves_kept(instance)
         ]
         found = look_for(self._evidence, others, [])
         return judge_code(self._evidence, claim.kind, claim.name, ABSENT, found)
+
+    def _serves_kept(self, instance: Instance) -> bool:
+        """Return whether an instance serves a selected dtype of a switch that can refer to it.
+
+        Patterns of the full build may be outdated, and optimizers move references out of cases.
+        """
+        # Many instances have Bool as the type of their result.
+        dtypes = {dtype for each in instance.arguments if (dtype := dtype_of_type(each))}
+        served = dtypes - {"Bool"} or dtypes
+        if len(served) != 1:
+            return False
+        file = self._evidence.objects.files[instance.piece.object]
+        noted = self.bodies.noted
+        for tag in sorted(tag for tag, dtype in self.kept if dtype in served):
+            hosts = self.bodies.host_pieces(tag)
+            if any(instance.piece.symbol in self.bodies.of_host(host) for host in hosts):
+                return True
+            if not noted.hosts(tag) and noted.can_switch(tag, file):
+                return True
+        return False
 
     def judge_handler(self, claim: Claim, question: SwitchHandler, handler: str) -> Verdict:
         """Judge whether each switch of a tag in the image can reach the shared handler."""

@@ -20,6 +20,7 @@ from sizeguard.formats.elf import Elf
 from sizeguard.names.demangle import demangle
 from sizeguard.operators.dtypes import NAMES
 from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.object_evidence import ObjectFile
 
 _CODE = re.compile(r"\)(\d+)")
 _SCOPES = r"(?:\w+::)*"
@@ -87,6 +88,14 @@ class NotedCode:
                         found[content[start : end if end >= 0 else len(content)]] = None
                         at = content.find(word, end) if end >= 0 else -1
         return tuple(demangle(text.decode("utf-8", "replace")) for text in found)
+
+    def can_switch(self, tag: str, file: ObjectFile) -> bool:
+        """Return whether an object's debug information names a tag, as all objects with its switch.
+
+        A switch has no other trace if the compiler knows that its dtype is always a selected one.
+        """
+        name = b"\0" + tag.encode() + b"\0"
+        return any(name in b"\0" + content for content in strings(file.elf))
 
     @cached_property
     def switches(self) -> Mapping[str, tuple[str, ...]]:
