@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sizeguard.names.globs import common_pattern, is_glob
 from sizeguard.names.resolve_names import KnownNames, SymbolNames, find_operators
+from sizeguard.names.spelling import shown_symbol
 from tests.support.drawn import at_least
 
 # Each symbol with its spellings by nm, c++filt, llvm-cxxfilt, rustfilt or users.
@@ -278,3 +279,39 @@ def test_common_patterns_match_what_both_match(one: str, other: str) -> None:
     if found:
         assert fnmatchcase(found, one) and fnmatchcase(found, other)
         assert {w for w in words if fnmatchcase(w, found)} <= {*both}
+
+
+# Types, special names and expressions whose words a mangled name abbreviates
+ABBREVIATED = (
+    *(f"_Z1f{code}" for code in "vwbcahstijlmxynofdegz"),
+    *(f"_Z1fD{code}" for code in "dehisun"),
+    *("_Z1fDF16_", "_Z1fDF32_", "_Z1fDF16b", "_Z1fDB8_", "_Z1fDU8_", "_Z1fDAs", "_Z1fDRs"),
+    *("_Z1fCf", "_Z1fGe", "_Z1fDv4_f", "_Z1fDv4_p", "_Z1fDv_f", "_Z1fPDoFvvE"),
+    *("_Z1fSs", "_Z1fSo", "_Z1fSa", "_Z1fSb"),
+    *("_ZTW1x", "_ZTH1x", "_ZTC1A0_1B", "_ZGR1x_", "_ZThn8_N1A1fEv", "_ZTv0_n24_N1A1fEv"),
+    *("_ZTAX1xE", "_ZGV1x", "_ZTT1A", "_ZTV1A", "_ZTI1A", "_ZTS1A", "_ZZ1fvEs", "_ZN1AawEv"),
+    *(f"_Z1fIiEDT{code}T_fp_ES0_" for code in ("sc", "rc", "dc", "cc")),
+    *(f"_Z1fIiEDT{code}fp_ES0_" for code in ("az", "nx", "sz", "dl", "tw", "te")),
+    *("_Z1fIiEDTfpTES0_", "_Z1fIiEDTatT_ES0_", "_Z1fILDn0EEvv", "_ZN1AcvT_IiEEv"),
+)
+
+
+@pytest.mark.parametrize("symbol", ABBREVIATED)
+def test_the_name_that_a_report_shows_finds_its_symbol(symbol: str) -> None:
+    shown = shown_symbol(symbol)
+    assert shown != symbol
+    assert SymbolNames.of(["_Z5otherv", symbol, "_ZTV5other"]).find(shown) == (symbol,)
+
+
+@pytest.mark.parametrize(
+    ("text", "symbol"),
+    [
+        ("TLS wrapper function for ns::x", "_ZTWN2ns1xE"),
+        ("TLS init function for ns::x", "_ZTHN2ns1xE"),
+        ("f(unsigned __int128)", "_Z1fo"),
+    ],
+)
+def test_the_words_of_binutils_find_a_symbol(text: str, symbol: str) -> None:
+    names = SymbolNames.of(["_ZTWN2ns1xE", "_ZTHN2ns1xE", "_ZN2ns1xE", "_Z1fo", "_Z1fn", "_Z1fm"])
+    assert names.find(text) == (symbol,)
+    assert names.find(text.replace("x", "y").replace("f(", "g(")) == ()

@@ -35,16 +35,26 @@ _ABBREVIATED = frozenset(
         temporary initialization function template parameter object true false delete new sizeof
         noexcept typeid throw abi clone closure mut dyn str usize isize impl as crate shim type
         enable_if requires transaction safe fn i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64
-        extern unsafe
+        extern unsafe __int128 __float128 decimal64 decimal128 bfloat16_t _BitInt pixel _Accum
+        _Fract _Sat VTT in nullptr literal this alignof co_await
         """,
     )
 )
 _WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
-# The hash of a Rust function, and the number of a lambda.
-_HASH = re.compile(r"h[0-9a-f]{16}|(?:lambda|unnamed)\d+")
-# Tags, clones and `thunk to` are spelled differently in mangled names, or are missing.
+# Hashes of Rust functions, numbers of lambdas, parameters in expressions, _Float16, and casts.
+_HASH = re.compile(
+    r"h[0-9a-f]{16}|(?:lambda|unnamed)\d+|fp\d*|_Float\d+x?"
+    r"|(?:const|static|dynamic|reinterpret)_cast"
+)
+# Words of binutils' demangler and of LLVM's for the same function
+_THREAD_LOCAL = re.compile(
+    r"\A(?:TLS|thread-local) (wrapper|init(?:ialization)?) (?:function|routine) for "
+)
+# Tags, clones, vectors, complex numbers and `thunk to` are spelled differently in mangled names, or
+# are missing.
 _UNMANGLED = re.compile(
     r"\[(?:abi:\w+|[0-9a-f]{5,16})\]|\A[a-z -]+ thunk to "
+    r"| vector\[\d*\]|(?:(?<=float)|(?<=double)) (?:complex|imaginary)\b"
     r"|(?: \[clone [^]]*\]| \(\.[\w.]+\)|(?<=[)\w])\.[a-z_][\w.]*)+\Z"
 )
 _RUST = re.compile(rb"17h[0-9a-f]{16}E")
@@ -145,6 +155,7 @@ class SymbolNames:
         found = self.exact(text)
         if found or text.startswith(("_Z", "__Z")):
             return found
+        text = _THREAD_LOCAL.sub(_as_llvm, text)
         written = spelling_of(text)
         if not any(part.name for part in written.parts):
             return ()
@@ -199,9 +210,8 @@ class SymbolNames:
 
     def _candidates(self, text: str) -> list[str]:
         """Find the symbols that contain all words of a spelling; repeated words occur once."""
-        words = {
-            word for word in _WORD.findall(_UNMANGLED.sub("", text)) if not _HASH.fullmatch(word)
-        }
+        text = _UNMANGLED.sub("", _THREAD_LOCAL.sub("", text))
+        words = {word for word in _WORD.findall(text) if not _HASH.fullmatch(word)}
         coded = [self._coded(word) for word in words if word not in _ABBREVIATED]
         if not coded:
             return self._with_shown(words)
@@ -359,6 +369,11 @@ def _plain(
         elif bare.endswith(f"::{path}"):
             ends.append(name)
     return tuple(whole or ends)
+
+
+def _as_llvm(match: re.Match[str]) -> str:
+    what = "wrapper" if match[1] == "wrapper" else "initialization"
+    return f"thread-local {what} routine for "
 
 
 def _likeness(one: str, other: str) -> float:
