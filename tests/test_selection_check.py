@@ -674,3 +674,22 @@ def test_names_that_a_change_takes_away_fail(
     assert stale.verdict == verdict
     assert f": {gone}" in stale.message
     assert stale.advice == "sizeguard select names"
+
+
+def test_names_are_checked_although_no_target_runs(
+    root: Path,
+    full_build: Build,
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The gate makes no full build for targets with `run: false`; the check makes one."""
+    monkeypatch.setattr("sizeguard.gate.selection.all_apps.full_build", lambda tree: full_build)
+    left_out = shutil.ignore_patterns("models", "examples")
+    shutil.copytree(root / "native", tmp_path / "native", ignore=left_out)
+    path = tmp_path / "native" / "operators" / "names.json"
+    path.write_text(path.read_text().replace('"LinearOpContext"', ""))
+    app = dataclasses.replace(read_config(root).apps[0], models=())
+    found, problems = check_selections(root, [app], [], store, source=tmp_path)
+    assert problems == ()
+    assert [each.name for each in found if each.verdict == "fail"] == ["names"]

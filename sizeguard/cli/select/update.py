@@ -51,7 +51,7 @@ def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None)
     chosen = [app for app in chosen_apps(read_config(root), apps) if app.is_selective]
     if not chosen:
         raise InputError("no app that was requested has a selection of traces")
-    calls = kernel_calls(full_build(source_tree(root, source)[1], ()), store)
+    calls = kernel_calls(full_build(source_tree(root, source)[1]), store)
     tracer = Tracer(root, store, source=source)
     for app in chosen:
         models = [read_model(root, model, store, source) for model in app.models]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,8 +49,8 @@ def check_selections(
 
     surplus: whether parts that no model needs are noted, or fail
 
-    builds: full builds for any targets; apps are checked with the calls of the first. Builds with
-            LTO, which inlines kernels into others, are left out
+    builds: full builds for any targets; apps are checked with the calls of the first, or of one
+            for this machine. Builds with LTO, which inlines kernels into others, are left out
     source: the folder with the runtime's sources, if that is not the root
     """
     tracer = tracer or Tracer(root, store, source=source)
@@ -58,17 +58,20 @@ def check_selections(
     found: list[SelectionFinding] = []
     builds = [build for build in builds if not build.lto]
     problems = []
+    try:
+        builds = builds or [full_build(tree)]
+    except SizeguardError as error:
+        return (), tuple(Problem.of(error, app.name, "") for app in apps)
     with Progress("checking selections", "names, calls, traces") as progress:
         for i, app in enumerate(apps):
             try:
-                full = full_build(tree, builds)
-                calls = kernel_calls(full, store)
+                calls = kernel_calls(builds[0], store)
                 models = (read_model(root, model, store, source) for model in app.models)
                 subject = read_subject(root, app, models, calls)
                 lint = lint_findings(root, tree, app, subject.file, store)
                 own = tree.translated(subject.file.selection)
                 subject = replace(subject, file=replace(subject.file, selection=own))
-                find = functools.partial(surplus_findings, prices=Prices(full), mode=surplus)
+                find = functools.partial(surplus_findings, prices=Prices(builds[0]), mode=surplus)
                 found += check_selection(subject, tracer, lint, find)
             except SizeguardError as error:
                 problems.append(Problem.of(error, app.name, ""))
@@ -76,7 +79,7 @@ def check_selections(
     try:
         fulls = {build.target: kernel_calls(build, store) for build in builds}
         found += check_call_table(root, tree.call_table(), fulls)
-        found += _stale(root, tree, apps, builds, store, source)
+        found += _stale(root, tree, apps, builds[0], store, source)
     except SizeguardError as error:
         problems.append(Problem.of(error, "", ""))
     return tuple(found), tuple(problems)
@@ -86,7 +89,7 @@ def _stale(
     root: Path,
     tree: SourceTree,
     apps: Sequence[App],
-    builds: Iterable[Build],
+    full: Build,
     store: Store | None,
     source: Path | None,
 ) -> Iterator[SelectionFinding]:
@@ -95,9 +98,8 @@ def _stale(
     Differences in operators, classes and features fail. Other names do not matter for claims, which
     use the full build's.
     """
-    full = next(iter(builds), None)
     file = tree.names_file()
-    if not apps or full is None:
+    if not apps:
         return
     found = kept(
         store,
@@ -118,11 +120,8 @@ def _stale(
         yield SelectionFinding(apps[0].name, LINT, "names", verdict, message, COMMAND, place)
 
 
-def full_build(tree: SourceTree, builds: Iterable[Build]) -> Build:
-    """Choose the build to read calls from: the first, else this machine's."""
-    given = next(iter(builds), None)
-    if given is not None:
-        return given
+def full_build(tree: SourceTree) -> Build:
+    """Make a full build for this machine, to read calls and names from."""
     return tree.build_full(BuildOptions(find_toolchain(None, None)))
 
 
