@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -295,6 +296,8 @@ def test_the_runtimes_hash_knows_code_from_data(tmp_path: Path) -> None:
         "native/runtime/a.cpp": "a",
         selection: "operators: {}",
         "native/models/m/model.pt2": "m",
+        "README.md": "words",
+        "sizeguard/y.py": "y",
     }
     first = repository.commit("one", base)
 
@@ -317,6 +320,7 @@ def test_the_runtimes_hash_knows_code_from_data(tmp_path: Path) -> None:
         "native/runtime/vector",
         "vector",  # precedes the compiler's own header in the include path
         "stdint.h",
+        "extra/x",  # a build may have looked for the folder
     )
     leaves = (
         "README.md",
@@ -527,6 +531,15 @@ def test_the_package_s_version_is_part_of_the_key_and_nothing_else_beside_the_so
     for name in ("sizeguard/base/__init__.py", "extra/table.inc", "sizeguard/other.py"):
         more = BuildInputs({**inputs.files, f"{tmp_path}/{name}": "1"}, {}, environment={})
         assert _elsewhere(more, tmp_path, "s.yaml") == name
+    looked = ["ctime", "extra", "native/runtime/x.h", "build/app/ctime"]
+    told = replace(inputs, absent=tuple(f"{tmp_path}/{name}" for name in looked))
+    assert _elsewhere(told, tmp_path, "s.yaml") == ""
+    told = replace(inputs, globs={f"{tmp_path}/native/runtime/*.cpp": "1"})
+    assert _elsewhere(told, tmp_path, "s.yaml") == ""
+    for name in ("extra/switch", "extra/*.inc", "extra/folder/**/*"):
+        path = f"{tmp_path}/{name}"
+        assert _elsewhere(replace(inputs, absent=(path,)), tmp_path, "s.yaml") == name
+        assert _elsewhere(replace(inputs, globs={path: "1"}), tmp_path, "s.yaml") == name
     project = made_project(tmp_path / "p", "", {"sizeguard/__init__.py": "1", "a.py": "1"})
     first = runtime_hash(project.root, project.git("rev-parse", "HEAD"), "")
     project.write({"a.py": "2"})

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from sizeguard.base.errors import BuildError
+from sizeguard.builds.build_inputs import glob_hash
 from sizeguard.runtimes.sizeguard.building.cmake_trace import (
+    NamedByCMake,
     keep_trace,
     named_by_cmake,
     trace_options,
@@ -19,6 +21,7 @@ from sizeguard.runtimes.sizeguard.building.named_files import (
     is_untold,
     untold_steps,
 )
+from sizeguard.runtimes.sizeguard.building.read_inputs import _below
 
 GENERATOR = "/venv/bin/sizeguard"
 
@@ -130,3 +133,17 @@ def test_scripts_of_cmake_name_what_they_read_and_start(tmp_path: Path) -> None:
     (tmp_path / ".cmake_named.json").write_text("[]")
     with pytest.raises(BuildError, match="record of CMake's run is missing"):
         named_by_cmake(tmp_path)
+
+
+def test_folders_that_scripts_name_count_by_their_names(tmp_path: Path) -> None:
+    """`if(EXISTS folder)` reads no file. Folders with read files are left out."""
+    for name in ("native/cmake", "extra/data/deep", ".git", "build/app/made", "read"):
+        (tmp_path / name).mkdir(parents=True)
+    names = ("", "native", "native/cmake", "extra/data", "missing", ".git", "build", "read")
+    paths = tuple(str(tmp_path / name) for name in (*names, "build/app", "build/app/made"))
+    cmake = NamedByCMake((*paths, "/usr/include"), (), "", str(tmp_path / "native"))
+    found = [*_below(cmake, tmp_path / "build/app", [str(tmp_path / "read/a.txt")])]
+    assert found == [str(tmp_path / name) for name in ("native/cmake/**/*", "extra/data/**/*")]
+    before = glob_hash(found[1])
+    (tmp_path / "extra/data/deep/x").touch()
+    assert glob_hash(found[1]) != before

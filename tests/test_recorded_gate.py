@@ -629,6 +629,26 @@ def test_a_measurement_is_kept_for_the_commit_that_is_checked_out(
     assert facts["sizes"] == {"load": 32_057, "ram": 960, "file": 35_008, "page_slack": 32}
 
 
+@pytest.mark.parametrize("place", ["extra/table.inc", "table.inc", "native/models/x.inc"])
+def test_a_measurement_is_not_kept_if_its_key_lacks_a_file(
+    place: str, project: Project, tmp_path: Path
+) -> None:
+    """The merge base differs only in this file, so it would have the same key, and no growth."""
+    commit = project.commit("a table", {place: "larger"})
+    subject = project.subject()
+    read = subject.build.inputs
+    assert read
+    files = {**read.files, str(project.root / place): content_hash(project.root / place)}
+    history = History(project.root, Store(tmp_path / "empty"))
+    recipe = subject.recipe
+    assert recipe
+    for inputs, is_kept in ((replace(read, files=files), False), (read, True)):
+        build = replace(subject.build, inputs=inputs)
+        keep_as_head(history, replace(subject, build=build))
+        facts = history.place.store.facts(history.key(commit, recipe))
+        assert (facts is not None) == is_kept
+
+
 def result_of(
     *checks: Check, base: str = "merge base", causes: tuple[Cause, ...] = ()
 ) -> AppResult:

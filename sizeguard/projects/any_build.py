@@ -16,6 +16,7 @@ from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.fingerprint import files_key, fingerprint, package_hash
 from sizeguard.builds import RECORD
+from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.git.git import git_bytes
 from sizeguard.git.trees import Reads, Scope, check_scope, opened_hash, reads_hash, tree_hash
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
@@ -98,6 +99,10 @@ class AnyBuildRecipe:
             "package": package_hash(),
             **({"rules": steps.rules} if steps.rules else {}),
         }
+
+    def left_out(self, repository: Path, commit: str, inputs: BuildInputs | None) -> str:
+        """Return nothing: the key has the files that builds were seen to read."""
+        return ""
 
     def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
         """Run the commands in the checked-out tree; return the path of build.json.

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.fingerprint import package_hash
+from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.git.trees import Scope, check_scope, tree_hash
 from sizeguard.git.worktrees import Worktree
 from sizeguard.toolchains.host import host_toolchain
@@ -62,6 +63,10 @@ class CommandRecipe:
         if not image.is_file():
             raise DoesNotBuildError(f"the build command made no {self.image}")
         return image
+
+    def left_out(self, repository: Path, commit: str, inputs: BuildInputs | None) -> str:
+        """Return nothing: the key has all files in scope."""
+        return ""
 
     def also_built(self, tree: Worktree, commit: str) -> Iterator[tuple[CommandRecipe, Path]]:
         """Return nothing, because a command makes one image."""

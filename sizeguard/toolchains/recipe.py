@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sizeguard.base.errors import BuildError
+from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.git.worktrees import Worktree
 
 
@@ -76,6 +77,13 @@ class Recipe(Protocol):
 
         path_length: length of the worktree's path in bytes; compilers write that path into
             binaries.
+        """
+        ...
+
+    def left_out(self, repository: Path, commit: str, inputs: BuildInputs | None) -> str:
+        """Name a file that a build in the checkout read and the key leaves out; empty for none.
+
+        Commits with other versions of the file would have the same key.
         """
         ...
 

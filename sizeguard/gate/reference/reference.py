@@ -271,6 +271,8 @@ def keep_as_head(history: History, subject: MeasuredApp) -> None:
         return
     if read is None or foreign_inputs(read, history.root):
         return
+    if recipe.left_out(history.root, history.head.id, read):
+        return  # other commits have the same key
     config = _content(history.root / CONFIG)
     if history.text_at(history.head.id, CONFIG) != config:
         return

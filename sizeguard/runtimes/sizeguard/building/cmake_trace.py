@@ -34,11 +34,13 @@ class NamedByCMake:
     paths:     absolute paths of files and folders, existing or not
     started:   programs that ran, other than the generator
     generator: the sizeguard command
+    sources:   the folder of the project's main script
     """
 
     paths: tuple[str, ...]
     started: tuple[str, ...]
     generator: str
+    sources: str
 
 
 def trace_options(folder: Path) -> list[str]:
@@ -69,7 +71,12 @@ def keep_trace(folder: Path) -> None:
             started.update(_programs(row["cmd"], words, generator))
         places = (os.path.dirname(script), home[1], str(folder))  # noqa: PTH120
         paths.update(_paths(words, places))
-    named = {"paths": sorted(paths), "started": sorted(started), "generator": generator}
+    named = {
+        "paths": sorted(paths),
+        "started": sorted(started),
+        "generator": generator,
+        "sources": home[1],
+    }
     write_atomic(folder / _NAMED, json.dumps(named))
     trace.unlink()
 
@@ -79,7 +86,10 @@ def named_by_cmake(folder: Path) -> NamedByCMake:
     try:
         content = json.loads((folder / _NAMED).read_bytes())
         return NamedByCMake(
-            tuple(content["paths"]), tuple(content["started"]), content["generator"]
+            tuple(content["paths"]),
+            tuple(content["started"]),
+            content["generator"],
+            content["sources"],
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BuildError(f"{folder}: the record of CMake's run is missing: {error}") from error

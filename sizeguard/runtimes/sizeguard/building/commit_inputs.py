@@ -35,7 +35,13 @@ def _hash(repository: Path, commit: str, selection: str) -> str:
     shadows = {name: entry for name, entry in sorted(top.items()) if _is_header(name)}
     version = tree_entries(repository, commit, "--full-tree", "--", VERSION_FILE)
     return fingerprint(
-        {"files": sources, "selection": chosen, "shadows": shadows, "version": version}
+        {
+            "files": sources,
+            "selection": chosen,
+            "shadows": shadows,
+            "version": version,
+            "top": sorted(top),  # builds look for files and folders there
+        }
     )
 
 

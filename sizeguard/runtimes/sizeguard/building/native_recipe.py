@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import yaml
 
 from sizeguard.base.fingerprint import package_hash
+from sizeguard.base.import_closure import PACKAGE
 from sizeguard.base.yaml_nodes import NoAliasesLoader
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.builds.build_record import RECORD, read_build
@@ -19,9 +20,14 @@ from sizeguard.git.tree_contents import relative_to
 from sizeguard.git.trees import file_of
 from sizeguard.git.worktrees import Worktree
 from sizeguard.runtimes.sizeguard.building.commit_inputs import runtime_hash
-from sizeguard.runtimes.sizeguard.native_tree import VERSION_FILE, is_source, usual_selection
+from sizeguard.runtimes.sizeguard.native_tree import (
+    FOLDER,
+    VERSION_FILE,
+    is_source,
+    usual_selection,
+)
 from sizeguard.toolchains.environment import code_variables, recorded_environment
-from sizeguard.toolchains.installed import foreign_files
+from sizeguard.toolchains.installed import foreign_files, installed_folders
 from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, ReadsElsewhereError
 from sizeguard.toolchains.toolchain import Toolchain
@@ -97,6 +103,11 @@ class RuntimeRecipe:
             )
         return folder / "build.json"
 
+    def left_out(self, repository: Path, commit: str, inputs: BuildInputs | None) -> str:
+        """Name a file that a build in the checkout read and the key leaves out; empty for none."""
+        selection = self.selection(repository, commit) if self.app else ""
+        return _elsewhere(inputs, repository, selection)
+
     def also_built(self, tree: Worktree, commit: str) -> Iterator[tuple[RuntimeRecipe, Path]]:
         """Return nothing, because a build folder has one app."""
         return iter(())
@@ -155,15 +166,29 @@ def _selection_in(text: str, app: str) -> str | None:
 
 
 def _elsewhere(inputs: BuildInputs | None, tree: Path, selection: str) -> str:
-    """Name a file that a build in a worktree read but that is not in the commit's key."""
+    """Name a file that a build in a tree read or looked for but that is not in the commit's key.
+
+    The key has all names in the tree's root, so a missing path there needs no check.
+    """
     if inputs is None:
         return "unrecorded files"
     foreign = foreign_files(inputs, tree)
-    inside = (relative_to(tree, path) for path in inputs.files)
-    own = (path for path in inside if path is not None and not path.startswith("build/"))
-    known = (selection, VERSION_FILE)
-    left_out = (path for path in own if path not in known and not is_source(path))
-    return next(iter(foreign), "") or next(left_out, "")
+    # The key has a hash of the package; the interpreter may be inside the project, too
+    shared = (*installed_folders(tree), f"{PACKAGE}/", f"{tree}/build/")
+    read = set(_inside(tree, inputs.files, shared)) - {selection, VERSION_FILE}
+    left_out = (path for path in sorted(read) if not is_source(path))
+    asked = (
+        path
+        for path in _inside(tree, (*inputs.absent, *inputs.globs), shared)
+        if "/" in path and not path.startswith(f"{FOLDER}/")
+    )
+    return next(iter(foreign), "") or next(left_out, "") or next(asked, "")
+
+
+def _inside(tree: Path, paths: Iterable[str], shared: tuple[str, ...]) -> Iterator[str]:
+    """Yield the paths in a tree, relative to it, except shared ones."""
+    inside = (relative_to(tree, path) for path in paths if not path.startswith(shared))
+    return (path for path in inside if path is not None)
 
 
 def _has_ccache() -> bool:

@@ -22,7 +22,7 @@ from sizeguard.builds.build_inputs import (
     glob_hash,
     looked_for,
 )
-from sizeguard.runtimes.sizeguard.building.cmake_trace import named_by_cmake
+from sizeguard.runtimes.sizeguard.building.cmake_trace import NamedByCMake, named_by_cmake
 from sizeguard.runtimes.sizeguard.building.made_files import MadeFiles
 from sizeguard.runtimes.sizeguard.building.named_files import (
     assembled_files,
@@ -100,9 +100,26 @@ def read_inputs(made: MadeFiles, linker: str, strip: str, hash_of: Hash) -> Buil
         files={path: UNKNOWN if is_untold(path) else hash_of(path) for path in files},
         tools={path: hash_of(path) for path in tools},
         absent=tuple(sorted(absent)),
-        globs={pattern: glob_hash(pattern) for pattern in _globs(folder)},
+        globs={
+            pattern: glob_hash(pattern)
+            for pattern in (*_globs(folder), *_below(cmake, folder, files))
+        },
         environment=recorded_environment(),
     )
+
+
+def _below(cmake: NamedByCMake, folder: Path, files: Iterable[str]) -> Iterator[str]:
+    """Yield a pattern for each folder of the project that scripts name, such as in if(EXISTS).
+
+    Folders with read files need none, because commits without the folder lack these files.
+    """
+    top = os.path.dirname(cmake.sources)  # noqa: PTH120
+    read = (*files, f"{folder}/", f"{cmake.sources}/")
+    for path in cmake.paths:
+        inside = path.startswith(f"{top}/") and not path.startswith((f"{folder}/", f"{top}/."))
+        has_read = any(each.startswith(f"{path}/") for each in read)
+        if inside and not has_read and os.path.isdir(path):  # noqa: PTH112
+            yield f"{path}/**/*"
 
 
 def _programs(graph: _Graph) -> frozenset[str]:
