@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
+import os
 import random
 import struct
+import time
 import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +28,7 @@ from sizeguard.diff.compare import diff
 from sizeguard.snapshots import version_1
 from sizeguard.snapshots.packing import (
     DamagedError,
+    _compressor,
     compress,
     decompress,
     pack_numbers,
@@ -222,3 +226,17 @@ def test_a_bomb_does_not_unpack(
     bomb = pack(b"\0" * (200 << 20))
     with pytest.raises(DamagedError):
         unpack(bomb, 1000)
+
+
+def test_blocks_are_compressed_in_several_threads_at_once() -> None:
+    """A compressor that two threads share crashes the interpreter."""
+    blocks = [bytes([n]) * 300_000 + os.urandom(50_000) for n in range(8)]
+
+    def own(number: int) -> int:
+        time.sleep(0.01)
+        return id(_compressor())
+
+    with ThreadPoolExecutor(8) as pool:
+        packed = list(pool.map(compress, blocks * 8))
+        assert len(set(pool.map(own, range(16)))) > 1
+    assert [decompress(data, len(blocks[0])) for data in packed[:8]] == blocks

@@ -9,7 +9,7 @@ Strings: the length of each string as numbers, and all strings without anything 
 
 from __future__ import annotations
 
-import functools
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,6 +22,7 @@ _WIDTHS = (0, 1, 2, 4, 8)
 # 76 MB of sorted names and 20 columns of 2.8 million rows: level 6 takes 4.2 MB and 0.7 s, level 3
 # 5.0 MB and 0.3 s, level 12 3.9 MB and 1.9 s; each is read in 0.08 s, xz's 3.5 MB in 0.5 s.
 _LEVEL = 6
+_OF_THREAD = threading.local()
 
 
 class DamagedError(ValueError):
@@ -33,10 +34,15 @@ def compress(data: bytes) -> bytes:
     return _compressor().compress(data)
 
 
-@functools.cache
 def _compressor() -> zstandard.ZstdCompressor:
-    """Return the compressor for all blocks; a new one takes longer than a small block."""
-    return zstandard.ZstdCompressor(level=_LEVEL)
+    """Return this thread's compressor for all blocks; a new one takes longer than a small block.
+
+    Two threads that use one at the same time crash the interpreter.
+    """
+    found: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
+    if found is None:
+        found = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=_LEVEL)
+    return found
 
 
 def decompress(data: bytes, size: int) -> bytes:
