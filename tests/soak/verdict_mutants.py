@@ -123,10 +123,10 @@ TESTS = (
     "contradictions", "creep_shares", "dtype_bodies", "fail_if", "file_growth", "found_images",
     "gate", "gate_base", "gate_config", "gate_decisions", "gate_edges", "gate_waivers",
     "given_snapshots", "handler_units", "judge", "judged_app", "judged_claims", "judged_edges",
-    "judged_images", "listed_claims", "moved_bytes", "named_claims", "policy_changes",
-    "policy_files", "recorded_gate", "recorded_verify", "second_reader", "selection_check",
-    "shipped_libraries", "size_checks", "symbol_metrics", "unknown_sections", "verify_evidence",
-    "waiver_list", "whole_run", "widened_selection",
+    "judged_images", "listed_claims", "moved_bytes", "named_claims", "other_tools",
+    "policy_changes", "policy_files", "recorded_gate", "recorded_verify", "second_reader",
+    "selection_check", "shipped_libraries", "size_checks", "symbol_metrics", "unknown_sections",
+    "verify_evidence", "waiver_list", "whole_run", "widened_selection",
 )  # fmt: skip
 _OUTCOMES = ("killed", "survives", "not run by a test")
 _Named = tuple[str, ast.FunctionDef]
