@@ -258,11 +258,15 @@ def test_selections_are_checked_once_for_all_targets(
     def judge(*_: object) -> Any:
         return AppResult("a", "t", "gcc", PASS, None, None, (), (), (), (), None), ()
 
-    monkeypatch.setattr(run, "build_pairs", lambda *_: (built, []))
+    def build(tree: object, *_: object) -> Any:
+        assert tree == "sources"
+        return built, []
+
+    monkeypatch.setattr(run, "build_pairs", build)
     monkeypatch.setattr(judged_app, "judge_app", judge)
     monkeypatch.setattr(all_apps, "check_selections", check)
     request: Any = SimpleNamespace(
-        pairs=lambda: pairs, is_selective=True, tree=None, heads=None, measurer=None, source=None,
+        pairs=lambda: pairs, is_selective=True, tree="sources", heads=None, measurer=None, source=None,
         history=SimpleNamespace(place=SimpleNamespace(store=None), head=None), root=tmp_path,
         config=SimpleNamespace(surplus="note"), today=TODAY, is_whole=True,
     )  # fmt: skip
