@@ -95,6 +95,7 @@ def test_more_apps_start_no_more_processes(tmp_path: Path, counted: dict[str, in
     assert few["configurations"] > 0
 
 
+@pytest.mark.native
 def test_a_new_read_of_a_build_changes_the_key_of_a_commit(tmp_path: Path) -> None:
     """A gate keeps keys for its run; files that builds show meanwhile count nevertheless."""
     config = HEAD + APP.format(number=0)
