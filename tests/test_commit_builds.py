@@ -46,9 +46,14 @@ from sizeguard.measurement.metric import (
 from sizeguard.measurement.store_place import project_store
 from sizeguard.projects.command import CommandRecipe, check_command
 from sizeguard.runtimes.sizeguard.building.commit_inputs import runtime_hash
-from sizeguard.runtimes.sizeguard.building.native_recipe import _elsewhere, _selection_in
+from sizeguard.runtimes.sizeguard.building.native_recipe import (
+    RuntimeRecipe,
+    _elsewhere,
+    _selection_in,
+)
 from sizeguard.snapshots.store import FOLDER_VARIABLE, Store, content_key
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
+from sizeguard.toolchains.toolchain import Toolchain
 from tests.support.any_project import made_project
 from tests.support.small_history import SmallRepository, state_of_checkout
 
@@ -351,13 +356,42 @@ def test_the_runtimes_hash_knows_code_from_data(tmp_path: Path) -> None:
         ("apps:\n  vision:\n    selection: ../x\n", None),
         ("apps: [1]\n", None),
         ("apps: &a {vision: *a}\n", None),
+        ("limits: &l {}\ngrowth: *l\napps:\n  vision: {selection: a/b.yaml}\n", "a/b.yaml"),
+        ("#" * (1 << 20) + "\napps:\n  vision: {selection: a/b.yaml}\n", "a/b.yaml"),
+        ("apps:\n  vision: {selection: 1}\n", "1"),
+        ("apps:\n  vision: {selection: ~}\n", None),
         ("[" * 5000, None),
         (": :", None),
         ("", None),
     ],
 )
 def test_the_selection_of_an_app_in_a_commit(text: str, path: str | None) -> None:
-    assert _selection_in(text, "vision") == path
+    assert _selection_in(text.encode(), "vision") == path
+    assert _selection_in(text.encode("utf-16"), "vision") == path
+
+
+@pytest.mark.parametrize("app", ["7", "yes", "1.5", "null"])
+def test_an_app_may_be_called_like_a_number(app: str) -> None:
+    text = f"apps:\n  {app}: {{selection: a/b.yaml}}\n"
+    assert _selection_in(text.encode(), app) == "a/b.yaml"
+
+
+def test_a_policy_behind_a_link_names_the_selection(tmp_path: Path) -> None:
+    text = "apps:\n  vision: {selection: a/b.yaml}\n"
+    project = made_project(tmp_path / "p", "", {"terms/policy.yaml": text})
+    (project.root / "sizeguard.yaml").unlink()
+    (project.root / "sizeguard.yaml").symlink_to("terms/policy.yaml")
+    tools = Toolchain("gcc", "bfd", "x86_64-linux", "gcc", "g++", "12.2.0", "2.40")
+    recipe = RuntimeRecipe(tools, "vision")
+    assert recipe.selection(project.root, project.commit("A link")) == "a/b.yaml"
+
+
+def test_a_selection_behind_a_link_leads_out_of_the_key(tmp_path: Path) -> None:
+    (tmp_path / "selections").mkdir()
+    (tmp_path / "selections/vision.yaml").touch()
+    (tmp_path / "s.yaml").symlink_to("selections/vision.yaml")
+    inputs = BuildInputs({f"{tmp_path}/s.yaml": "1"}, {}, environment={})
+    assert _elsewhere(inputs, tmp_path, "s.yaml") == "selections/vision.yaml"
 
 
 def place_of(repository: SmallRepository, folder: Path) -> MeasurementPlace:

@@ -214,13 +214,3 @@ def _line(event: yaml.Event) -> int:
 
 def _column(event: yaml.Event) -> int:
     return event.start_mark.column + 1 if event.start_mark else 1
-
-
-class NoAliasesLoader(yaml.SafeLoader):
-    """A safe loader that refuses aliases, since nested aliases make a small file a large object."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Compose a node; raise yaml.YAMLError at an alias."""
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases")
-        return super().compose_node(parent, index)

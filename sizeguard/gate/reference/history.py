@@ -17,9 +17,10 @@ from sizeguard.gate.reference.base_branch import (
 )
 from sizeguard.gate.reference.ci_event import Candidate, ci_event
 from sizeguard.git.commits import CommitLine, lines_after, read_line
+from sizeguard.git.file_versions import CommitFiles
 from sizeguard.git.git import branch_id, branch_ids, commit_id, git, is_id
 from sizeguard.git.tree_contents import blob_id
-from sizeguard.git.trees import blob_bytes, tree_entries
+from sizeguard.git.trees import tree_entries
 from sizeguard.measurement.measured_commits import (
     MeasuredCommit,
     MeasurementPlace,
@@ -182,9 +183,8 @@ class History:
         return self._parents[commit]
 
     def text_at(self, commit: str, path: str) -> bytes | None:
-        """Read a file's bytes in a commit; None if the commit does not have the file."""
-        entry = tree_entries(self.root, commit, "-r", "--full-tree").get(path, "")
-        return blob_bytes(self.root, entry.split()[2]) if " blob " in entry else None
+        """Read a file's bytes in a commit, through links; None if it does not have the file."""
+        return CommitFiles(self.root, commit).text(path)
 
     def has_bytes(self, commit: str, path: str, data: bytes) -> bool:
         """Return whether a commit has a file of exactly these bytes; compares git's ids."""

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-import yaml
-
+from sizeguard.base.errors import InputError
 from sizeguard.base.fingerprint import package_hash
 from sizeguard.base.import_closure import PACKAGE
-from sizeguard.base.yaml_nodes import NoAliasesLoader
+from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable, parse_nodes
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.builds.build_record import RECORD, read_build
+from sizeguard.git.file_versions import CommitFiles
 from sizeguard.git.tree_contents import relative_to
-from sizeguard.git.trees import file_of
 from sizeguard.git.worktrees import Worktree
 from sizeguard.runtimes.sizeguard.building.commit_inputs import runtime_hash
 from sizeguard.runtimes.sizeguard.native_tree import (
@@ -75,7 +75,7 @@ class RuntimeRecipe:
         Its path is in sizeguard.yaml, else it is the default one.
         """
         usual = usual_selection(self.app)
-        text = file_of(repository, commit, "sizeguard.yaml")
+        text = CommitFiles(repository, commit).text("sizeguard.yaml")
         return (_selection_in(text, self.app) if text is not None else None) or usual
 
     def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
@@ -148,21 +148,22 @@ class RuntimeRecipe:
 
 
 @functools.lru_cache(16)
-def _selection_in(text: str, app: str) -> str | None:
-    """Read apps: APP: selection: in a sizeguard.yaml; None if missing or malformed."""
-    if len(text) > 1 << 20:
-        return None
+def _selection_in(text: bytes, app: str) -> str | None:
+    """Read apps: APP: selection: in a sizeguard.yaml; None if missing or malformed.
+
+    It is read as the configuration is, with aliases and in any encoding: the base has to be built
+    from the selection that its gate used.
+    """
     try:
-        content = yaml.load(text, Loader=NoAliasesLoader)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        node: Node | None = parse_nodes(text, "sizeguard.yaml", "configuration")
+    except InputError:
         return None
-    for name in ("apps", app):
-        content = content.get(name) if isinstance(content, dict) else None
-    path = content.get("selection") if isinstance(content, dict) else None
-    is_inside = (
-        isinstance(path, str) and not path.startswith("/") and ".." not in PurePosixPath(path).parts
-    )
-    return str(PurePosixPath(str(path))) if is_inside else None
+    for name in ("apps", app, "selection"):
+        pairs = node.pairs if isinstance(node, YamlTable) else []
+        node = next((value for key, value in pairs if key.text == name), None)
+    path = node.text if isinstance(node, Scalar) and node.kind != "null" else ""
+    is_inside = path and not path.startswith("/") and ".." not in PurePosixPath(path).parts
+    return str(PurePosixPath(path)) if is_inside else None
 
 
 def _elsewhere(inputs: BuildInputs | None, tree: Path, selection: str) -> str:
@@ -186,9 +187,13 @@ def _elsewhere(inputs: BuildInputs | None, tree: Path, selection: str) -> str:
 
 
 def _inside(tree: Path, paths: Iterable[str], shared: tuple[str, ...]) -> Iterator[str]:
-    """Yield the paths in a tree, relative to it, except shared ones."""
-    inside = (relative_to(tree, path) for path in paths if not path.startswith(shared))
-    return (path for path in inside if path is not None)
+    """Yield the paths in a tree, relative to it, and where links lead; except shared ones."""
+    top = Path(os.path.realpath(tree))
+    for path in paths:
+        if path.startswith(shared) or relative_to(tree, path) is None:
+            continue
+        found = (relative_to(tree, path), relative_to(top, os.path.realpath(path)))
+        yield from (each for each in found if each is not None)
 
 
 def _has_ccache() -> bool:
