@@ -34,7 +34,7 @@ from sizeguard.claims.verdict import (
 from sizeguard.verify import returns
 from sizeguard.verify.branches.bodies import Instance
 from sizeguard.verify.branches.branch_verdicts import NO_CONSTANT, BranchVerdicts
-from sizeguard.verify.branches.noted_code import Branch, CodeRange
+from sizeguard.verify.branches.noted_code import Branch, CodeRange, NotedCode
 from sizeguard.verify.evidence.evidence import Evidence, gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.returns import declarations, judge_returns
@@ -292,6 +292,26 @@ def test_an_unknown_instance_may_serve_a_selected_dtype_of_its_switch(
     found = replace(found, instances=(("main", arguments),))
     verdicts = found.verdicts(opened(), frozenset({kept}), frozenset())
     assert verdicts.judge_others(claim(ABSENT, OtherBodies())).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("strings", "expected"),
+    [
+        (b"add\0x", True),
+        (b"x\0add\0", True),
+        (b"x\0add_\0", False),
+        (b"x\0fadd\0", False),
+        (b"x\0add", False),  # a string has an end
+        (b"", False),
+    ],
+)
+def test_an_object_that_names_no_tag_has_no_switch(strings: bytes, expected: bool) -> None:
+    section = SimpleNamespace(name=".debug_str", file_size=len(strings))
+    file: Any = SimpleNamespace(
+        elf=SimpleNamespace(sections=(section,), content=lambda section: strings)
+    )
+    nothing: Any = None
+    assert NotedCode(nothing, nothing).can_switch("add", file) == expected
 
 
 def handled(evidence: Evidence, found: Found, handler: str = "lost") -> Verdict:

@@ -56,3 +56,9 @@ def test_references_cannot_make_a_text_without_end() -> None:
     for swift in ("$s" + "A" * 900, "$s" + "Si_" * 300 + "t", "$s" + "AaB" * 300):
         assert len(demangle(swift)) <= MOST_SHOWN
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("count", [3, 20, 21, 28, 29, 100])
+def test_all_references_of_a_short_text_are_resolved(count: int) -> None:
+    name = f"_RINvC1a1fNtC1b1c{'B7_' * count}E"
+    assert demangle(name) == f"a::f::<{', '.join(['b::c'] * (count + 1))}>"

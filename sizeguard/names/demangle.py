@@ -37,6 +37,7 @@ _NOT_SWIFT = "_TMC_END__"  # of gcc, after the underscore before it
 _SWIFT_REFERENCE = re.compile(r"A[a-z]*[A-Z_]")
 _RUST_REFERENCE = re.compile(r"B[0-9a-zA-Z]*_")
 _MOST_RUST_REFERENCES = 20
+_MORE_RUST_REFERENCES = 8  # each time: a text of MOST_SHOWN becomes 1 MiB at most
 
 # Suffixes of gcc's and clang's clones: .isra.0, .cold, .llvm.4711, .constprop.0.isra.0.
 _CLONE = re.compile(r"\.[a-z0-9_]+(?:\.[0-9]+)*")
@@ -98,15 +99,25 @@ def _of_others(name: str) -> str:
 def demangle_rust(name: str) -> str:
     """Demangle a name of Rust's own scheme (_R…); empty for other names.
 
-    Each reference to an earlier part of a name can double the text. After the first ones, _
-    replaces the part.
+    Each reference to an earlier part of a name can double the text. So the first ones are resolved,
+    then more while the text is short enough to show; _ replaces the others.
     """
+    found = list(_RUST_REFERENCE.finditer(name))
+    shown = _MOST_RUST_REFERENCES
+    text = _rust(name, found[shown:])
+    while text and len(text) <= MOST_SHOWN and shown < len(found):
+        shown += _MORE_RUST_REFERENCES
+        text = _rust(name, found[shown:])
+    return text
+
+
+def _rust(name: str, left_out: Sequence[re.Match[str]]) -> str:
+    """Demangle a name of Rust without the references from the first that is left out."""
     import pycxxfilt
 
-    found = list(_RUST_REFERENCE.finditer(name))
-    if len(found) > _MOST_RUST_REFERENCES:
-        start = found[_MOST_RUST_REFERENCES].start()
-        name = name[:start] + _RUST_REFERENCE.sub("C1_", name[start:])
+    if left_out:
+        start = left_out[0].start()
+        name = name[:start] + _RUST_REFERENCE.sub("C1__", name[start:])
     try:
         return str(pycxxfilt.rust_demangle(name) or "")
     except ValueError:
