@@ -266,8 +266,9 @@ def test_selections_are_checked_once_for_all_targets(
     monkeypatch.setattr(judged_app, "judge_app", judge)
     monkeypatch.setattr(all_apps, "check_selections", check)
     request: Any = SimpleNamespace(
-        pairs=lambda: pairs, is_selective=True, tree="sources", heads=None, measurer=None, source=None,
-        history=SimpleNamespace(place=SimpleNamespace(store=None), head=None), root=tmp_path,
+        pairs=lambda: pairs, is_selective=True, tree="sources", heads=None, measurer=None,
+        source=None, root=tmp_path,
+        history=SimpleNamespace(place=SimpleNamespace(store=None), head=None),
         config=SimpleNamespace(surplus="note"), today=TODAY, is_whole=True,
     )  # fmt: skip
     found = run._gate(request, None, ())
