@@ -6,15 +6,18 @@ import functools
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import sizeguard.projects.any_build
 from sizeguard.gate.reference.history import History
+from sizeguard.gate.selection import all_apps
 from sizeguard.measurement.measured_commits import measurement_key
 from sizeguard.projects.any_build import recipe_of_app
 from sizeguard.projects.project import Config
 from sizeguard.projects.reader import read_config
+from sizeguard.runtimes.sizeguard import native_tree
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.read_files import ReadFiles
 from tests.support.any_project import AnyProject, made_project
@@ -115,3 +118,46 @@ def test_a_new_read_of_a_build_changes_the_key_of_a_commit(tmp_path: Path) -> No
     project.write({"other": "changed"})
     assert history.key(project.commit("Change"), recipe) != keys[-1]
     assert history.key("HEAD", recipe) == measurement_key(history.place, "HEAD", recipe)
+
+
+def test_the_apps_of_a_gate_share_the_prices_of_their_full_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = SimpleNamespace(image=tmp_path / "run_program", lto="", target="x86_64-linux")
+    subject = SimpleNamespace(file=SimpleNamespace(selection=None))
+    seen: list[object] = []
+    for name, value in {
+        "full_build": lambda *_: SimpleNamespace(**vars(full)),
+        "kernel_calls": lambda *_: None,
+        "read_subject": lambda *_: subject,
+        "lint_findings": lambda *_: (),
+        "replace": lambda old, **_: old,
+        "check_selection": lambda *given: seen.append(given[-1].keywords["prices"]) or (),
+        "check_call_table": lambda *_: (),
+        "_stale": lambda *_: (),
+    }.items():
+        monkeypatch.setattr(all_apps, name, value)
+    tree = SimpleNamespace(translated=lambda _: None, call_table=lambda: None)
+    monkeypatch.setattr(all_apps, "source_tree", lambda *_: (None, tree))
+    apps = [SimpleNamespace(name=name, models=()) for name in "abc"]
+    found, problems = all_apps.check_selections(tmp_path, apps, [full], None, tracer=object())  # type: ignore[arg-type, list-item]
+    assert (found, problems) == ((), ())
+    assert len(seen) == 3
+    assert len({*map(id, seen)}) == 1
+
+
+def test_calls_and_names_are_read_again_after_a_change(tmp_path: Path) -> None:
+    folder = tmp_path / "native" / "operators"
+    folder.mkdir(parents=True)
+    assert native_tree.op_deps(tmp_path) is None
+    assert native_tree.pytorch_names(tmp_path).operators == {}
+    for called in ("aten::b", "aten::cc"):
+        (folder / "op_deps.yaml").write_text(
+            f"- name: aten::a\n  depends:\n    - name: {called}\n- name: {called}\n"
+        )
+        (folder / "pytorch_names.yaml").write_text(f"operators:\n  aten::x: {called}\n")
+        deps = native_tree.op_deps(tmp_path)
+        assert deps is not None
+        assert deps.calls["aten::a"] == {called}
+        assert native_tree.op_deps(tmp_path) is deps
+        assert native_tree.pytorch_names(tmp_path).operators == {"aten::x": called}

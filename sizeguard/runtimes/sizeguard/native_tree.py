@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from sizeguard.base.fingerprint import files_hash, fingerprint
+from sizeguard.base.fingerprint import file_hash, files_hash, fingerprint
 from sizeguard.base.import_closure import PACKAGE, import_closure
 from sizeguard.runtimes.model_files import READERS
 
@@ -117,18 +118,31 @@ def op_deps_file(root: Path | None) -> Path:
 
 def op_deps(root: Path | None) -> OpDeps | None:
     """Read the calls of a project's operators; None if its sources are older than the file."""
+    path = op_deps_file(root)
+    return _op_deps_of(path, file_hash(path)) if path.is_file() else None
+
+
+# A gate translates the selection of each app, and parsing takes 20 ms.
+@functools.lru_cache(4)
+def _op_deps_of(path: Path, content: str) -> OpDeps:
+    """Read a file; content: its hash, so that a changed file is read again."""
     from sizeguard.selection.op_deps import read_op_deps
 
-    path = op_deps_file(root)
-    return read_op_deps(path) if path.is_file() else None
+    return read_op_deps(path)
 
 
 def pytorch_names(root: Path | None) -> PytorchNames:
     """Read PyTorch's names for a project's operators; empty for sources without the file."""
+    path = op_deps_file(root).with_name(PYTORCH_NAMES)
+    return _pytorch_names_of(path, file_hash(path) if path.is_file() else "")
+
+
+@functools.lru_cache(4)
+def _pytorch_names_of(path: Path, content: str) -> PytorchNames:
+    """Read a file; content: its hash, or empty if there is none."""
     from sizeguard.selection.foreign.pytorch_names import read_pytorch_names
 
-    path = op_deps_file(root).with_name(PYTORCH_NAMES)
-    return read_pytorch_names([path] if path.is_file() else [])
+    return read_pytorch_names([path] if content else [])
 
 
 def translation(root: Path | None, selection: Selection) -> Translation:
