@@ -18,7 +18,7 @@ import pytest
 from sizeguard.gate import judged_app, run
 from sizeguard.gate.cache import fan_out
 from sizeguard.gate.causes.growth_result import SizeGrowth
-from sizeguard.gate.changed_terms import with_accepted_growth
+from sizeguard.gate.changed_terms import changed_terms, with_accepted_growth
 from sizeguard.gate.gate_result import (
     FAIL,
     INCONCLUSIVE,
@@ -187,6 +187,31 @@ def test_a_waiver_in_a_commit_message_is_a_term(gated: Gated) -> None:
     found = gated.run()
     assert [(use.state, use.verdict) for use in found.waivers] == [("unused", PASS)]
     assert found.verdict == PASS
+
+
+def test_a_waiver_in_a_commit_message_is_seen_beside_the_base_s_own(gated: Gated) -> None:
+    gated.project.git("checkout", "--quiet", "main")
+    gated.change({"baselines/waivers.yaml": LISTED})
+    gated.project.git("checkout", "--quiet", "-B", "change")
+    gated.change({}, f"Add more\n\n{WAIVER}")
+    assert changes(gated.run()) == [("waiver added", PASS, True)]
+
+
+def test_inputs_of_models_are_terms(gated: Gated) -> None:
+    """Nothing but an input beside the model differs from the base."""
+    files = {"m/model.pt2": "model", "m/case0.npy": "1", "a.yaml": "operators: {}\n"}
+    selective = "targets: {x86_64-linux: }\napps: {a: {selection: a.yaml, models: [m/model.pt2]}}\n"
+    gated.change({**files, "sizeguard.yaml": selective})
+    base = Base(gated.project.git("rev-parse", "HEAD"), "main")
+    gated.change({"m/case0.npy": "2"})
+    root = gated.project.root
+    request: Any = SimpleNamespace(
+        root=root, config=read_config(root), limits=(), is_selective=True,
+        models=SimpleNamespace(case_role=lambda name: "input" if name.endswith("npy") else ""),
+        history=SimpleNamespace(trailers=lambda *_: []),
+    )  # fmt: skip
+    (change,) = changed_terms(request, base, ())
+    assert (change.what, change.place, change.loosens) == ("input replaced", "m/case0.npy", True)
 
 
 def test_a_malformed_waiver_fails_every_run(gated: Gated) -> None:
