@@ -47,6 +47,7 @@ from sizeguard.runtimes.sizeguard.native_sources import NativeSources
 from sizeguard.runtimes.sizeguard.runtime import RUNTIME
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.environment import recorded_environment
+from sizeguard.toolchains.recipe import ReadsElsewhereError
 from sizeguard.toolchains.toolchain import Toolchain
 from tests.support.drawn_history import run_git
 from tests.support.places import ROOT
@@ -593,6 +594,19 @@ def shares_of(project: Project, metric: str, base: int, actual: int) -> list[tup
     assert recipe
     shares = creep_shares(project.history, recipe, "v1", metric, base, actual)
     return [(share.subject, share.delta) for share in shares]
+
+
+def test_creep_is_counted_from_the_baseline_of_a_release_that_reads_elsewhere(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(*_: object) -> None:
+        raise ReadsElsewhereError("it reads extra/table.inc")
+
+    monkeypatch.setattr(History, "measure", measure)
+    release = project.commits["broken"]
+    found = creep_reference(project.root, project.history, release, project.subject())
+    assert found.measured
+    assert found.measured.sizes.load == 31_000
 
 
 def test_creep_is_shared_out_over_the_commits_that_moved_it(project: Project) -> None:

@@ -233,7 +233,7 @@ def creep_reference(
         return SizeReference(since, None, f"this clone has no {since}: {fetch}")
     try:
         analysis = history.measure(commit.id, recipe).analysis
-    except DoesNotBuildError as error:
+    except (DoesNotBuildError, ReadsElsewhereError) as error:
         return _reviewed_then(root, history, since, commit.id, subject, str(error))
     except BuildError as error:
         return SizeReference(since, None, f"{since} could not be measured: {error}")
