@@ -65,6 +65,8 @@ def original(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
     shutil.copytree(root / "baselines", folder / "baselines")
     (folder / "sizeguard.yaml").write_text(POLICY)
     (folder / "README.md").write_text("one")
+    (folder / "docs").mkdir()
+    (folder / "docs" / "page.md").write_text("one")
     (folder / "extra").mkdir()
     (folder / "extra" / "table.inc").write_text("one")
     (folder / ".gitignore").write_text(".sizeguard/\nstore/\n")
@@ -192,12 +194,17 @@ def test_documents_and_their_commits_do_not_count(tree: Path) -> None:
     before = key_of(tree)
     (tree / "README.md").write_text("two")
     (tree / "native" / "README.md").write_text("two")
-    (tree / "docs").mkdir()
     (tree / "docs" / "page.md").write_text("two")
+    (tree / "docs" / "other.md").write_text("two")
     assert key_of(tree) == before
     git(tree, "add", "-A")
     git(tree, "commit", "-q", "-m", "two")
     assert key_of(tree) == before  # the base is another commit with the same inputs
+    (tree / "vector").mkdir()  # builds look for names in the root
+    (tree / "vector" / "page.md").write_text("two")
+    git(tree, "add", "-A")
+    git(tree, "commit", "-q", "-m", "three")
+    assert key_of(tree) != before
 
 
 @pytest.mark.native
