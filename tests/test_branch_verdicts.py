@@ -336,7 +336,7 @@ CALLS, LEAVES = {"_ZN2sg4lostEv"}, {"_ZN2sg5otherEv"}
         (Found({}, HOST, {"main": LEAVES}), (FAIL, NOT_GENERATED)),
         (Found({}, BOTH, {"main": CALLS, "subject": LEAVES}), (FAIL, NOT_GENERATED)),
         (Found({}, BOTH, {"main": LEAVES, "subject": CALLS}), (FAIL, NOT_GENERATED)),
-        # A function and its cold part are one
+        # A function and its cold part count as one
         (Found({}, {"t": ("main", "main.cold")}, {"main.cold": CALLS}), (PASS, THERE)),
     ],
 )

@@ -92,7 +92,7 @@ def _more(growth: SizeGrowth) -> list[bool]:
 
 
 def _elsewhere(request: Request, files: FileVersions, commit: str) -> tuple[PolicyChange, ...]:
-    """List terms that links place outside the repository, where no commit shows their changes."""
+    """List terms behind links that lead out of the repository, which no commit contains."""
     apps = (app for app in request.config.apps if app.selection_file is not None)
     paths = [app.selection.relative_to(request.root).as_posix() for app in apps]
     here, found = WorktreeFiles(request.root), []

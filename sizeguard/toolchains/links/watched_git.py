@@ -15,7 +15,8 @@ import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from sizeguard.git.git import common_folder, git, git_bytes
+from sizeguard.git.file_versions import WorktreeFiles
+from sizeguard.git.git import common_folder, git_bytes
 from sizeguard.git.trees import tree_entries
 from sizeguard.git.worktrees import marks_of
 from sizeguard.toolchains.links.preload import preload_library
@@ -46,11 +47,12 @@ def begin_now(tree: Path) -> bool:
     since = marks_of(tree) / _SINCE
     since.unlink(missing_ok=True)
     since.touch()
+    begun = begun_at(tree)
     probe = since.with_suffix(".next")
     end = time.monotonic() + _LONGEST_STEP
     while time.monotonic() < end:
         probe.touch()
-        if probe.stat().st_ctime_ns > begun_at(tree):
+        if probe.stat().st_ctime_ns > begun:
             return True
         time.sleep(0.001)
     return False
@@ -114,10 +116,9 @@ def differing(repository: Path, commit: str, files: Collection[str]) -> list[str
     if not files:
         return []
     entries = tree_entries(repository, commit, "-r", "--full-tree")
+    here = WorktreeFiles(repository).identities(files)
     return [
-        name
-        for name in sorted(files)
-        if git(repository, "hash-object", "--", name) != entries.get(name, "- - -").split()[2]
+        name for name in sorted(files) if here.get(name) != entries.get(name, "- - -").split()[2]
     ]
 
 
