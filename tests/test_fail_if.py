@@ -6,14 +6,16 @@ import json
 import re
 from pathlib import Path
 
+import lief
 import pytest
 from click.testing import CliRunner, Result
 
+from sizeguard.attribution.group import group
 from sizeguard.base.errors import InputError
 from sizeguard.cli.main import cli
 from sizeguard.gate.fail_if import Judged
 from tests.support.edited_elf import ALLOC, PROGBITS, EditedElf, Header
-from tests.support.recorded_builds import recorded_runtime
+from tests.support.recorded_builds import recorded_analysis, recorded_runtime
 
 GROWN = 2048
 
@@ -50,6 +52,9 @@ def compared(pair: tuple[Path, Path], *conditions: str, more: tuple[str, ...] = 
         ("section/.gr* > +0", 1),
         ("section/.text > +0", 0),
         ("section/.txet > +0", 3),
+        ("section/.txet* > 0", 0),
+        ("section/.txet* > 1KiB", 3),
+        ("section/.txet* > +0", 3),
         ("symbol/*no_such_thing* > 0", 0),
         ("symbol/no_such_thing > 0", 3),
         # Two files have no list of operators to know a name from
@@ -85,6 +90,50 @@ def test_the_worst_condition_decides_and_each_is_said(pair: tuple[Path, Path]) -
         "fail",
     ]
     assert "nearest is" in done.stderr
+
+
+@pytest.mark.parametrize("level", ["object", "archive"])
+def test_objects_need_a_link_that_names_them(
+    pair: tuple[Path, Path], tmp_path: Path, level: str
+) -> None:
+    for name in ("x", "*"):
+        done = compared(pair, f"{level}/{name} > 0")
+        assert done.exit_code == 3
+        assert "matches nothing" in done.stderr or f"names no {level}" in done.stderr
+
+
+def test_an_object_of_the_map_is_measured() -> None:
+    """The recorded link has its map beside it, which `report` reads, too."""
+    analysis = recorded_analysis("mlp")
+    sizes = {row.keys[0]: row.load for row in group(analysis, ("object",)).rows if row.load}
+    name, size = next((name, size) for name, size in sizes.items() if name.endswith(".o"))
+    for limit, verdict in ((size, "pass"), (size - 1, "fail")):
+        judged = Judged([f"object/{name} > {limit} B", f"object/{name} > +0"])
+        for is_new in (False, True):
+            judged.measure(analysis, is_new=is_new)
+        assert [check.verdict for check in judged.checks] == [verdict, "pass"]
+        assert judged.checks[0].actual == size
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("symbol/std::regex* > 0", 3),
+        ("symbol/std::regex* > 1MiB", 3),
+        ("symbol/* > 1GiB", 0),
+        ("symbol/main > +0", 3),
+    ],
+)
+def test_symbols_of_a_stripped_image_prove_nothing(
+    pair: tuple[Path, Path], tmp_path: Path, condition: str, code: int
+) -> None:
+    stripped = tmp_path / "stripped"
+    found = lief.ELF.parse(str(pair[0]))
+    assert found is not None
+    found.strip()
+    found.write(str(stripped))
+    done = compared((stripped, stripped), condition)
+    assert done.exit_code == code, done.stderr
 
 
 def test_a_line_has_the_figures_or_the_reason(pair: tuple[Path, Path]) -> None:

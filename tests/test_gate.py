@@ -49,12 +49,12 @@ from sizeguard.toolchains.toolchain import Toolchain
 MODELS = NativeModels(None)
 
 
-def measured(built: Build, *patterns: str) -> Measurement:
-    return measurement_of(analysis_of(built.image.parent / RECORD), patterns, built.sizes)
+def measured(built: Build, *metrics: str) -> Measurement:
+    return measurement_of(analysis_of(built.image.parent / RECORD), metrics, built.sizes)
 
 
 def test_a_measurement_is_what_the_build_is(core_build: Build) -> None:
-    found = measured(core_build, "*", "sg::*")
+    found = measured(core_build, "symbol/*", "symbol/sg::*")
     assert [found.value(name) for name in ("load", "ram", "file", "page_slack")] == list(
         dataclasses.astuple(core_build.sizes)
     )
@@ -76,7 +76,7 @@ def test_a_measurement_is_what_the_build_is(core_build: Build) -> None:
 def test_a_baseline_reads_as_it_was_written(
     tmp_path: Path, core_build: Build, toolchain: Toolchain
 ) -> None:
-    now = measured(core_build, "sg::*")
+    now = measured(core_build, "symbol/sg::*")
     baseline = baseline_of(core_build, toolchain, now)
     path = baseline_path(tmp_path, core_build)
     assert write_baseline(path, baseline)

@@ -56,7 +56,7 @@ class Case:
         subject: Any = SimpleNamespace(
             **{
                 "app": SimpleNamespace(name="a"), "target": "t", "toolchain": None,
-                "build": SimpleNamespace(tools=TOOLS), "patterns": (), "tree": None,
+                "build": SimpleNamespace(tools=TOOLS), "metrics": (), "tree": None,
                 "recipe": self.recipe, "head": run_git(self.root, "rev-parse", "HEAD"),
                 "now": measurement_of(self.analysis, ()), **values,
             }

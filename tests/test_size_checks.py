@@ -85,6 +85,30 @@ def test_a_family_has_the_names_of_its_reference() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("metric", "kind", "bound", "verdict"),
+    [
+        ("section/.hot*", ABSOLUTE, "0 B", "pass"),
+        ("section/.hot*", ABSOLUTE, "9 B", "inconclusive"),
+        ("section/.hot*", GROWTH, "0 B", "inconclusive"),
+        # Without a map no object is known, so nothing shows that none matches.
+        ("object/*regex*", ABSOLUTE, "0 B", "inconclusive"),
+        # Only kernels are known, as in macOS images.
+        ("operator/x::*", ABSOLUTE, "0 B", "inconclusive"),
+    ],
+)
+def test_a_family_without_a_name_is_told(metric: str, kind: str, bound: str, verdict: str) -> None:
+    now = measured(10, section={".text": 10}, operator={"kernel add": 4})
+    found = checked(now, now, replace(limit(metric, kind, bound), only_images_know=True))
+    assert [each for each, _ in found.values()] == [verdict]
+
+
+def test_a_listed_family_may_be_absent_from_an_app() -> None:
+    """The sources have operators named so; this app selects none of them."""
+    now = measured(10, operator={"x::a": 10})
+    assert checked(now, now, limit("operator/y::*", ABSOLUTE, "9 B")) == {}
+
+
 def test_an_operator_without_its_overload_means_all() -> None:
     now = measured(30, operator={"x::add.Tensor": 20, "x::add.Scalar": 5, "x::adds": 5})
     found = checked(now, None, limit("operator/x::add", ABSOLUTE, "9 B"))

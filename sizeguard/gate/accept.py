@@ -13,7 +13,6 @@ from sizeguard.gate.policy.baselines import (
     read_baseline,
     write_baseline,
 )
-from sizeguard.gate.reference.reference import symbol_patterns
 from sizeguard.gate.request import Request
 from sizeguard.gate.review_result import Baseline, Update
 from sizeguard.measurement.measured_builds import measure_build
@@ -43,7 +42,7 @@ def update_baselines(request: Request) -> tuple[Update, ...]:
             measured = measure_build(
                 request.history.place.store,
                 built,
-                symbol_patterns(limit.metric for limit in limits),
+                [limit.metric for limit in limits],
             )
             path = baseline_path(request.root, built)
             old = read_baseline(path) if path.is_file() else None

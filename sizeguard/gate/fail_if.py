@@ -10,7 +10,6 @@ from sizeguard.base.errors import InputError
 from sizeguard.gate.gate_result import ABSOLUTE, GROWTH, Check, overall
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_limit, parse_most
-from sizeguard.gate.reference.reference import symbol_patterns
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.measurement.metric_kinds import TOTALS
@@ -28,7 +27,6 @@ class Judged:
         Raises InputError for a malformed condition or an unknown metric.
         """
         self._limits = tuple(map(_limit, conditions))
-        self._patterns = symbol_patterns(limit.metric for limit in self._limits)
         self._measured: dict[bool, Measurement] = {}
 
     @property
@@ -39,7 +37,8 @@ class Judged:
     def measure(self, analysis: Analysis, *, is_new: bool) -> None:
         """Measure the conditions' metrics in one of the two images."""
         if self._limits:
-            self._measured[is_new] = measurement_of(analysis, self._patterns, levels=self.levels)
+            metrics = [limit.metric for limit in self._limits]
+            self._measured[is_new] = measurement_of(analysis, metrics, levels=self.levels)
 
     @cached_property
     def checks(self) -> Sequence[Check]:

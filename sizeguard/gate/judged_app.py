@@ -62,7 +62,6 @@ from sizeguard.gate.reference.reference import (
     growth_reference,
     keep_as_head,
     reviewed_reference,
-    symbol_patterns,
 )
 from sizeguard.gate.request import Request
 from sizeguard.measurement.measured_builds import measure_build
@@ -94,7 +93,7 @@ def judge_app(
     creep = {name: creep_reference(root, history, name, measured) for name in since}
     subject = _checked_app(measured, in_force(waivers, request.today))
     store = request.history.place.store
-    full = measure_build(store, pair.full, measured.patterns) if pair.full else None
+    full = measure_build(store, pair.full, measured.metrics) if pair.full else None
     libraries = shipped_libraries(pair.selective)
     files = [pair.selective.shipped, *(library.path for library in libraries)]
     check_once(store, files, pair.selective.sizes)
@@ -166,7 +165,7 @@ class _Findings:
 
 def _measured_app(request: Request, pair: Pair, limits: Iterable[Limit]) -> MeasuredApp:
     build = pair.selective
-    patterns = symbol_patterns(limit.metric for limit in limits)
+    metrics = tuple(limit.metric for limit in limits)
     recipe: Recipe | None = None
     if pair.head is not None:
         recipe = pair.head.recipe
@@ -177,8 +176,8 @@ def _measured_app(request: Request, pair: Pair, limits: Iterable[Limit]) -> Meas
         target=pair.target.name,
         build=build,
         toolchain=pair.toolchain,
-        now=measure_build(request.history.place.store, build, patterns),
-        patterns=patterns,
+        now=measure_build(request.history.place.store, build, metrics),
+        metrics=metrics,
         tree=request.tree if pair.head is None else None,
         recipe=recipe,
         head=pair.head.commit if pair.head is not None else "",

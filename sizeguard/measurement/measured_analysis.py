@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import symbol_names
 from sizeguard.attribution.group import group
 from sizeguard.builds.sizes import Sizes
-from sizeguard.measurement.measurement import LEVELS, Measurement
+from sizeguard.measurement.measurement import ASKED_LEVELS, LEVELS, Measurement
 from sizeguard.measurement.metric import Metric, metric_value, symbol_bytes
+from sizeguard.measurement.metric_names import split_metric
+from sizeguard.measurement.nameless_code import nameless_code
 from sizeguard.names.resolve_names import KnownNames
 
 
 def measurement_of(
     analysis: Analysis,
-    patterns: Iterable[str],
+    metrics: Iterable[str],
     sizes: Sizes | None = None,
     levels: Collection[str] = LEVELS,
 ) -> Measurement:
     """Measure an analysis.
 
-    patterns: symbol patterns in limits
+    metrics: of limits; symbols, objects, archives and images are measured if one names them
     sizes: of the build, if the image is of a build
     levels: those whose sizes by name are needed
     """
     if sizes is None:
         sizes = sizes_of(analysis)
-    symbols, unmatched = _symbols(analysis, patterns)
+    asked: dict[str, list[str]] = defaultdict(list)
+    for level, name in map(split_metric, metrics):
+        asked[level].append(name)
+    symbols, unmatched = _symbols(analysis, asked["symbol"])
+    wanted = {*levels, *(level for level in ASKED_LEVELS if level in asked)}
     return Measurement(
         sizes,
-        _tables(analysis, levels),
+        _tables(analysis, wanted),
         symbols,
         analysis,
         unmatched,
         analysis.image.needed,
+        nameless_code(analysis) if symbols else 0,
     )
 
 
@@ -46,7 +54,8 @@ def sizes_of(analysis: Analysis) -> Sizes:
 
 
 def _tables(analysis: Analysis, levels: Collection[str]) -> Mapping[str, Mapping[str, int]]:
-    found = {level: _table(analysis, level) for level in LEVELS if level in levels}
+    wanted = [level for level in (*LEVELS, *ASKED_LEVELS) if level in levels]
+    found = {level: _table(analysis, level) for level in wanted}
     regions = analysis.image.regions
     if regions is not None:
         found["region"] = {region.name: region.used for region in regions}

@@ -13,10 +13,10 @@ from sizeguard.measurement.measurement import Measurement
 from sizeguard.snapshots.store import Store, content_key
 
 
-def measure_build(store: Store, built: Build, patterns: Iterable[str]) -> Measurement:
+def measure_build(store: Store, built: Build, metrics: Iterable[str]) -> Measurement:
     """Measure a build; takes 0.5 s, or 0.1 s if the same code measured the same files before.
 
-    patterns: symbol patterns in limits
+    metrics: of limits, as in measurement_of
     """
     made = [library.path for library in shipped_libraries(built)]
     named = (built.map, built.gc_log, built.link_command)
@@ -29,4 +29,4 @@ def measure_build(store: Store, built: Build, patterns: Iterable[str]) -> Measur
     analysis = stored.analysis if stored else None
     if analysis is None:
         analysis = store.put(key, {"build": built.fingerprint}, analysis_of_build(built)).analysis
-    return measurement_of(analysis or analysis_of_build(built), patterns, built.sizes)
+    return measurement_of(analysis or analysis_of_build(built), metrics, built.sizes)

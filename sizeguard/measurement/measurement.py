@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from sizeguard.attribution.analysis import Analysis
 
 LEVELS = ("operator", "kernel", "dtype", "component", "section")
+# Levels that are measured only for a limit, since an image can have thousands of objects.
+ASKED_LEVELS = ("image", "archive", "object")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class Measurement:
     analysis: the source; None for a baseline
     needed:   libraries, search paths and interpreter of the image; None if not recorded
     unmatched: symbol patterns without a match, each with the nearest name or an empty string
+    nameless: bytes of code without a name, if symbols were requested; a sum of symbols lacks them
     """
 
     sizes: Sizes
@@ -34,6 +37,7 @@ class Measurement:
     analysis: Analysis | None = None
     unmatched: Mapping[str, str] = field(default_factory=dict)
     needed: tuple[str, ...] | None = None
+    nameless: int = 0
 
     def knows(self, metric: str) -> bool:
         """Return whether the image has the name of a metric."""

@@ -22,6 +22,7 @@ from sizeguard.attribution.group import group, sum_by
 from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Int
 from sizeguard.measurement.metric_kinds import NAMED, TOTALS
+from sizeguard.measurement.nameless_code import nameless_code
 
 _PAGE_SLACK = "page slack"  # their kind in a ledger
 
@@ -121,12 +122,15 @@ def known_metrics(analysis: Analysis) -> list[str]:
 
 
 def has_name(analysis: Analysis, metric: Metric) -> bool:
-    """Return whether an image has the name of a metric; patterns are always known."""
+    """Return whether an image has the name of a metric.
+
+    A pattern may match nothing, but in a stripped image nothing tells whether it does.
+    """
     if metric.kind in TOTALS:
         return True
     if metric.kind == "symbol":
         found = symbol_names(analysis).meant(metric.name)
-        return found.is_glob or bool(found.names)
+        return bool(found.names) or (found.is_glob and not nameless_code(analysis))
     return str(metric) in known_metrics(analysis)
 
 

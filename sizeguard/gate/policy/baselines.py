@@ -16,7 +16,7 @@ from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_no
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.review_result import Baseline
-from sizeguard.measurement.measurement import LEVELS, Measurement
+from sizeguard.measurement.measurement import ASKED_LEVELS, LEVELS, Measurement
 from sizeguard.measurement.metric_kinds import TOTALS
 from sizeguard.toolchains.toolchain import Toolchain
 
@@ -25,7 +25,7 @@ WAIVERS = "waivers.yaml"
 _LOCK = Path(".sizeguard") / "baselines.lock"
 
 # Order in the file: operators first, because readers look first for the operator that grew.
-_TABLES = {f"{level}s": level for level in (*LEVELS, "region", "symbol")}
+_TABLES = {f"{level}s": level for level in (*LEVELS, *ASKED_LEVELS, "region", "symbol")}
 _NEEDED = "needed"
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.,+~ ()-]*", re.ASCII)  # strings that YAML needs no quotes for
 _TEXTS = ("app", "target", "toolchain")

@@ -22,6 +22,7 @@ from sizeguard.gate.gate_result import (
 )
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.measurement.measurement import Measurement
+from sizeguard.measurement.metric_kinds import OPEN
 from sizeguard.measurement.metric_names import is_family, matches, split_metric
 from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import is_glob
@@ -104,8 +105,17 @@ def precedence(limit: Limit) -> tuple[bool, int, int]:
     return not is_family(limit.metric), bool(limit.app) + bool(limit.target), len(limit.metric)
 
 
-def _metrics(limit: Limit, *measured: Measurement | None) -> Sequence[str]:
-    """List the metrics that the limit applies to: itself, or each name of its family."""
+def _is_listed(limit: Limit) -> bool:
+    """Return whether the sources of a runtime list the names of the limit's level."""
+    return not limit.only_images_know and split_metric(limit.metric)[0] not in OPEN
+
+
+def _metrics(limit: Limit, now: Measurement, base: Measurement | None) -> Sequence[str]:
+    """List the metrics that the limit applies to: itself, or each name of its family.
+
+    A family without a name is a metric, too, so that a check tells that it matches nothing.
+    """
+    measured = (now, base)
     level, name = split_metric(limit.metric)
     if level == "region" and not any(
         each is not None and level in each.tables for each in measured
@@ -120,7 +130,10 @@ def _metrics(limit: Limit, *measured: Measurement | None) -> Sequence[str]:
     paths = {
         f"{level}/{name}" for each in measured if each is not None for name in each.names(level)
     }
-    return sorted(path for path in paths if matches(limit.metric, path))
+    found = sorted(path for path in paths if matches(limit.metric, path))
+    # An app need not have what the sources of its runtime list, but its names must be known.
+    is_listed = _is_listed(limit) and now.value(limit.metric) is not None
+    return found if found or is_listed else [limit.metric]
 
 
 def _check(subject: CheckedApp, metric: str, limit: Limit, reference: SizeReference) -> Check:
@@ -191,17 +204,33 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
     """Make a check inconclusive if no image has its name, which may be misspelt."""
     level, name = split_metric(check.metric)
     is_known = any(each is not None and each.knows(check.metric) for each in (now, *others))
-    is_listed = not limit.only_images_know and level not in ("section", "symbol")
-    if is_known or limit.unknown_ok or (is_listed and not limit.nearest):
+    if check.verdict == INCONCLUSIVE and check.metric == limit.metric and is_family(limit.metric):
         return check
-    if level == "symbol" and is_glob(name):
+    if is_known or limit.unknown_ok or (_is_listed(limit) and not limit.nearest):
+        return _with_nameless(check, now)
+    if is_family(check.metric) or (level == "symbol" and is_glob(name)):
         finding = f"{check.metric} matches nothing"
-        if limit.kind == ABSOLUTE and not limit.allowance.bytes:
-            return replace(check, advice=finding)
+        has_names = level == "symbol" or any(now.names(level))
+        if limit.kind == ABSOLUTE and not limit.allowance.bytes and has_names:
+            return _with_nameless(replace(check, advice=finding), now)
+    elif level in ("object", "archive") and not any(now.names(level)):
+        finding = f"the image names no {level}; a linker map names them"
     else:
         near = limit.nearest or _nearest(level, name, now)
         finding = f"unknown name: nothing is called {name}{f'; nearest is {near}' if near else ''}"
     advice = f"{finding}; write `unknown: ok` in its limit if it may be absent"
+    return replace(check, verdict=INCONCLUSIVE, advice=advice)
+
+
+def _with_nameless(check: Check, now: Measurement) -> Check:
+    """Make a passing check of symbols inconclusive if code without a name may exceed its limit."""
+    level, name = split_metric(check.metric)
+    is_found = not is_glob(name) and now.symbols.get(name, 0)
+    if level != "symbol" or check.verdict != PASS or check.limit is None or is_found:
+        return check
+    if check.actual + now.nameless <= check.limit:
+        return check
+    advice = f"{now.nameless:,} B of code have no name; measure the image before it is stripped"
     return replace(check, verdict=INCONCLUSIVE, advice=advice)
 
 

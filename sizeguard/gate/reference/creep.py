@@ -13,7 +13,6 @@ from sizeguard.gate.causes.growth_result import Share
 from sizeguard.gate.reference.history import History
 from sizeguard.git.commits import CommitLine
 from sizeguard.measurement.measured_analysis import measurement_of
-from sizeguard.measurement.metric_names import split_metric
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.toolchains.recipe import Recipe
 
@@ -66,8 +65,6 @@ def _distinct(history: History, recipe: Recipe, since: str) -> list[CommitLine]:
 
 
 def _values(history: History, recipe: Recipe, metric: str) -> Callable[[CommitLine], int | None]:
-    level, name = split_metric(metric)
-
     def value(commit: CommitLine) -> int | None:
         try:
             measured = history.try_measure(commit.id, recipe)
@@ -75,6 +72,6 @@ def _values(history: History, recipe: Recipe, metric: str) -> Callable[[CommitLi
             return None  # the machine failed; its share is in the next commit's
         if measured.analysis is None:
             return None
-        return measurement_of(measured.analysis, [name] if level == "symbol" else []).value(metric)
+        return measurement_of(measured.analysis, [metric]).value(metric)
 
     return value

@@ -67,7 +67,7 @@ def snapshot_reference(
         why = _other_tools(path, origin, subject)
     if why:
         return SizeReference(text, None, why)
-    return SizeReference(text + notes, measurement_of(analysis, subject.patterns))
+    return SizeReference(text + notes, measurement_of(analysis, subject.metrics))
 
 
 def _compared(

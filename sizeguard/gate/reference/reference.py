@@ -10,7 +10,6 @@ installed. A measurement is never its own reference, unless all inputs are equal
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -45,7 +44,7 @@ from sizeguard.toolchains.toolchain import Toolchain
 class MeasuredApp:
     """One app for one target, built and measured.
 
-    patterns: symbol globs in limits
+    metrics: of limits
     toolchain, tree: the tools and the sources of a known runtime; None for any other build
     recipe: builds other commits; None if the link depends on other files, too, and for an image
               that is measured as found
@@ -59,7 +58,7 @@ class MeasuredApp:
     build: Build
     toolchain: Toolchain | None
     now: Measurement
-    patterns: tuple[str, ...]
+    metrics: tuple[str, ...]
     tree: SourceTree | None
     recipe: Recipe | None
     head: str = ""
@@ -103,7 +102,7 @@ def growth_reference(
         return SizeReference(text, None, f"the {text} could not be measured: {error}"), ""
     if analysis is None:
         return SizeReference(text, None, f"the {text} could not be measured"), ""
-    return SizeReference(text, measurement_of(analysis, subject.patterns)), source
+    return SizeReference(text, measurement_of(analysis, subject.metrics)), source
 
 
 def _is_reviewed_at(root: Path, history: History, commit: str, subject: MeasuredApp) -> bool:
@@ -239,7 +238,7 @@ def creep_reference(
         return SizeReference(since, None, f"{since} could not be measured: {error}")
     if analysis is None:
         return SizeReference(since, None, f"{since} could not be measured")
-    return SizeReference(since, measurement_of(analysis, subject.patterns))
+    return SizeReference(since, measurement_of(analysis, subject.metrics))
 
 
 def _reviewed_then(
@@ -291,15 +290,6 @@ def _keep(history: History, subject: MeasuredApp, commit: str) -> None:
     if history.place.store.facts(key) is None:
         facts = {"commit": commit, "sizes": asdict(subject.now.sizes)}
         keep_measured(history.place, commit, subject.recipe, facts, subject.now.analysis)
-
-
-def symbol_patterns(metrics: Iterable[str]) -> tuple[str, ...]:
-    """List the globs of the metrics symbol/GLOB, sorted."""
-    return tuple(
-        sorted(
-            {metric.removeprefix("symbol/") for metric in metrics if metric.startswith("symbol/")}
-        )
-    )
 
 
 def _content(path: Path) -> bytes | None:
