@@ -78,6 +78,7 @@ REPORT_TYPES = frozenset(
         "doctor.diagnosis",
         "gate.causes.growth_result",
         "gate.gate_result",
+        "gate.policy.terms_result",
         "gate.review_result",
         "git.commits",
         "history.history_result",

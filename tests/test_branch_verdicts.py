@@ -35,7 +35,8 @@ from sizeguard.verify import returns
 from sizeguard.verify.branches.bodies import Instance
 from sizeguard.verify.branches.branch_verdicts import NO_CONSTANT, BranchVerdicts
 from sizeguard.verify.branches.noted_code import Branch, CodeRange, NotedCode
-from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.returns import declarations, judge_returns
 from tests.support.recorded_builds import files_of_program, recorded_runtime, unpack

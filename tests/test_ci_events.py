@@ -14,17 +14,10 @@ from typing import Any
 import pytest
 
 from ci.github.size_comment import main
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import Growth
-from sizeguard.gate.gate_result import (
-    FAIL,
-    INCONCLUSIVE,
-    NOT_RUN,
-    PASS,
-    Base,
-    GateResult,
-    PolicyChange,
-    Problem,
-)
+from sizeguard.gate.gate_result import NOT_RUN, Base, GateResult, Problem
+from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.report.gate.render import gate_text
 from tests.support.consistent_results import consistent
 from tests.support.gate_samples import everything, failing, passing, skipped, terms, undecided

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate import model_runs
-from sizeguard.gate.gate_result import FAIL, NOT_RUN, PASS, ModelResult
+from sizeguard.gate.gate_result import NOT_RUN, ModelResult
 from sizeguard.gate.model_runs import compare_model
 from sizeguard.runtimes.runtime import ModelRun
 from sizeguard.snapshots.store import Store

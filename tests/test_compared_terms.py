@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from sizeguard.gate.changed_terms import changed_terms
-from sizeguard.gate.gate_result import MEASURED, Base, PolicyChange
+from sizeguard.gate.gate_result import MEASURED, Base
 from sizeguard.gate.policy.policy_changes import compare_terms
 from sizeguard.gate.policy.terms import TermsReader
+from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.gate.request import Request
 from sizeguard.projects.reader import read_config
 from tests.support.changed_projects import (

@@ -10,38 +10,47 @@ from typing import Any
 import pytest
 
 from sizeguard.builds.sizes import Sizes
-from sizeguard.claims.verdict import ABSENT, BROKEN, OK, UNKNOWN, Verdict, Verification
+from sizeguard.claims.verdict import (
+    ABSENT,
+    BROKEN,
+    FAIL,
+    INCONCLUSIVE,
+    OK,
+    PASS,
+    UNKNOWN,
+    Verdict,
+    Verification,
+)
 from sizeguard.gate.causes.growth_result import SizeGrowth
 from sizeguard.gate.contradictions import NOTHING, contradictions, recomputed
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
     CREEP,
     ELIMINATION,
-    EXCEEDED,
-    EXPIRED,
-    FAIL,
     GROWTH,
-    INCONCLUSIVE,
     MEASURED,
     NEEDED,
     NOT_RUN,
-    PASS,
     REVIEWED,
-    SPENT,
-    UNUSED,
-    USED,
     AppResult,
     Base,
     Check,
     GateResult,
     ModelResult,
-    PolicyChange,
     Problem,
     SelectionFinding,
+)
+from sizeguard.gate.policy.file_growth import RULE as FILE_RULE
+from sizeguard.gate.policy.terms_result import (
+    EXCEEDED,
+    EXPIRED,
+    SPENT,
+    UNUSED,
+    USED,
+    PolicyChange,
     Waiver,
     WaiverUse,
 )
-from sizeguard.gate.policy.file_growth import RULE as FILE_RULE
 
 Edit = Callable[[GateResult], GateResult]
 TODAY = datetime.date(2026, 6, 15)

@@ -12,7 +12,8 @@ import pytest
 
 from ci.action.documents import are_documents
 from ci.github.size_comment import main
-from sizeguard.gate.gate_result import PASS, Base, GateResult
+from sizeguard.claims.verdict import PASS
+from sizeguard.gate.gate_result import Base, GateResult
 from sizeguard.gate.reference.ci_event import VARIABLES
 from sizeguard.report.gate.render import gate_text
 from tests.support.any_project import AnyProject, made_project

@@ -13,7 +13,7 @@ import pytest
 from sizeguard.base import import_closure
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.accept import all_baselines
-from sizeguard.gate.policy.baseline_log import baseline_log
+from sizeguard.gate.reference.baseline_log import baseline_log
 from sizeguard.gate.reference.ci_event import VARIABLES
 from sizeguard.gate.reference.history import History
 from sizeguard.git.git import branch_ids

@@ -11,7 +11,7 @@ import pytest
 from sizeguard.base.errors import BuildError, InconclusiveError, InputError, SizeguardError
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
-from sizeguard.claims.verdict import BROKEN, OK, Verdict, Verification
+from sizeguard.claims.verdict import BROKEN, FAIL, INCONCLUSIVE, OK, PASS, Verdict, Verification
 from sizeguard.gate.elimination import (
     check_elimination,
     check_named_claims,
@@ -20,23 +20,18 @@ from sizeguard.gate.elimination import (
 )
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
-    FAIL,
     GROWTH,
-    INCONCLUSIVE,
     NOT_RUN,
-    PASS,
     AppResult,
     Check,
     GateResult,
-    PolicyChange,
     Problem,
     Saving,
     SelectionFinding,
-    Waiver,
-    WaiverUse,
     overall,
 )
 from sizeguard.gate.policy.checks import offers
+from sizeguard.gate.policy.terms_result import PolicyChange, Waiver, WaiverUse
 from sizeguard.gate.reference.not_measured import not_measured, unfinished
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.head_builds import HeadBuild

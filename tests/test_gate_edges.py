@@ -14,21 +14,11 @@ from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import Files
 from sizeguard.builds.sizes import Sizes
 from sizeguard.builds.unknown_sections import unknown_sections
-from sizeguard.claims.verdict import OK, Verification
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, OK, PASS, Verification
 from sizeguard.gate import elimination, run
 from sizeguard.gate.causes.growth_result import SizeGrowth
 from sizeguard.gate.elimination import check_named_claims, judged_elimination
-from sizeguard.gate.gate_result import (
-    FAIL,
-    INCONCLUSIVE,
-    MEASURED,
-    NOT_RUN,
-    PASS,
-    REVIEWED,
-    SNAPSHOT,
-    Base,
-    Problem,
-)
+from sizeguard.gate.gate_result import MEASURED, NOT_RUN, REVIEWED, SNAPSHOT, Base, Problem
 from sizeguard.gate.judged_app import run_models
 from sizeguard.gate.policy.baselines import tools_text
 from sizeguard.gate.policy.checks import SizeReference

@@ -17,14 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.gate.gate_result import (
-    FAIL,
-    INCONCLUSIVE,
-    PASS,
-    GateResult,
-    Problem,
-    SelectionFinding,
-)
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.gate.gate_result import GateResult, Problem, SelectionFinding
 from sizeguard.gate.policy.baselines import baseline_files, read_baseline
 from sizeguard.gate.policy.waivers import read_waivers
 from sizeguard.measurement.metric_names import MetricNames

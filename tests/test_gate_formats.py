@@ -24,17 +24,10 @@ import xmlschema
 from sizeguard.base import plain_data
 from sizeguard.base.errors import InputError
 from sizeguard.base.plain_data import LONGEST, decode
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import Cause
-from sizeguard.gate.gate_result import (
-    FAIL,
-    INCONCLUSIVE,
-    NOT_RUN,
-    PASS,
-    AppResult,
-    Check,
-    GateResult,
-)
-from sizeguard.report.gate.gate_findings import findings
+from sizeguard.gate.gate_result import NOT_RUN, AppResult, Check, GateResult
+from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.gate_json import result_of
 from sizeguard.report.gate.render import gate_text, write_step_summary
 from sizeguard.report.result_formats import JUDGED_FORMATS

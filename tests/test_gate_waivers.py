@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from sizeguard.base.errors import InputError
 from sizeguard.builds.sizes import Sizes
-from sizeguard.gate.gate_result import Check, Waiver
+from sizeguard.gate.gate_result import Check
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.limits import LARGEST, GrowthLimit, Limit
+from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.gate.policy.waiver_use import in_force, waived_bytes, waiver_uses
 from sizeguard.gate.policy.waivers import (
     add_waiver,

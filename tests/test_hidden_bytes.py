@@ -16,7 +16,8 @@ from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.builds.measured_sizes import measure, segment_pages
 from sizeguard.builds.shipped_libraries import shipped_libraries
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, Check, overall
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.gate.gate_result import Check, overall
 from sizeguard.gate.policy.baselines import measurement_of_baseline, parse_baseline
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.file_growth import file_check

@@ -12,18 +12,10 @@ import yaml
 
 from ci.github.size_comment import main
 from ci.results.judged_result import MOST_PARTS, Part, joined, judged_again
+from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate.contradictions import NOTHING
-from sizeguard.gate.gate_result import (
-    FAIL,
-    PASS,
-    SPENT,
-    UNUSED,
-    USED,
-    Base,
-    GateResult,
-    Waiver,
-    WaiverUse,
-)
+from sizeguard.gate.gate_result import Base, GateResult
+from sizeguard.gate.policy.terms_result import SPENT, UNUSED, USED, Waiver, WaiverUse
 from sizeguard.report.gate.render import gate_text
 from tests.support.consistent_results import consistent
 from tests.support.gate_samples import SAMPLES, passing, terms

@@ -45,7 +45,8 @@ from sizeguard.claims.verdict import (
 from sizeguard.names.registered import Registration
 from sizeguard.verify import judge_claims, verification
 from sizeguard.verify.code_presence import FoundCode
-from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.judge_claims import Judge
 from tests.support.recorded_builds import files_of_program, unpack

@@ -16,19 +16,16 @@ import pytest
 
 from sizeguard.builds.build_record import IMAGE, Build
 from sizeguard.builds.measured_sizes import measure
-from sizeguard.claims.verdict import OK, Verdict, Verification
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, OK, PASS, Verdict, Verification
 from sizeguard.gate import judged_app
 from sizeguard.gate.causes.dependencies import ChangedDependency
 from sizeguard.gate.causes.growth_result import Share, SizeGrowth
 from sizeguard.gate.causes.source_lines import SourceLines
 from sizeguard.gate.gate_result import (
     ELIMINATION,
-    FAIL,
-    INCONCLUSIVE,
     MEASURED,
     NOT_RUN,
     PARENT,
-    PASS,
     REVIEWED,
     RUN,
     SNAPSHOT,
@@ -37,10 +34,10 @@ from sizeguard.gate.gate_result import (
     Check,
     ModelResult,
     Saving,
-    Waiver,
 )
 from sizeguard.gate.judged_app import judge_app, run_models
 from sizeguard.gate.policy.checks import SizeReference
+from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.gate.request import Request
 from sizeguard.measurement.measured_builds import measure_build
 from sizeguard.measurement.measurement import Measurement

@@ -31,7 +31,8 @@ from sizeguard.names.registered import Registration
 from sizeguard.verify import canaries
 from sizeguard.verify.canaries import must_fail
 from sizeguard.verify.code_presence import FoundCode, judge_code, look_for
-from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.feature_texts import (
     FeatureSigns,

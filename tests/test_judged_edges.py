@@ -21,7 +21,8 @@ from sizeguard.formats.elf import SHN_LORESERVE, STT_FUNC, STT_NOTYPE, STT_OBJEC
 from sizeguard.names.registered import Registration
 from sizeguard.verify import canaries
 from sizeguard.verify.code_presence import judge_code, look_for
-from sizeguard.verify.evidence.evidence import Evidence, Inlined, gather
+from sizeguard.verify.evidence.evidence import Evidence, Inlined
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.feature_texts import judge_absent_feature, signs_of
 from sizeguard.verify.registrations import Kernels, Registrations, function_text, judge_registered

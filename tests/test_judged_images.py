@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from sizeguard.builds.build_record import Build
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, NOT_RUN, PASS
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.gate.gate_result import NOT_RUN
 from sizeguard.snapshots.snapshot import write_snapshot
 from tests.support.any_project import AnyProject
 from tests.support.recorded_builds import (

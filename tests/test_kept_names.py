@@ -17,7 +17,8 @@ from sizeguard.claims.names_file import names_text
 from sizeguard.runtimes.known import runtime_named
 from sizeguard.verify import kept_names
 from sizeguard.verify.build_names import names_of
-from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.kept_names import FILE, names_of_build
 from tests.support.recorded_builds import recorded_runtime
 

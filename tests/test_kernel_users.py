@@ -14,7 +14,8 @@ from sizeguard.claims.verdict import FAIL
 from sizeguard.gate.verified_builds import RequestedClaims, list_claims
 from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.toolchain import Toolchain
-from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.judge_claims import Judge
 from tests.conftest import built
 from tests.support.single_selections import selection_text

@@ -20,7 +20,7 @@ from sizeguard.claims.universe import BuildNames
 from sizeguard.claims.verdict import ABSENT, PRESENT
 from sizeguard.gate import verified_builds
 from sizeguard.gate.verified_builds import ListedClaims, RequestedClaims, list_claims
-from sizeguard.verify.evidence.evidence import gather
+from sizeguard.verify.evidence.gather_evidence import gather
 from tests.support.recorded_builds import RecordedRuntime, recorded_runtime
 
 

@@ -12,7 +12,7 @@ from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT, Verification
 from sizeguard.gate.verified_builds import verify_symbols
-from sizeguard.verify.evidence.evidence import gather
+from sizeguard.verify.evidence.gather_evidence import gather
 from tests.support.macho_samples import SOURCES
 
 pytestmark = pytest.mark.native

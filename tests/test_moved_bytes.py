@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.builds.sizes import Sizes
+from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate.causes.growth_causes import causes_between
 from sizeguard.gate.causes.growth_result import MOVED
 from sizeguard.gate.causes.source_lines import SourceLines
-from sizeguard.gate.gate_result import FAIL, GROWTH, PASS, Check
+from sizeguard.gate.gate_result import GROWTH, Check
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.limits import Limit, parse_limit
 from sizeguard.gate.reference.moved_bytes import Moves, moved_bytes

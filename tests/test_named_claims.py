@@ -28,7 +28,8 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
 from tests.support.recorded_builds import files_of_program, recorded_runtime, unpack

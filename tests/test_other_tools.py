@@ -13,14 +13,13 @@ from typing import Any
 import pytest
 
 from sizeguard.builds.sizes import Sizes
+from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
-    FAIL,
     GROWTH,
     MEASURED,
     NOT_RUN,
     PARENT,
-    PASS,
     REVIEWED,
     SNAPSHOT,
     Base,

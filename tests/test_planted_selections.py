@@ -9,7 +9,7 @@ import pytest
 
 from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import Build
-from sizeguard.gate.gate_result import FAIL, PASS
+from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.predict.reachable import static_selection
 from sizeguard.projects.project import FAIL as FAIL_MODE
 from sizeguard.runtimes.known import source_tree

@@ -12,19 +12,8 @@ import pytest
 from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
-from sizeguard.gate.gate_result import (
-    EXCEEDED,
-    FAIL,
-    GROWTH,
-    INCONCLUSIVE,
-    NOT_RUN,
-    PASS,
-    SPENT,
-    UNUSED,
-    USED,
-    Check,
-    Waiver,
-)
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.gate.gate_result import GROWTH, NOT_RUN, Check
 from sizeguard.gate.policy.baselines import (
     baseline_files,
     baseline_of,
@@ -37,6 +26,7 @@ from sizeguard.gate.policy.baselines import (
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
 from sizeguard.gate.policy.limits import LARGEST
 from sizeguard.gate.policy.needed import needed_checks
+from sizeguard.gate.policy.terms_result import EXCEEDED, SPENT, UNUSED, USED, Waiver
 from sizeguard.gate.policy.waiver_use import waiver_uses
 from sizeguard.gate.policy.waivers import (
     COMMAND_LINE,

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, GateResult, Problem
-from sizeguard.report.gate.gate_findings import findings
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
+from sizeguard.gate.gate_result import GateResult, Problem
+from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.gate_words import verdict_line
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.gate.shared.build_findings import findings_by_build

@@ -11,8 +11,9 @@ import yaml
 
 from ci.action.machines import machines
 from sizeguard.base.errors import BuildError
+from sizeguard.claims.verdict import PASS
 from sizeguard.gate.cache.whole_run import earlier_result, keep_result
-from sizeguard.gate.gate_result import PASS, GateResult
+from sizeguard.gate.gate_result import GateResult
 from sizeguard.gate.request import Request
 from sizeguard.projects.reader import read_config
 from sizeguard.runtimes.sizeguard.building.driver import _configure

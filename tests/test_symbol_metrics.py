@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from sizeguard.attribution.filters import matching_rows, parse_filters
-from sizeguard.gate.gate_result import FAIL, GROWTH, INCONCLUSIVE, PASS, Check
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.gate.gate_result import GROWTH, Check
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.limits import GrowthLimit, Limit
 from sizeguard.measurement.measured_analysis import measurement_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
-from sizeguard.gate.gate_result import INCONCLUSIVE
+from sizeguard.claims.verdict import INCONCLUSIVE
 from sizeguard.gate.policy.read_limits import read_limits
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.reader import parse_config

@@ -10,7 +10,8 @@ from sizeguard.builds.link_record import write_link_record
 from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.toolchains.links.asked_link import link_command
-from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode
 from sizeguard.verify.leaks.explained_bytes import STRANGERS, judge_explained, other_libraries
 from sizeguard.verify.leaks.hidden_code import judge_copies

@@ -21,7 +21,7 @@ from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.formats.elf import read_elf
 from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
 from sizeguard.verify.evidence.code_search import ImageBytes, Pattern
-from sizeguard.verify.evidence.evidence import gather
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.placement import place
 from tests.support.retention_programs import CASES, SOURCES, Case, Program, build, link, run
 

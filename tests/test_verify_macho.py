@@ -23,7 +23,7 @@ from sizeguard.gate.verified_builds import (
     verify_path,
     verify_symbols,
 )
-from sizeguard.verify.evidence.evidence import gather
+from sizeguard.verify.evidence.gather_evidence import gather
 from tests.support.claim_laws import check_alone_nothing_is_gone, check_no_failure_passes, counted
 
 

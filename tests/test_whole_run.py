@@ -15,23 +15,21 @@ from typing import Any
 
 import pytest
 
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate import judged_app, run
 from sizeguard.gate.cache import fan_out
 from sizeguard.gate.causes.growth_result import SizeGrowth
 from sizeguard.gate.changed_terms import changed_terms, with_accepted_growth
 from sizeguard.gate.gate_result import (
-    FAIL,
-    INCONCLUSIVE,
     MEASURED,
-    PASS,
     REVIEWED,
     AppResult,
     Base,
     GateResult,
-    PolicyChange,
     Problem,
     SelectionFinding,
 )
+from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.gate.request import Request
 from sizeguard.gate.run import run_gate
 from sizeguard.gate.selection import all_apps

@@ -16,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from sizeguard.attribution.teams.code_owners import path_pattern
 from sizeguard.base.errors import SizeguardError
-from sizeguard.gate.gate_result import PASS, Base, GateResult
+from sizeguard.claims.verdict import PASS
+from sizeguard.gate.gate_result import Base, GateResult
 from sizeguard.gate.reference.base_branch import named_base
 from sizeguard.gate.reference.ci_event import ci_event
 from sizeguard.git.git import branch_id, commit_id, git

@@ -12,8 +12,9 @@ from ci.github.measured_run import ENDS, Run, are_only, how_it_ended, is_merge_o
 from ci.github.size_artifact import Missing, Names, archives, has_pages, member
 from ci.results.judged_result import RESULT, Judged, Part, joined, judged_again
 from sizeguard.base.errors import InputError
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import MOVED
-from sizeguard.gate.gate_result import FAIL, GROWTH, INCONCLUSIVE, PASS, AppResult, GateResult
+from sizeguard.gate.gate_result import GROWTH, AppResult, GateResult
 from sizeguard.report.gate.comment_blocks import COMMENT, Frame
 from sizeguard.report.gate.gate_json import LARGEST
 from sizeguard.report.gate.gate_markdown import markdown_text

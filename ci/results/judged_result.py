@@ -13,19 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.contradictions import NOTHING, contradictions, recomputed
-from sizeguard.gate.gate_result import (
-    FAIL,
-    INCONCLUSIVE,
-    PASS,
-    UNUSED,
-    AppResult,
-    Base,
-    GateResult,
-    Problem,
-    Waiver,
-    WaiverUse,
-)
+from sizeguard.gate.gate_result import AppResult, Base, GateResult, Problem
+from sizeguard.gate.policy.terms_result import UNUSED, Waiver, WaiverUse
 from sizeguard.gate.remade_advice import with_remade_advice
 from sizeguard.report.gate.gate_json import result_of
 

@@ -14,6 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.attribution.owners.inline_pieces import asks_for_pieces
+from sizeguard.attribution.owners.link_owners import (
+    branch_owners,
+    place_owners,
+    reach_of_link,
+    registration_parts,
+    serve_owners,
+)
 from sizeguard.attribution.rows import LabelSources, LedgerAnalysis
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.input_files import readable
@@ -28,17 +35,11 @@ from sizeguard.runtimes.recognise import Choice, choose_preset
 
 if TYPE_CHECKING:
     from sizeguard.attribution.containers.joined import JoinedAnalysis, OpenedAnalysis
-    from sizeguard.attribution.owners.branches import Branched
-    from sizeguard.attribution.owners.graph_owners import Reached
-    from sizeguard.attribution.owners.placed_owners import PlacedOwners
-    from sizeguard.attribution.owners.registered_owners import Served
     from sizeguard.builds.build_record import Build
     from sizeguard.builds.shipped_libraries import ShippedLibrary
     from sizeguard.formats.dwarf.sources import UnitSources
     from sizeguard.formats.elf import Elf
-    from sizeguard.formats.linkmap.link_map import InputSection, LinkMap
-    from sizeguard.formats.macho.image import MachO
-    from sizeguard.ledger.entry_bytes import Part
+    from sizeguard.formats.linkmap.link_map import LinkMap
     from sizeguard.ledger.ledger import Ledger
 
 
@@ -236,19 +237,19 @@ def _elf_analysis(
         check_fit(image, placed, link_map, files.link_map)
     names = _names_of(files)
     twin = read_elf(names) if names is not None else None
-    reached = _reached(files, link_map)
+    reached = reach_of_link(files, link_map)
     rows = link_map.placed if link_map is not None else ()
-    ledger = elf_ledger(elf, twin, rows, _parts(reached, rows))
+    ledger = elf_ledger(elf, twin, rows, registration_parts(reached, rows))
     choice = options.choose(ledger)
-    owned = _placed(elf, ledger, reached)
+    owned = place_owners(elf, ledger, reached)
     ledger = owned.ledger if owned is not None else ledger
-    served = _served(elf, ledger) if owned is None and not choice.names_are_enough else None
+    served = serve_owners(elf, ledger) if owned is None and not choice.names_are_enough else None
     ledger = served.ledger if served is not None else ledger
     branched = None
     if options.needs_pieces(choice) and not elf.is_relocatable:
         holder = twin if twin is not None else elf
         if holder.section(".debug_info") is not None:
-            branched = _branched(elf, ledger, names or image, None, choice)
+            branched = branch_owners(elf, ledger, names or image, None, choice)
     ledger = branched.ledger if branched is not None else ledger
     ledger = _with_regions(ledger, elf, files, link_map, options)
     return LedgerAnalysis(
@@ -306,74 +307,6 @@ def _code_sources(elf: Elf, twin: Elf | None) -> Callable[[], UnitSources] | Non
     return read
 
 
-def _reached(files: Files, link_map: LinkMap | None) -> Reached | None:
-    """Follow the section graph of the link if a map gives the places of its sections.
-
-    Without a map, or with objects of another link, operators come from names.
-    """
-    if link_map is None or not files.objects:
-        for path in files.objects:
-            readable(path)  # refuse an object that never ends, even if it is not used
-        return None
-    from sizeguard.attribution.owners.graph_owners import reach  # 60 ms
-    from sizeguard.linkgraph.open_graph import graph_of_files
-
-    if files.link_record is None and image_format(files.image) != MACHO:
-        files = replace(files, build=None)  # the options of the link are inferred
-    try:
-        return reach(graph_of_files(files))
-    except InconclusiveError:
-        return None
-
-
-def _parts(reached: Reached | None, rows: Sequence[InputSection]) -> Sequence[Part]:
-    """Return the entries of registration tables, which only objects show."""
-    if reached is None:
-        return ()
-    from sizeguard.attribution.owners.placed_owners import entry_parts  # see _reached
-
-    return entry_parts(reached, rows)
-
-
-def _placed(image: Elf | MachO, ledger: Ledger, reached: Reached | None) -> PlacedOwners | None:
-    if reached is None:
-        return None
-    from sizeguard.attribution.owners.placed_owners import place  # see _reached
-
-    return place(image, ledger, reached)
-
-
-def _served(elf: Elf, ledger: Ledger) -> Served | None:
-    from sizeguard.names.registered import read_registrations  # 5 ms
-
-    registrations = read_registrations(elf)
-    if not registrations:
-        return None
-    from sizeguard.attribution.owners.registered_owners import serve  # 3 ms
-
-    return serve(elf, ledger, registrations)
-
-
-def _branched(
-    image: Elf | MachO,
-    ledger: Ledger,
-    path: Path,
-    debug: Path | None,
-    choice: Choice,
-    arch: str = "",
-) -> Branched | None:
-    """Read dtype branches from the debug information of `debug`, or of `path` itself."""
-    from sizeguard.attribution.owners.branches import branch_out  # 47 ms
-    from sizeguard.attribution.owners.inlined import inlined_branches
-
-    try:
-        branches = inlined_branches(path, debug, choice.preset, arch)
-    except InconclusiveError:
-        # All of it is in .dwo files, or describes other code. The names remain valid.
-        return None
-    return branch_out(image, ledger, branches)
-
-
 def _macho_analysis(
     image: Path, files: Files, link_map: LinkMap | None, options: ReadingOptions
 ) -> LedgerAnalysis:
@@ -390,12 +323,12 @@ def _macho_analysis(
     inputs = link_map.placed if link_map is not None else ()
     ledger = macho_ledger(macho, companion(macho, names), inputs, title)
     choice = options.choose(ledger)
-    owned = _placed(macho, ledger, None if macho.is_object else _reached(files, link_map))
+    owned = place_owners(macho, ledger, None if macho.is_object else reach_of_link(files, link_map))
     ledger = owned.ledger if owned is not None else ledger
     branched = None
     is_searched = options.needs_pieces(choice) and not macho.is_object
     if is_searched and with_debug_information(macho, names) is not None:
-        branched = _branched(macho, ledger, macho.path, names, choice, options.arch)
+        branched = branch_owners(macho, ledger, macho.path, names, choice, options.arch)
     ledger = branched.ledger if branched is not None else ledger
     sources = LabelSources(
         ledger,

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from sizeguard.claims.verdict import FAIL
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
-    FAIL,
     GROWTH,
     MEASURED,
     PARENT,

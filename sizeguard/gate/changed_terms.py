@@ -6,19 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sizeguard.base.errors import InputError
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
 from sizeguard.gate.causes.growth_result import SizeGrowth
-from sizeguard.gate.gate_result import (
-    FAIL,
-    INCONCLUSIVE,
-    REVIEWED,
-    Base,
-    GateResult,
-    PolicyChange,
-    Waiver,
-    overall,
-)
+from sizeguard.gate.gate_result import REVIEWED, Base, GateResult, overall
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS
 from sizeguard.gate.policy.terms import TermsReader
+from sizeguard.gate.policy.terms_result import PolicyChange, Waiver
 from sizeguard.gate.request import Request
 from sizeguard.gate.selection.review_record import FOLDER as RECORDS
 from sizeguard.git.file_versions import CommitFiles, FileVersions, WorktreeFiles

@@ -13,33 +13,32 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from sizeguard.base.errors import InputError
-from sizeguard.claims.verdict import OK
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, OK, PASS
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
     CHECK_KINDS,
     ELIMINATION,
-    EXCEEDED,
-    EXPIRED,
-    FAIL,
     GROWTH,
-    INCONCLUSIVE,
     MEASURED,
     NOT_RUN,
-    PASS,
     SIZE_KINDS,
-    SPENT,
-    UNUSED,
-    USED,
-    WAIVER_STATES,
     AppResult,
     Check,
     GateResult,
-    WaiverUse,
     overall,
 )
 from sizeguard.gate.policy.file_growth import RULE as FILE_RULE
 from sizeguard.gate.policy.file_growth import allowed_growth
 from sizeguard.gate.policy.limits import parse_limit, parse_size
+from sizeguard.gate.policy.terms_result import (
+    EXCEEDED,
+    EXPIRED,
+    SPENT,
+    UNUSED,
+    USED,
+    WAIVER_STATES,
+    WaiverUse,
+)
 
 NOTHING = "the verdict is pass, but nothing was measured"
 _TOTALS = ("load", "ram", "file")

@@ -10,9 +10,9 @@ from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
 from sizeguard.builds.shipped_libraries import shipped_libraries
-from sizeguard.claims.verdict import OK, Verification
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, OK, PASS, Verification
 from sizeguard.gate.cache.kept_verification import verified
-from sizeguard.gate.gate_result import ELIMINATION, FAIL, INCONCLUSIVE, PASS, RUN, Check
+from sizeguard.gate.gate_result import ELIMINATION, RUN, Check
 from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
 from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.project import App

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED
 from sizeguard.base.errors import SizeguardError
 from sizeguard.builds.sizes import Sizes
-from sizeguard.claims.verdict import Verification
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verification
 from sizeguard.gate.causes.growth_result import (
     Cause,
     DependencyGrowth,
@@ -22,8 +22,9 @@ from sizeguard.gate.causes.growth_result import (
     Share,
     SizeGrowth,
 )
+from sizeguard.gate.policy.terms_result import PolicyChange, WaiverUse
 
-PASS, FAIL, INCONCLUSIVE, NOT_RUN = "pass", "fail", "inconclusive", "not_run"
+NOT_RUN = "not_run"  # the verdict on a model that did not run, or a check without a reference
 
 # Kinds of checks. elimination counts claims that do not hold; needed is about one new library; run
 # is about a command that has to exit with 0; the others compare bytes.
@@ -31,11 +32,6 @@ ABSOLUTE, GROWTH, CREEP, ELIMINATION = "absolute", "growth", "creep", "eliminati
 NEEDED, RUN = "needed", "run"
 CHECK_KINDS = (ABSOLUTE, GROWTH, CREEP, ELIMINATION, NEEDED, RUN)
 SIZE_KINDS = (ABSOLUTE, GROWTH, CREEP)
-
-# States of a waiver. All states but used and unused fail. Unused: this run did not measure its app
-# or target.
-USED, UNUSED, SPENT, EXCEEDED, EXPIRED = "used", "unused", "spent", "exceeded", "expired"
-WAIVER_STATES = (USED, UNUSED, SPENT, EXCEEDED, EXPIRED)
 
 # Sources of the sizes that growth is counted from.
 MEASURED, PARENT, REVIEWED = "merge base", "first parent", "baseline"
@@ -219,33 +215,6 @@ class AppResult:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyChange:
-    """One difference between the terms of the merge base and the change.
-
-    Terms are sizeguard.yaml, baselines, waivers, selections and models.
-
-    what:     limit loosened, app removed, baseline replaced, …
-    name:     the term: load growth of vision
-    old, new: as written; empty if the term is absent
-    loosens:  it allows what the base's terms do not allow, or removes what they check
-    bytes:    allowed in addition, negative if fewer are allowed; None if that is not a number
-    verdict:  fail if the base says `policy_changes: fail` and no trailer accepts the change
-    accepted: the trailer that accepts it: commit 4f2a91c
-    place:    where the change has the term
-    """
-
-    what: str
-    name: str
-    old: str
-    new: str
-    loosens: bool
-    bytes: int | None = None
-    verdict: str = PASS
-    accepted: str = ""
-    place: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class SelectionFinding:
     """One finding about an app's selection, or, with an empty app, about all selections.
 
@@ -269,44 +238,6 @@ class SelectionFinding:
     place: str = ""
     target: str = ""
     bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Waiver:
-    """Bytes that a metric may have beyond its limits.
-
-    app, target: empty for all
-    expires: YYYY-MM-DD, the last day on which it holds
-    source:  baselines/waivers.yaml:4, or commit 4f2a91c
-    nearest: for an unknown metric, the most similar known one
-    """
-
-    metric: str
-    app: str
-    target: str
-    bytes: int
-    reason: str
-    owner: str
-    expires: str
-    source: str
-    nearest: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class WaiverUse:
-    """The state of a waiver after the checks.
-
-    state: one of WAIVER_STATES
-    used: the bytes that checks needed
-    message, advice: empty unless it fails
-    """
-
-    waiver: Waiver
-    state: str
-    verdict: str
-    used: int = 0
-    message: str = ""
-    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)

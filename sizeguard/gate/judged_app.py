@@ -11,7 +11,7 @@ from sizeguard.base.progress import Progress
 from sizeguard.builds.measured_sizes import segment_pages
 from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.builds.unknown_sections import unknown_sections
-from sizeguard.claims.verdict import Verification
+from sizeguard.claims.verdict import FAIL, Verification
 from sizeguard.gate.advice import advised, base_name
 from sizeguard.gate.cache.kept_readings import check_once
 from sizeguard.gate.causes.dependencies import changed_dependencies, changed_files
@@ -28,7 +28,6 @@ from sizeguard.gate.causes.source_lines import SourceLines
 from sizeguard.gate.elimination import check_elimination, check_named_claims, run_checks
 from sizeguard.gate.gate_result import (
     CREEP,
-    FAIL,
     GROWTH,
     MEASURED,
     NOT_RUN,
@@ -40,7 +39,6 @@ from sizeguard.gate.gate_result import (
     LibrarySize,
     ModelResult,
     ShippedSection,
-    Waiver,
     overall,
 )
 from sizeguard.gate.model_runs import compare_model
@@ -49,6 +47,7 @@ from sizeguard.gate.policy.checks import CheckedApp, SizeReference, offers, size
 from sizeguard.gate.policy.file_growth import file_check
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.needed import needed_checks
+from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.gate.policy.waiver_use import in_force, waived_bytes
 from sizeguard.gate.reference.base_growth import growth_since_base
 from sizeguard.gate.reference.creep import creep_shares

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sizeguard.builds.build_record import Build
-from sizeguard.gate.gate_result import FAIL, NOT_RUN, PASS, ModelResult
+from sizeguard.claims.verdict import FAIL, PASS
+from sizeguard.gate.gate_result import NOT_RUN, ModelResult
 from sizeguard.runtimes.runtime import ModelRun, Models
 from sizeguard.snapshots.store import Store, content_key
 from sizeguard.toolchains.targets import run_prefix

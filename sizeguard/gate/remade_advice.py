@@ -10,16 +10,13 @@ import re
 import shlex
 from dataclasses import replace
 
+from sizeguard.claims.verdict import PASS
 from sizeguard.gate.advice import advised, base_name
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
     ELIMINATION,
-    EXCEEDED,
-    EXPIRED,
     NEEDED,
-    PASS,
     RUN,
-    SPENT,
     AppResult,
     Base,
     Check,
@@ -27,8 +24,8 @@ from sizeguard.gate.gate_result import (
     Offer,
     Problem,
     SelectionFinding,
-    WaiverUse,
 )
+from sizeguard.gate.policy.terms_result import EXCEEDED, EXPIRED, SPENT, WaiverUse
 
 _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]{0,99}", re.ASCII)
 _PATH = re.compile(r"[A-Za-z0-9_][\w.+/-]{0,199}", re.ASCII)

@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sizeguard.base.errors import GateError, InputError, SizeguardError
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
 from sizeguard.gate.cache.whole_run import earlier_run, store_result, terms_key
 from sizeguard.gate.changed_terms import changed_terms, with_accepted_growth, with_changed_terms
 from sizeguard.gate.gate_result import (
-    FAIL,
-    INCONCLUSIVE,
     AppResult,
     Base,
     Check,
     GateResult,
     Problem,
     SelectionFinding,
-    Waiver,
-    WaiverUse,
     overall,
 )
+from sizeguard.gate.policy.terms_result import Waiver, WaiverUse
 from sizeguard.gate.policy.waiver_use import waiver_uses
 from sizeguard.gate.policy.waivers import TRAILER, parse_trailer, read_waivers
 from sizeguard.gate.request import Request

@@ -17,7 +17,8 @@ from sizeguard.runtimes.known import runtimes, source_tree
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import Selection
 from sizeguard.selection.united import shared_selection
-from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.kept_names import names_of_build
 from sizeguard.verify.known_names import FULL, ClaimNames, known_builds
 from sizeguard.verify.known_record import with_known_record

@@ -22,7 +22,8 @@ from sizeguard.claims.claim import Vocabulary
 from sizeguard.claims.names_file import names_text, parse_names
 from sizeguard.claims.universe import BuildNames
 from sizeguard.verify.build_names import names_of
-from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
 
 FILE = ".full_names.json"  # next to build.json
 _VERSION = 1

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sizeguard.claims.verdict import PASS
 from sizeguard.gate.contradictions import recomputed
-from sizeguard.gate.gate_result import (
-    ABSOLUTE,
-    GROWTH,
-    PASS,
-    SIZE_KINDS,
-    AppResult,
-    Check,
-    GateResult,
-)
+from sizeguard.gate.gate_result import ABSOLUTE, GROWTH, SIZE_KINDS, AppResult, Check, GateResult
 from tests.support.local_hub import HEAD, MERGE
 
 _TOTALS = ("load", "ram", "file")

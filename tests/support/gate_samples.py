@@ -5,25 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sizeguard.builds.sizes import Sizes
-from sizeguard.claims.verdict import ChainStep, Verdict, Verification
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, ChainStep, Verdict, Verification
 from sizeguard.gate.causes.growth_result import MOVED, Cause, Growth, Share, SizeGrowth
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
     CREEP,
     ELIMINATION,
-    EXCEEDED,
-    EXPIRED,
-    FAIL,
     GROWTH,
-    INCONCLUSIVE,
     MEASURED,
     NEEDED,
     NOT_RUN,
-    PASS,
     REVIEWED,
-    SPENT,
-    UNUSED,
-    USED,
     AppResult,
     Base,
     Check,
@@ -32,11 +24,18 @@ from sizeguard.gate.gate_result import (
     LibrarySize,
     ModelResult,
     Offer,
-    PolicyChange,
     Problem,
     Saving,
     SelectionFinding,
     ShippedSection,
+)
+from sizeguard.gate.policy.terms_result import (
+    EXCEEDED,
+    EXPIRED,
+    SPENT,
+    UNUSED,
+    USED,
+    PolicyChange,
     Waiver,
     WaiverUse,
 )

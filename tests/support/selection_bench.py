@@ -10,9 +10,10 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import Build
+from sizeguard.claims.verdict import FAIL
 from sizeguard.gate.cache.calls import kernel_calls
 from sizeguard.gate.cache.traces import Model, Tracer, read_model
-from sizeguard.gate.gate_result import FAIL, SelectionFinding
+from sizeguard.gate.gate_result import SelectionFinding
 from sizeguard.gate.selection.all_apps import lint_findings
 from sizeguard.gate.selection.check import check_selection
 from sizeguard.gate.selection.review_record import record_of

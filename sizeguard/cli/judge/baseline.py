@@ -112,7 +112,7 @@ def log(apps: tuple[str, ...], format_: str) -> None:
 
     Example: sizeguard baseline log --app vision
     """
-    from sizeguard.gate.policy.baseline_log import baseline_log
+    from sizeguard.gate.reference.baseline_log import baseline_log
     from sizeguard.projects.root import project_root
     from sizeguard.report.baseline.render import log_text
 

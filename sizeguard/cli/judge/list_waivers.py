@@ -12,7 +12,7 @@ from sizeguard.cli.option_groups import format_option
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 if TYPE_CHECKING:
-    from sizeguard.gate.gate_result import Waiver
+    from sizeguard.gate.policy.terms_result import Waiver
     from sizeguard.projects.project import Config
 
 

@@ -7,8 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from sizeguard.base.fingerprint import code_hash, files_key, fingerprint
-from sizeguard.gate.gate_result import CREEP, Base, Waiver
+from sizeguard.gate.gate_result import CREEP, Base
 from sizeguard.gate.policy.baselines import FOLDER
+from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.gate.policy.waiver_use import in_force
 from sizeguard.gate.request import Request
 from sizeguard.git.checked_out import checked_out_commit

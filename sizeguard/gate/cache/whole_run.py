@@ -19,8 +19,9 @@ from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.gate.cache.any_run_key import any_references, any_terms
 from sizeguard.gate.cache.build_records import keep_record, known_inputs, present_digest
 from sizeguard.gate.causes.growth_result import SizeGrowth
-from sizeguard.gate.gate_result import CREEP, Base, GateResult, Waiver
+from sizeguard.gate.gate_result import CREEP, Base, GateResult
 from sizeguard.gate.policy.baselines import FOLDER
+from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.gate.policy.waiver_use import in_force
 from sizeguard.gate.reference.tree_inputs import differing_inputs
 from sizeguard.gate.request import Request

@@ -10,16 +10,8 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sizeguard.gate.gate_result import (
-    ABSOLUTE,
-    CREEP,
-    FAIL,
-    GROWTH,
-    INCONCLUSIVE,
-    PASS,
-    Check,
-    Offer,
-)
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH, Check, Offer
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.measurement.metric_kinds import OPEN

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from sizeguard.builds.sizes import Sizes
-from sizeguard.gate.gate_result import FAIL, GROWTH, NOT_RUN, PASS, Check
+from sizeguard.claims.verdict import FAIL, PASS
+from sizeguard.gate.gate_result import GROWTH, NOT_RUN, Check
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
 from sizeguard.gate.policy.limits import Limit, parse_limit
 

@@ -10,12 +10,13 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH, PolicyChange
+from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH
 from sizeguard.gate.policy.checks import precedence
 from sizeguard.gate.policy.file_growth import METRIC as FILE
 from sizeguard.gate.policy.file_growth import RULE as DEFAULT_FILE
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.terms import Terms
+from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.measurement.metric_names import is_family, matches, split_metric
 from sizeguard.names.globs import common_pattern
 

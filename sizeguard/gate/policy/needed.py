@@ -6,7 +6,8 @@ accepted, so a new library is reviewed together with sizes.
 
 from __future__ import annotations
 
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, NEEDED, NOT_RUN, PASS, Check
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.gate.gate_result import NEEDED, NOT_RUN, Check
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
 
 METRIC = "needed"

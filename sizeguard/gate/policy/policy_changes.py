@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from sizeguard.gate.gate_result import FAIL, PolicyChange
+from sizeguard.claims.verdict import FAIL
 from sizeguard.gate.policy.limit_changes import limit_changes
 from sizeguard.gate.policy.reviewed_changes import (
     BASELINE,
@@ -21,6 +21,7 @@ from sizeguard.gate.policy.reviewed_changes import (
     waiver_changes,
 )
 from sizeguard.gate.policy.terms import AppTerms, Terms
+from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.gate.policy.widened_selection import selection_changes
 from sizeguard.projects.project import CONFIG, App, Config, Target
 from sizeguard.projects.project import FAIL as FAIL_MODE

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from sizeguard.gate.gate_result import PolicyChange, Waiver
 from sizeguard.gate.policy.baselines import is_named_for
 from sizeguard.gate.policy.terms import Terms
+from sizeguard.gate.policy.terms_result import PolicyChange, Waiver
 from sizeguard.gate.review_result import Baseline
 from sizeguard.measurement.metric_kinds import TOTALS
 

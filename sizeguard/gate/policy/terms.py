@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.fingerprint import fingerprint
-from sizeguard.gate.gate_result import Waiver
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, parse_baseline
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.read_limits import read_limits
+from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.gate.review_result import Baseline
 from sizeguard.gate.selection.review_record import FOLDER as RECORDS
 from sizeguard.git.file_versions import FileVersions

@@ -6,16 +6,14 @@ import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sizeguard.gate.gate_result import (
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.gate.gate_result import Check
+from sizeguard.gate.policy.terms_result import (
     EXCEEDED,
     EXPIRED,
-    FAIL,
-    INCONCLUSIVE,
-    PASS,
     SPENT,
     UNUSED,
     USED,
-    Check,
     Waiver,
     WaiverUse,
 )

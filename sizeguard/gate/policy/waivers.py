@@ -13,9 +13,9 @@ from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.base.nearest import did_you_mean
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
-from sizeguard.gate.gate_result import Waiver
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, locked_baselines
 from sizeguard.gate.policy.limits import LARGEST
+from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.measurement.metric_names import MetricNames, is_family
 from sizeguard.projects.project import Config
 

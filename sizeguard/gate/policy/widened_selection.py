@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from sizeguard.gate.gate_result import PolicyChange
+from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.selection.selection import Selection
 
 _FLAGS = ("is_root_operator", "is_used_for_training", "include_all_overloads")

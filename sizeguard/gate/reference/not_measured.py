@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, SizeguardError
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, GateResult, Problem
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
+from sizeguard.gate.gate_result import GateResult, Problem
 from sizeguard.git.git import commit_id, git
 
 # Variables in which CI services name the commit of a run.

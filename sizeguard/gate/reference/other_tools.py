@@ -5,15 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sizeguard.base.errors import InputError
-from sizeguard.gate.gate_result import (
-    ABSOLUTE,
-    FAIL,
-    MEASURED,
-    NOT_RUN,
-    PARENT,
-    Base,
-    Check,
-)
+from sizeguard.claims.verdict import FAIL
+from sizeguard.gate.gate_result import ABSOLUTE, MEASURED, NOT_RUN, PARENT, Base, Check
 from sizeguard.gate.policy.baselines import (
     baseline_path,
     other_toolchains,

@@ -11,9 +11,10 @@ from sizeguard.base.errors import SizeguardError
 from sizeguard.base.fingerprint import code_hash, file_hash, files_key
 from sizeguard.base.progress import Progress
 from sizeguard.builds.build_record import Build
+from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate.cache.calls import kernel_calls
 from sizeguard.gate.cache.traces import Tracer, read_model
-from sizeguard.gate.gate_result import FAIL, PASS, Problem, SelectionFinding
+from sizeguard.gate.gate_result import Problem, SelectionFinding
 from sizeguard.gate.selection.call_table import check_call_table
 from sizeguard.gate.selection.check import check_selection
 from sizeguard.gate.selection.full_names import COMMAND, stale_names

@@ -12,8 +12,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from sizeguard.base.errors import BuildError, InconclusiveError, InputError
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.cache.traces import Model, Tracer
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS, SelectionFinding
+from sizeguard.gate.gate_result import SelectionFinding
 from sizeguard.gate.selection.model_needs import Needed
 from sizeguard.gate.selection.review_record import (
     AT_LOAD,

@@ -16,7 +16,8 @@ from sizeguard.runtimes.runtime import BuildOptions, Runtime, SourceTree
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.write import write_selection
 from sizeguard.verify.build_names import feature_marks, names_of
-from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.kept_names import names_of_build
 
 COMMAND = "sizeguard select names"

@@ -8,8 +8,9 @@ from functools import cached_property
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.claims.verdict import PASS
 from sizeguard.gate.cache.traces import Model
-from sizeguard.gate.gate_result import PASS, SelectionFinding
+from sizeguard.gate.gate_result import SelectionFinding
 from sizeguard.gate.selection.model_needs import Needed, needed_by
 from sizeguard.gate.selection.review_record import (
     SelectionRecord,

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from sizeguard.base.errors import SizeguardError
 from sizeguard.builds.build_record import Build
-from sizeguard.gate.gate_result import FAIL, PASS, SelectionFinding
+from sizeguard.claims.verdict import FAIL, PASS
+from sizeguard.gate.gate_result import SelectionFinding
 from sizeguard.gate.selection.model_needs import Needed
 from sizeguard.gate.selection.selection_case import SURPLUS, SelectionCase
 from sizeguard.operators.dtypes import DTYPES

@@ -6,14 +6,10 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, NOT_RUN, PASS, GateResult
-from sizeguard.report.gate.gate_findings import (
-    RULES,
-    GateFinding,
-    findings,
-    growth_text,
-    is_note,
-)
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.gate.gate_result import NOT_RUN, GateResult
+from sizeguard.report.gate.findings.finding_texts import growth_text
+from sizeguard.report.gate.findings.gate_findings import RULES, GateFinding, findings, is_note
 from sizeguard.report.gate.gate_words import offer_text, verdict_line
 from sizeguard.report.writers import github, junit, sarif
 from sizeguard.report.writers.code_quality import code_quality

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, PASS
-from sizeguard.report.gate.gate_findings import MARKS, GateFinding
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.report.gate.findings.gate_findings import MARKS, GateFinding
 from sizeguard.report.screen.fit import wrapped
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import Style

@@ -8,18 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from sizeguard.gate.gate_result import (
-    FAIL,
-    INCONCLUSIVE,
-    PASS,
-    REVIEWED,
-    UNUSED,
-    Base,
-    Check,
-    GateResult,
-)
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.gate.gate_result import REVIEWED, Base, Check, GateResult
+from sizeguard.gate.policy.terms_result import UNUSED
 from sizeguard.report.gate.comment_blocks import COMMENT, Block, Frame, fitted
-from sizeguard.report.gate.gate_findings import GateFinding, findings
+from sizeguard.report.gate.findings.gate_findings import GateFinding, findings
 from sizeguard.report.gate.gate_words import (
     CheckLine,
     counted,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from sizeguard.claims.verdict import PASS
 from sizeguard.gate.causes.growth_result import Cause
-from sizeguard.gate.gate_result import PASS, UNUSED, AppResult, Check, Command, GateResult, Saving
+from sizeguard.gate.gate_result import AppResult, Check, Command, GateResult, Saving
+from sizeguard.gate.policy.terms_result import UNUSED
 from sizeguard.names.short import without_parameters
-from sizeguard.report.gate.gate_findings import GateFinding
+from sizeguard.report.gate.findings.gate_findings import GateFinding
 from sizeguard.report.gate.gate_lines import advice_line, cut, finding_lines, marked
 from sizeguard.report.gate.gate_words import cause_name, offer_text, others, waiver_line
 from sizeguard.report.gate.moved_code import changed, dependency_text, file_text, moved_lines

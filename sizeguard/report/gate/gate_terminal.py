@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sizeguard.gate.gate_result import PASS, AppResult, GateResult
-from sizeguard.report.gate.gate_findings import (
-    findings,
-    growth_text,
-)
+from sizeguard.claims.verdict import PASS
+from sizeguard.gate.gate_result import AppResult, GateResult
+from sizeguard.report.gate.findings.finding_texts import growth_text
+from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.gate_lines import COLOURS, cut, finding_lines, mark
 from sizeguard.report.gate.gate_sections import (
     all_savings,

@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sizeguard.claims.verdict import ABSENT, PRESENT
+from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
     CREEP,
     ELIMINATION,
-    FAIL,
-    INCONCLUSIVE,
     NOT_RUN,
-    PASS,
     SIZE_KINDS,
-    USED,
     AppResult,
     Check,
     Command,
     GateResult,
     Offer,
-    WaiverUse,
 )
-from sizeguard.report.gate.gate_findings import LACKING, GateFinding, findings, is_note, urgency
+from sizeguard.gate.policy.terms_result import USED, WaiverUse
+from sizeguard.report.gate.findings.gate_findings import (
+    LACKING,
+    GateFinding,
+    findings,
+    is_note,
+    urgency,
+)
 from sizeguard.report.gate.shared.shared_findings import once_per_cause
 
 _WORDS = {PASS: "PASS", FAIL: "FAIL", INCONCLUSIVE: "INCONCLUSIVE", NOT_RUN: "NOT RUN"}

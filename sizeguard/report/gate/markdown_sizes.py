@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sizeguard.gate.gate_result import (
-    FAIL,
-    INCONCLUSIVE,
-    MEASURED,
-    NOT_RUN,
-    PASS,
-    SIZE_KINDS,
-    AppResult,
-    Check,
-    GateResult,
-)
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.gate.gate_result import MEASURED, NOT_RUN, SIZE_KINDS, AppResult, Check, GateResult
 from sizeguard.report.gate.comment_blocks import Block
 from sizeguard.report.gate.gate_words import CheckLine, limit_lines, word
 from sizeguard.report.gate.shared.build_findings import BuildFindings

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from sizeguard.gate.gate_result import Waiver
+from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.report.writers.github import WARNING, Annotation, workflow_commands
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.source_place import place_of

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.builds.open_build import Files
-from sizeguard.formats import sniff
 from sizeguard.formats.binary import Binary
-from sizeguard.formats.elf import ET_REL, Elf, Symbol, read_elf
-from sizeguard.formats.linkmap import read_link_map
+from sizeguard.formats.elf import Elf, Symbol
 from sizeguard.formats.linkmap.link_map import LinkMap
 from sizeguard.names.short import short_name
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.link_graph import Linked, dead_stripped, placed, recorded
-from sizeguard.verify.evidence.linker_log import LinkerRemovals, read_removed
-from sizeguard.verify.evidence.object_evidence import ObjectFile, Objects, read_objects
-from sizeguard.verify.evidence.placement import Node, Placement, place, toolchain_files
+from sizeguard.verify.evidence.linker_log import LinkerRemovals
+from sizeguard.verify.evidence.object_evidence import ObjectFile, Objects
+from sizeguard.verify.evidence.placement import Node, Placement
 from sizeguard.verify.evidence.ways import Reasons
 
 if TYPE_CHECKING:
@@ -228,79 +225,6 @@ def as_macho(image: Binary) -> MachoImage | None:
     return image if isinstance(image, MachoImage) else None
 
 
-def _read_image(path: Path, is_macho: bool) -> Binary:
-    if not is_macho:
-        return read_elf(path)
-    from sizeguard.verify.evidence.macho import read_macho_image  # see as_macho
-
-    return read_macho_image(path)
-
-
-def _read_objects(files: Files, is_macho: bool) -> Objects:
-    if not is_macho:
-        return read_objects(files.objects, files.folder)
-    from sizeguard.verify.evidence.macho_objects import read_macho_objects  # see as_macho
-
-    return read_macho_objects(files.objects, files.folder)
-
-
-# More than 40 lines: each kind of missing evidence is named where it is looked for.
-def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
-    """Read all files of a link and check that they belong together.
-
-    Raises InputError for damaged files, InconclusiveError for files of another build.
-    """
-    if files.twin is not None and not files.twin.is_file():
-        raise InputError(f"{files.twin}: cannot read: No such file or directory")
-    is_macho = sniff.image_format(files.image) == sniff.MACHO
-    image = _read_image(files.image, is_macho)
-    twin: Binary | None = None
-    if files.twin is not None:
-        twin = _read_image(files.twin, is_macho)
-        _check_twin(image, twin)
-    objects = _read_objects(files, is_macho)
-    own = len(objects.files)
-    _check_machine(image, objects)
-    link_map = read_link_map(files.link_map) if files.link_map else None
-    gaps: list[str] = []
-    if image.type == ET_REL:
-        placement = Placement(objects, ImageBytes(image), {}, (), False)
-        gaps.append("the image is a partial link (-r), from which nothing was removed yet")
-    elif (macho := as_macho(image)) is not None:
-        from sizeguard.verify.evidence.macho_placement import place_atoms  # see as_macho
-
-        placement = place_atoms(objects, macho, link_map, files.link_map)
-        if own:
-            gaps += _lost(list(placement.missing), objects)
-    else:
-        placement = place(objects, image, link_map, files.link_map)
-        if own and placement.missing and files.folder is not None:
-            objects, placement, lost = _with_toolchain(objects, placement, image, link_map, files)
-            gaps += _lost(lost, objects)
-        elif own:
-            gaps += _lost(list(placement.missing), objects)
-    if own and not placement.address and image.type != ET_REL:
-        raise InconclusiveError(
-            f"{files.objects[0]}: no object has code that is in {image.path}; pass the objects of"
-            " this image"
-        )
-    gaps += _missing(image, own, objects, link_map)
-    removed = read_removed(objects, placement, link_map, files.gc_log)
-    return Evidence(
-        image,
-        twin,
-        objects,
-        own,
-        placement,
-        link_map,
-        removed,
-        tuple(gaps),
-        files.link_record,
-        files.objects,
-        tuple(hidden_prefixes),
-    )
-
-
 def frames_of(image: Path, debug: Path | None = None) -> InlineFrames | None:
     """Return the functions over each range of an image; None if nothing is known of them.
 
@@ -321,89 +245,3 @@ def names_of(frames: InlineFrames) -> list[str]:
     """List the functions' names, without the underscore that Mach-O puts before each name."""
     names = (frames.names[i] for i in range(len(frames.names)))
     return [name[1:] if name.startswith("__Z") else name for name in names]
-
-
-def _check_twin(image: Binary, twin: Binary) -> None:
-    if image.build_id and twin.build_id and image.build_id != twin.build_id:
-        raise InconclusiveError(
-            f"{twin.path} is of another build (id {twin.build_id[:12]}…, {image.path} has"
-            f" {image.build_id[:12]}…)"
-        )
-    for one, other in zip(_loaded(image), _loaded(twin), strict=False):
-        if one != other:
-            raise InconclusiveError(
-                f"{twin.path} is not {image.path} stripped: {one[0] or other[0]} differs"
-            )
-    if len(_loaded(image)) != len(_loaded(twin)):
-        raise InconclusiveError(
-            f"{twin.path} is not {image.path} stripped: they have other sections"
-        )
-
-
-def _loaded(elf: Binary) -> list[tuple[str, int, bytes]]:
-    return [(s.name, s.address, elf.content(s)) for s in elf.sections if s.is_allocated]
-
-
-def _check_machine(image: Binary, objects: Objects) -> None:
-    if objects.files and objects.files[0].elf.machine != image.machine:
-        file = objects.files[0]
-        raise InconclusiveError(
-            f"{file.label} is for {file.elf.machine}, {image.path} for {image.machine}; pass the"
-            " objects of this image"
-        )
-
-
-def _with_toolchain(
-    objects: Objects, placement: Placement, image: Binary, link_map: LinkMap | None, files: Files
-) -> tuple[Objects, Placement, list[str]]:
-    """Add files that the linker read from elsewhere: start-up objects, members of libraries."""
-    paths, lost = toolchain_files(placement.missing, files.folder or Path())
-    wanted = {_file(name) for name in placement.missing}
-    added: list[ObjectFile] = []
-    for path in paths:
-        try:
-            read = read_objects([path])
-        except InputError:
-            lost.append(str(path))  # not an object, but bytes that the linker copied
-            continue
-        added += (
-            f for f in read.files if _file(f.label) in wanted and f.elf.machine == image.machine
-        )
-        lost += (label for label in read.lto if _file(label) in wanted)
-    united = Objects((*objects.files, *added), objects.lto)
-    return united, place(united, image, link_map, files.link_map, trusted=len(objects.files)), lost
-
-
-def _file(name: str) -> str:
-    archive, bracket, member = name.partition("(")
-    return f"{Path(archive).name}{bracket}{member}"
-
-
-def _lost(missing: Iterable[str], objects: Objects) -> list[str]:
-    names = list(missing)
-    if not names:
-        return []
-    if objects.lto and any(
-        "ltrans" in name or ".lto." in name or name.startswith("lto") for name in names
-    ):
-        return []  # _missing reports it
-    return [
-        f"{len(names)} files that the map names were not given:"
-        f" {', '.join(names[:3])}{' …' if len(names) > 3 else ''}"
-    ]
-
-
-def _missing(image: Binary, own: int, objects: Objects, link_map: LinkMap | None) -> list[str]:
-    gaps = []
-    if objects.lto and (link_map is None or not own or not objects.made_by_lto):
-        gaps.append(
-            f"{len(objects.lto)} LTO objects contain no machine code, such as {objects.lto[0]}:"
-            " link with -save-temps and pass the objects that it keeps, too"
-        )
-    elif not own:
-        gaps.append("no objects were given (--objects), and no link is recorded (sizeguard record)")
-    if link_map is None and image.type != ET_REL:
-        gaps.append("no linker map was given (--map)")
-    if image.is_stripped:
-        gaps.append("the image is stripped: pass its twin with symbols")
-    return gaps

@@ -10,7 +10,8 @@ from sizeguard.formats.linkmap.link_map import common_end, file_key
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.subjects import GraphSubject
-from sizeguard.verify.evidence.evidence import Evidence, gather
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.placement import Node
 
 

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sizeguard.claims.verdict import Verdict
-from sizeguard.gate.gate_result import (
-    FAIL,
-    INCONCLUSIVE,
-    PASS,
-    AppResult,
-    GateResult,
-    overall,
-)
-from sizeguard.report.gate.gate_findings import GateFinding, urgency
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verdict
+from sizeguard.gate.gate_result import AppResult, GateResult, overall
+from sizeguard.report.gate.findings.gate_findings import GateFinding, urgency
 
 
 @dataclass(frozen=True, slots=True)

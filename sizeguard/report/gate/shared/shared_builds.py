@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sizeguard.claims.verdict import Verdict
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE, AppResult, Check
-from sizeguard.report.gate.gate_findings import GateFinding
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, Verdict
+from sizeguard.gate.gate_result import AppResult, Check
+from sizeguard.report.gate.findings.gate_findings import GateFinding
 from sizeguard.report.gate.shared.build_findings import BuildFindings, broken_claims
 from sizeguard.report.gate.shared.shared_findings import SharedFinding, shared_findings
 

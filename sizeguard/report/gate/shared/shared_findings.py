@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
 from sizeguard.gate.causes.growth_result import Cause
-from sizeguard.gate.gate_result import FAIL, INCONCLUSIVE
-from sizeguard.report.gate.gate_findings import GateFinding
+from sizeguard.report.gate.findings.gate_findings import GateFinding
 
 _LOG = "; log: "  # before the path of a build's log, which differs between builds
 _BYTES = re.compile(r"\d[\d,]* bytes")

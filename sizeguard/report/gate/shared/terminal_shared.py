@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from sizeguard.gate.gate_result import CREEP, AppResult, Check, Command
-from sizeguard.report.gate.gate_findings import GateFinding
+from sizeguard.report.gate.findings.gate_findings import GateFinding
 from sizeguard.report.gate.gate_lines import cut, mark
 from sizeguard.report.gate.gate_sections import (
     CAUSES,

@@ -8,31 +8,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import (
-    CREEP,
     ELIMINATION,
-    FAIL,
-    GROWTH,
-    INCONCLUSIVE,
     NEEDED,
     NOT_RUN,
-    PASS,
     RUN,
     AppResult,
     Check,
     GateResult,
     LibrarySize,
     ModelResult,
-    PolicyChange,
     Problem,
     SelectionFinding,
     ShippedSection,
-    WaiverUse,
+)
+from sizeguard.gate.policy.terms_result import PolicyChange, WaiverUse
+from sizeguard.report.gate.findings.finding_texts import (
+    growth_text,
+    library_text,
+    limit_message,
+    policy_text,
+    section_text,
+    waiver_text,
 )
 from sizeguard.report.gate.moved_code import changed
 from sizeguard.report.verify.verify_words import claim_message
-from sizeguard.report.writers.style import change_text
 
 # Prefixes of `what` for changes that a trailer can accept.
 ACCEPTABLE = ("baseline", "waiver", "selection record")
@@ -151,17 +153,6 @@ def _policy(change: PolicyChange) -> GateFinding:
     )
 
 
-def policy_text(change: PolicyChange) -> str:
-    """Describe a change of terms.
-
-    limit loosened: load growth of vision: max(1%, 512B) → max(5%, 4 KiB)
-    """
-    old, new = change.old or "none", change.new or "none"
-    number = "" if change.bytes is None else f" ({change.bytes:+,} bytes)"
-    accepted = f", accepted by {change.accepted}" if change.accepted else ""
-    return f"{change.what}: {change.name}: {old} → {new}{number}{accepted}"
-
-
 def _policy_advice(change: PolicyChange) -> str:
     if change.verdict == INCONCLUSIVE:
         return "fix it on the base's branch first"
@@ -170,15 +161,6 @@ def _policy_advice(change: PolicyChange) -> str:
     if not change.what.startswith(ACCEPTABLE):
         return "revert it, or change the base's terms first in a review of its own"
     return f"revert it, or accept it in a commit's trailer: Size-Accept: {change.name}"
-
-
-def growth_text(app: AppResult) -> str:
-    """Write the growth since the merge base; empty if it was not measured."""
-    grown = app.growth_since_base
-    if grown is None:
-        return ""
-    sizes = (("load", grown.load), ("ram", grown.ram), ("file", grown.file))
-    return ", ".join(f"{name} {size:+,}" if size else f"{name} ±0" for name, size in sizes)
 
 
 def _growth(app: AppResult) -> GateFinding:
@@ -195,23 +177,10 @@ def _section(app: AppResult, section: ShippedSection) -> GateFinding:
     return GateFinding("section", app.app, app.target, name, identity, PASS, section_text(section))
 
 
-def section_text(section: ShippedSection) -> str:
-    """Describe an unknown section in one sentence."""
-    return f"section {section.name} of {section.bytes:,} bytes is neither loaded nor known"
-
-
 def _library(app: AppResult, library: LibrarySize) -> GateFinding:
     identity = f"{app.app}/{app.target}/library/{library.name}"
     name = f"library {library.name}"
     return GateFinding("library", app.app, app.target, name, identity, PASS, library_text(library))
-
-
-def library_text(library: LibrarySize) -> str:
-    """Describe a library that ships with an app in one sentence."""
-    return (
-        f"{library.name} ships with the image and counts for its sizes: load {library.load:,}, "
-        f"ram {library.ram:,}, file {library.file:,}"
-    )
 
 
 def _needed(app: AppResult, check: Check) -> GateFinding:
@@ -265,41 +234,6 @@ def _limit(app: AppResult, check: Check, related: _Related) -> GateFinding:
         related=related.of(check.metric) if check.verdict == FAIL else (),
         check=check,
     )
-
-
-def limit_message(check: Check) -> str:
-    """Compare the size with its limit, in words.
-
-    load is 41,204 bytes, 204 more than growth max(1%, 512B) since merge base 4f2a91c allows
-    (41,000): +1,204 (+3.0%) from 40,000
-    """
-    if check.limit is None:
-        return (
-            f"{check.metric} is {check.actual:,} bytes, but there is no base to compare it with: "
-            f"{rule_text(check)}"
-        )
-    over = check.actual - check.limit
-    is_grown = check.kind in (GROWTH, CREEP) and check.base is not None
-    since = f": {change_text(check.base, check.actual)} from {check.base:,}" if is_grown else ""
-    waived = f", {check.waived:,} of them waived" if check.waived else ""
-    waived += f", {check.moved:,} moved from other operators" if check.moved else ""
-    if over <= 0:
-        return (
-            f"{check.metric} is {check.actual:,} bytes, {rule_text(check)} allows"
-            f" {check.limit:,}{waived}{since}"
-        )
-    return (
-        f"{check.metric} is {check.actual:,} bytes, {over:,} more than {rule_text(check)} allows"
-        f" ({check.limit:,}{waived}){since}"
-    )
-
-
-def rule_text(check: Check) -> str:
-    """Write the rule: growth max(1%, 512B) since merge base 4f2a91c."""
-    if check.set_for:
-        return f"{check.kind} {check.rule} set for {check.set_for}"
-    since = f" since {check.since}" if check.since and check.kind in (GROWTH, CREEP) else ""
-    return f"{check.kind} {check.rule}{since}"
 
 
 class _Related:
@@ -378,18 +312,6 @@ def _waiver(use: WaiverUse) -> GateFinding:
         message,
         use.advice,
         waiver.source,
-    )
-
-
-def waiver_text(use: WaiverUse) -> str:
-    """Describe the use of a waiver.
-
-    Used: 204 of 300 bytes used, until 2027-01-31, owner: reason.
-    """
-    waiver = use.waiver
-    return (
-        f"{use.state}: {use.used:,} of {waiver.bytes:,} bytes used, until {waiver.expires},"
-        f" {waiver.owner}: {waiver.reason}"
     )
 
 
