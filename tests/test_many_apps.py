@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-import sizeguard.projects.any_build
+import sizeguard.projects.steps.commit_steps
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.selection import all_apps
 from sizeguard.measurement.measured_commits import measurement_key
@@ -64,7 +64,7 @@ def forget() -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Count processes and parsed configurations of commits."""
     found = {"processes": 0, "configurations": 0}
-    start, parse = subprocess.Popen.__init__, sizeguard.projects.any_build.parse_config
+    start, parse = subprocess.Popen.__init__, sizeguard.projects.steps.commit_steps.parse_config
 
     def started(self: subprocess.Popen[bytes], *given: object, **named: object) -> None:
         found["processes"] += 1
@@ -75,7 +75,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         return parse(root, data)
 
     monkeypatch.setattr(subprocess.Popen, "__init__", started)
-    monkeypatch.setattr(sizeguard.projects.any_build, "parse_config", parsed)
+    monkeypatch.setattr(sizeguard.projects.steps.commit_steps, "parse_config", parsed)
     return found
 
 

@@ -7,17 +7,16 @@ import functools
 import os
 import shutil
 import time
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sizeguard.base.errors import BuildError, InputError
+from sizeguard.base.errors import BuildError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.fingerprint import files_key, fingerprint, package_hash
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_inputs import BuildInputs
-from sizeguard.git.git import git_bytes
 from sizeguard.git.trees import Reads, Scope, check_scope, opened_hash, reads_hash, tree_hash
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
 from sizeguard.projects.command import ccache_path, own_command
@@ -25,7 +24,7 @@ from sizeguard.projects.kept_link import records_of_tree
 from sizeguard.projects.known_reads import FOLDER as READS
 from sizeguard.projects.known_reads import KnownReads
 from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
-from sizeguard.projects.reader import parse_config
+from sizeguard.projects.steps.commit_steps import scope_of_commit, steps_of_commit
 from sizeguard.toolchains.environment import (
     build_environment,
     code_variables,
@@ -88,7 +87,7 @@ class AnyBuildRecipe:
             "build": "steps",
             "tree": self._tree_hash(repository, commit),
             # A change that ignores more files than its base is never equal to the base.
-            "scope": _scope_of_commit(repository, commit, self.group or self.app, self.target),
+            "scope": scope_of_commit(repository, commit, self.group or self.app, self.target),
             "commands": [steps.setup, steps.build, steps.clean],
             "image": [files.image, files.map, files.debug, files.shipped, files.strip],
             "lists": [*files.objects, "", *files.also],
@@ -237,6 +236,14 @@ class AnyBuildRecipe:
         which = opened_hash if self.by_all_files else reads_hash
         return which(repository, commit, self._scope, reads)
 
+    def at(self, repository: Path, commit: str) -> AnyBuildRecipe:
+        """Return the recipe that builds a commit with the commands of its own sizeguard.yaml."""
+        steps = steps_of_commit(repository, commit, self.app, self.target, self.steps)
+        if steps is self.steps:
+            return self
+        own = replace(self, steps=steps, twins=(), reads=None, is_fixed=False)
+        return own.as_known if self.is_fixed else own
+
     @property
     def unwatched(self) -> AnyBuildRecipe:
         """The same recipe, but with all files as inputs, also those that no build read."""
@@ -353,31 +360,6 @@ class AnyBuildRecipe:
 @functools.lru_cache(16)
 def _code_environment(given: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     return code_variables(recorded_environment(dict(given)))
-
-
-def _scope_of_commit(repository: Path, commit: str, app: str, target: str) -> list[list[str]]:
-    """Return the inputs and ignored files of an app in a commit's own sizeguard.yaml.
-
-    Empty if the commit has no such file or app, or an unreadable file.
-    """
-    steps = [each.steps.get(target) for each in _apps_of_commit(repository, commit).get(app, ())]
-    return [[*each.inputs, "", *each.ignore] for each in steps if each is not None]
-
-
-# Parsing takes 0.2 s for 100 apps with 3 targets, and each of the 300 pairs asks.
-@functools.lru_cache(16)
-def _apps_of_commit(repository: Path, commit: str) -> Mapping[str, Sequence[App]]:
-    """Read the apps of a commit's own sizeguard.yaml, by their names and those of their groups."""
-    try:
-        data = git_bytes(repository, "show", f"{commit}:{CONFIG}")
-        apps = parse_config(repository, data).apps
-    except (BuildError, InputError):
-        return {}
-    found: dict[str, list[App]] = {}
-    for app in apps:
-        for name in {app.name, app.group} - {""}:
-            found.setdefault(name, []).append(app)
-    return found
 
 
 def recipe_of_app(app: App, target: str, store: Path | None = None) -> AnyBuildRecipe | None:

@@ -16,7 +16,7 @@ from sizeguard.projects.config_nodes import (
     table_of,
 )
 from sizeguard.projects.project import App, BuildSteps, LimitEntry, Target
-from sizeguard.projects.steps_reader import (
+from sizeguard.projects.steps.steps_reader import (
     IMAGE,
     IMAGES,
     NAME,

@@ -35,7 +35,7 @@ from sizeguard.projects.project import (
     with_twins,
 )
 from sizeguard.projects.rules.own_rules import read_own_rules, with_own_rules
-from sizeguard.projects.steps_reader import NAME
+from sizeguard.projects.steps.steps_reader import NAME
 from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS
 from sizeguard.toolchains.targets import TARGETS, find_target, host_target
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS

@@ -76,7 +76,7 @@ def _commits(request: Request, base: Base | None) -> Iterator[Wish]:
                     commit, key = parent, request.history.key(parent, recipe)
                 # Equal inputs make equal images: the gate would not build the base either.
                 if key != head:
-                    yield Wish(commit, key, recipe)
+                    yield Wish(commit, key, request.history.recipe_at(commit, recipe))
         except (BuildError, InputError):
             continue  # the gate reports it
 

@@ -86,7 +86,7 @@ def _compared(
     commit = counted_from(history, base, subject)
     if not commit:
         return f"{path} is of {origin.commit[:7]}, and the base is not known: name it by --base", ""
-    wanted = parts_of(recipe, history.root, commit)
+    wanted = parts_of(recipe.at(history.root, commit), history.root, commit)
     differing = {name for name in {*wanted, *origin.parts} if _differs(name, wanted, origin.parts)}
     if differing & {*_FILES} and not _reads_the_same(recipe, history, origin.commit, commit):
         return (

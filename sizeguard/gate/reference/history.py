@@ -213,14 +213,20 @@ class History:
 
         Raises DoesNotBuildError if the commit does not build, BuildError if the machine fails.
         """
-        return measure_commit(self.place, commit, recipe)
+        return measure_commit(self.place, commit, self.recipe_at(commit, recipe))
 
     def try_measure(self, commit: str, recipe: Recipe) -> MeasuredCommit:
         """Measure a commit; one that does not build has a measurement without an analysis."""
+        recipe = self.recipe_at(commit, recipe)
         return try_commit(self.place, commit, self.key(commit, recipe), recipe)
+
+    def recipe_at(self, commit: str, recipe: Recipe) -> Recipe:
+        """Return the recipe with the commit's own commands, so that changed ones are a change."""
+        return recipe.at(self.root, commit) if isinstance(recipe, AnyBuildRecipe) else recipe
 
     def key(self, commit: str, recipe: Recipe) -> str:
         """Return the key of the commit's measurement in the store."""
+        recipe = self.recipe_at(commit, recipe)
         if not isinstance(recipe, AnyBuildRecipe) or not is_id(commit):
             return measurement_key(self.place, commit, recipe)
         # A gate asks twelve times for each app and target, and new reads alone change a key.

@@ -1,0 +1,124 @@
+"""Each commit is built with the commands of its own sizeguard.yaml, so changed ones can grow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
+from sizeguard.projects.project import BuildSteps, ImageFiles
+from sizeguard.projects.reader import parse_config
+from sizeguard.projects.steps.commit_steps import steps_of_commit
+from tests.support.any_project import AnyProject, made_project
+
+APP = "    build: sh build.sh\n    image: app\n"
+CONFIG = f"""limits:
+  load: {{growth: 64 B}}
+  file: {{growth: "max(1%, 512B)"}}
+apps:
+  app:
+{APP}"""
+FILES = {
+    "build.sh": "mkdir -p out\ncc -Os $more $(cat more 2>/dev/null) -o ${1:-app} main.c\n",
+    "main.c": "#ifndef SIZE\n#define SIZE 1\n#endif\nchar a[SIZE] = {1};\n"
+    "int main(void) { return a[0]; }\n",
+}
+FAIL, PASS = 1, 0
+
+
+def gated(project: AnyProject, code: int) -> Mapping[str, Any]:
+    done = project.run("gate", "--base", "main", "--format", "json")
+    assert done.code == code, done.out + done.err
+    found: Mapping[str, Any] = json.loads(done.out)
+    return found
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("steps", "grown"),
+    [
+        ("    build: more=-DSIZE=6000 sh build.sh\n    image: app\n", "build"),
+        (APP + "    env: {more: -DSIZE=6000}\n", "env"),
+        (APP + "    setup: echo -DSIZE=6000 > more\n", "setup"),
+        (APP + "    targets: {x86_64-linux: {env: {more: -DSIZE=6000}}}\n", "env"),
+        ("    build: sh build.sh out/app\n    image: out/app\n", ""),
+        ("    build: sh ./build.sh\n    image: app\n", ""),
+    ],
+    ids=["build", "env", "setup", "target", "another place", "other words"],
+)
+def test_growth_by_commands_is_growth(tmp_path: Path, steps: str, grown: str) -> None:
+    """In one step, after a harmless commit, and with an empty store."""
+    project = made_project(tmp_path, CONFIG, FILES)
+    project.git("checkout", "-q", "-b", "work")
+    project.write({"sizeguard.yaml": CONFIG.replace(APP, steps)})
+    project.commit("Commands")
+    for words in ("One.\n", "Two.\n"):
+        found = gated(project, FAIL if grown else PASS)
+        assert (found["apps"][0]["growth_since_base"]["load"] > 5000) == bool(grown)
+        listed = {change["name"].rpartition(" ")[2] for change in found["policy_changes"]}
+        assert grown in listed if grown else listed & {"build", "image"}
+        project.write({"README.md": words})
+        project.commit("Words")
+
+
+@pytest.mark.native
+def test_what_is_no_longer_stripped_grows(tmp_path: Path) -> None:
+    sources = {**FILES, "build.sh": "cc -Os -g3 -o app main.c\n"}
+    project = made_project(tmp_path, CONFIG, sources)
+    project.git("checkout", "-q", "-b", "work")
+    project.write({"sizeguard.yaml": CONFIG + "    strip: false\n"})
+    project.commit("Ship debug information")
+    growth = gated(project, FAIL)["apps"][0]["growth_since_base"]
+    assert growth["load"] == 0
+    assert growth["file"] > 1000
+
+
+STEPS = BuildSteps({"": ImageFiles("app")}, "make", rules="[]")
+
+
+@pytest.mark.parametrize(
+    ("config", "build"),
+    [
+        ("apps: {app: {build: make, image: app}}\n", "make"),
+        ("apps: {app: {build: make -j, image: app}}\n", "make -j"),
+        ("apps: {app: {build: make, image: out/app}}\n", "make"),
+        ("apps: {app: {image: app}}\n", ""),
+        ("apps: {other: {build: make -j, image: app}}\n", ""),
+        ("apps: {app: {build: make -j, images: {a: app}}}\n", ""),
+        ("apps: [\n", ""),
+    ],
+    ids=["equal", "command", "image", "as found", "another app", "several images", "broken"],
+)
+def test_the_steps_of_a_commit(tmp_path: Path, config: str, build: str) -> None:
+    """The given steps count if the commit's are equal or unknown; rules are always the given."""
+    project = made_project(tmp_path, config, {"a.c": "int a;\n"})
+    commit = project.git("rev-parse", "HEAD")
+    target = next(iter(parse_config(tmp_path, CONFIG.encode()).apps[0].steps))
+    found = steps_of_commit(tmp_path, commit, "app", target, STEPS)
+    is_given = not build or (build == "make" and "out" not in config)
+    assert (found is STEPS) == is_given
+    assert found.rules == "[]"
+    if not is_given:
+        assert found.build == build
+
+
+def test_a_recipe_with_other_commands_has_its_own_reads(tmp_path: Path) -> None:
+    """Reads that are fixed for one command say nothing of another."""
+    project = made_project(tmp_path, CONFIG, FILES)
+    commit = project.git("rev-parse", "HEAD")
+    app = parse_config(tmp_path, CONFIG.encode()).apps[0]
+    target = next(iter(app.steps))
+    recipe = recipe_of_app(app, target, tmp_path / "store")
+    assert isinstance(recipe, AnyBuildRecipe)
+    assert recipe.at(tmp_path, commit) is recipe
+    other = replace(recipe, steps=replace(recipe.steps, build="make")).as_known
+    own = other.at(tmp_path, commit)
+    assert own.steps.build == "sh build.sh"
+    assert own.is_fixed
+    assert own.at(tmp_path, commit) is own
+    assert own.key(tmp_path, commit, 9) != other.key(tmp_path, commit, 9)
