@@ -5,7 +5,7 @@
 
 Mutants swap comparisons, verdicts, `and` with `or`, minima with maxima, signs and small numbers,
 and negate conditions. All that decide are run in the modules of DECIDING; the rest, and all those
-of the modules of RECORDED, are drawn. Tests are collected once. A tracer finds the tests that run
+of the modules of RECORDED, are drawn. Tests are collected once. Probes find the tests that run
 each line; those of its line judge a mutant, in a process that forks from the collection. A survivor
 is printed with its line. Exit code 1 if one that decides survives in a module of DECIDING.
 """
@@ -20,13 +20,13 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType
 
-from tests.support.mutant_runs import Change, Line, Session, collected
+from tests.support.mutant_runs import RAN, Change, Line, Session, collected
 from tests.support.places import ROOT
 
 # Modules that give verdicts, compare limits or compare terms.
@@ -166,14 +166,19 @@ class Mutant:
         function = copy.deepcopy(original)
         node, _ = [*_inside(function)][self.node]
         _apply(node, self.edit)
-        first = min(each.lineno for each in (original, *original.decorator_list))
-        function.decorator_list = []
-        body: ast.stmt = function
-        for owner in reversed(name.split(".")[:-1]):
-            body = ast.ClassDef(owner, bases=[], keywords=[], body=[body], decorator_list=[])
-        tree = ast.fix_missing_locations(ast.Module([body], []))
-        code = compile(tree, self.path, "exec", flags=annotations.compiler_flag)
-        return Change(self.path, name, first, _named(code, name))
+        return _compiled(self.path, name, function)
+
+    def probe(self) -> Change:
+        """Compile the function with a call of RAN before each statement."""
+        name, original = _functions(_tree(self.path))[self.function]
+        function = copy.deepcopy(original)
+        for node in [*ast.walk(function)]:
+            for field in ("body", "orelse", "finalbody"):
+                statements = getattr(node, field, None)
+                if isinstance(statements, list):
+                    with_calls = [[_ran(self.path, each.lineno), each] for each in statements]
+                    setattr(node, field, [each for pair in with_calls for each in pair])
+        return _compiled(self.path, name, function)
 
 
 def mutants(module: str) -> Iterator[Mutant]:
@@ -186,6 +191,29 @@ def mutants(module: str) -> Iterator[Mutant]:
                 line = getattr(node, "lineno", first)
                 lines = tuple((path, number) for number in range(first, last + 1))
                 yield Mutant(module, path, which, i, j, line, what, decides, lines)
+
+
+def probes(drawn: Iterable[Mutant]) -> list[Change]:
+    """Compile each function of some mutants so that it records the lines that run."""
+    one_of_each = {(each.path, each.function): each for each in drawn}
+    return [each.probe() for each in one_of_each.values()]
+
+
+def _ran(path: str, line: int) -> ast.stmt:
+    place = ast.Tuple([ast.Constant(path), ast.Constant(line)], ast.Load())
+    return ast.Expr(ast.Call(ast.Name(RAN, ast.Load()), [place], []))
+
+
+def _compiled(path: str, name: str, function: ast.FunctionDef) -> Change:
+    """Compile a changed function where it stood, without its decorators."""
+    first = min([function.lineno, *(each.lineno for each in function.decorator_list)])
+    function.decorator_list = []
+    body: ast.stmt = function
+    for owner in reversed(name.split(".")[:-1]):
+        body = ast.ClassDef(owner, bases=[], keywords=[], body=[body], decorator_list=[])
+    tree = ast.fix_missing_locations(ast.Module([body], []))
+    code = compile(tree, path, "exec", flags=annotations.compiler_flag)
+    return Change(path, name, first, _named(code, name))
 
 
 @cache
@@ -333,7 +361,7 @@ def main(arguments: list[str]) -> int:
                 print(f"{outcome}: {where}: {mutant.what} ({kind})", flush=True)
 
     files = [f"tests/test_{name}.py" for name in chosen.tests or TESTS]
-    collected(files, {mutant.path for mutant in drawn}, work)
+    collected(files, probes(drawn), work)
     for decides in (True, False):
         found = {outcome: counts[decides, outcome] for outcome in _OUTCOMES}
         words = ", ".join(f"{count} {outcome}" for outcome, count in found.items())

@@ -8,19 +8,20 @@ import os
 import resource
 import shutil
 import signal
-import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 Line = tuple[str, int]  # path of a module, number of a line
+RAN = "__ran__"  # a probe calls it with the line that runs next
 # A mutant may loop: a test gets what it needs without one several times, and these seconds more.
 _TIMES, _SECONDS = 5, 5
 _WAIT = 600  # seconds of the clock for one test, since machines are shared
@@ -50,8 +51,8 @@ class Functions:
                 self._by_place[place].append(each)
         gc.freeze()
 
-    def apply(self, change: Change) -> None:
-        """Replace the code of a function, in this process."""
+    def apply(self, change: Change, ran: Callable[[Line], None] | None = None) -> None:
+        """Replace the code of a function, in this process. ran: for probes."""
         found = self._by_place[change.path, change.name, change.first_line]
         assert found, f"no function {change.name} in {change.path}"
         for function in found:
@@ -59,61 +60,51 @@ class Functions:
             # A verdict that the change names may not be imported
             for name in ("PASS", "FAIL", "OK", "BROKEN", "ABSENT", "PRESENT"):
                 function.__globals__.setdefault(name, name.lower())
-
-
-class Tracer:
-    """Lines of some modules that ran."""
-
-    def __init__(self, paths: set[str]) -> None:
-        self._paths = paths
-        self.lines: set[Line] = set()
-
-    def __call__(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
-        path = frame.f_code.co_filename
-        if path not in self._paths:
-            return None
-        lines = self.lines
-        lines.add((path, frame.f_lineno))
-
-        def local(inner: FrameType, kind: str, _: Any) -> Callable[..., Any]:
-            if kind == "line":
-                lines.add((path, inner.f_lineno))
-            return local
-
-        return local
+            if ran:
+                function.__globals__[RAN] = ran
 
 
 class Session:
     """A plugin of pytest: collects tests, then calls `work` in place of running them.
 
-    Tests are traced, each once, when they are first asked for.
+    probes: functions that call RAN.
     """
 
-    def __init__(self, paths: set[str], work: Callable[[Session], None]) -> None:
-        self._paths = paths
+    def __init__(self, probes: Sequence[Change], work: Callable[[Session], None]) -> None:
+        self._probes = probes
         self._work = work
         self._folder = Path(tempfile.mkdtemp(prefix="mutants-"))
         self.items: list[pytest.Item] = []
         self.seconds: dict[int, float] = {}
+        self._ready: Callable[[], None] | None = None
         self._of_line: dict[Line, set[int]] = defaultdict(set)
         self._kills: dict[tuple[str, int], int] = defaultdict(int)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self.items = session.items
-        self._functions = Functions(self._paths)
+        self._functions = Functions({probe.path for probe in self._probes})
         try:
             self._work(self)
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
         return True
 
-    def tests_of(self, lines: Sequence[Line], among: Collection[int] | None = None) -> list[int]:
-        """List tests that run one of the lines: those that killed first, then the fastest."""
-        self.trace(range(len(self.items)) if among is None else among)
-        found = {test for line in lines for test in self._of_line[line]}
-        found &= found if among is None else {*among}
-        path = lines[0][0]
-        return sorted(found, key=lambda test: (-self._kills[path, test], self.seconds[test]))
+    def tests_of(self, lines: Sequence[Line]) -> list[int]:
+        """List tests that run one of the lines: those that killed first, then the fastest.
+
+        Tests of a file stay together, since they share fixtures.
+        """
+        ranks: dict[int, tuple[int, float]] = {}
+        files: dict[Path, tuple[int, float]] = {}
+        for at in {test for line in lines for test in self._of_line[line]}:
+            file = self.items[at].path
+            ranks[at] = (-self._kills[lines[0][0], at], self.seconds[at])
+            files[file] = min(files.get(file, ranks[at]), ranks[at])
+        key = {
+            at: (files[self.items[at].path], self.items[at].path, rank)
+            for at, rank in ranks.items()
+        }
+        return sorted(ranks, key=key.__getitem__)
 
     def killer(self, change: Change, tests: Sequence[int]) -> str | None:
         """Return the first test that fails on a change, a reason for the end, or None."""
@@ -137,34 +128,52 @@ class Session:
         self._kills[change.path, tests[answer]] += 1
         return self.items[tests[answer]].nodeid
 
-    def _passes(self, at: int, tests: Sequence[int], index: int) -> bool:
+    def _passes(
+        self, at: int, tests: Sequence[int], index: int, ready: Callable[[], None] | None = None
+    ) -> bool:
+        """Run a test. ready: is called when its fixtures are made."""
         following = self.items[tests[index + 1]] if index + 1 < len(tests) else None
+        self._ready = ready
         reports = runtestprotocol(self.items[at], nextitem=following, log=False)
         return not any(report.failed for report in reports)
 
-    def trace(self, tests: Iterable[int]) -> None:
-        """Run each test alone under a tracer; a test that fails does not count."""
-        for at in tests:
-            if at in self.seconds:
-                continue
-            begin = os.times()
-            lines = self._in_child(lambda at=at: self._traced(at))
-            end = os.times()
-            taken = end.children_user - begin.children_user + end.children_system
-            self.seconds[at] = taken - begin.children_system
-            if lines is None:
-                print(f"left out, for it fails: {self.items[at].nodeid}", flush=True)
-            for path, number in lines or ():
-                self._of_line[path, number].add(at)
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self) -> None:
+        if self._ready:
+            self._ready()
 
-    def _traced(self, at: int) -> list[list[Any]] | None:
-        tracer = Tracer(self._paths)
-        sys.settrace(tracer)
-        try:
-            passes = self._passes(at, [at], 0)
-        finally:
-            sys.settrace(None)
-        return [[path, number] for path, number in tracer.lines] if passes else None
+    def trace(self, tests: Iterable[int]) -> None:
+        """Run the tests of each file in a child, with the probes; one that fails does not count."""
+        files: dict[Path, list[int]] = defaultdict(list)
+        for at in tests:
+            if at not in self.seconds:
+                files[self.items[at].path].append(at)
+        for among in files.values():
+            traced = self._in_child(lambda among=among: self._traced(among)) or []
+            for at, (seconds, lines) in zip_longest(among, traced, fillvalue=(0.0, None)):
+                self.seconds[at] = seconds
+                if lines is None:
+                    print(f"left out, for it fails: {self.items[at].nodeid}", flush=True)
+                for path, number in lines or ():
+                    self._of_line[path, number].add(at)
+
+    def _traced(self, tests: Sequence[int]) -> list[tuple[float, list[Line] | None]]:
+        """Return the processor's seconds and the lines of each test.
+
+        The lines that make a shared fixture are those of all tests after it.
+        """
+        ran: set[Line] = set()
+        shared: set[Line] = set()
+        for probe in self._probes:
+            self._functions.apply(probe, ran.add)
+        found: list[tuple[float, list[Line] | None]] = []
+        for i, at in enumerate(tests):
+            ran.clear()
+            begin = sum(os.times()[:4])
+            passes = self._passes(at, tests, i, lambda: shared.update(ran))
+            taken = sum(os.times()[:4]) - begin
+            found.append((taken, [*(ran | shared)] if passes else None))
+        return found
 
     def _in_child(self, run: Callable[[], Any]) -> Any:
         """Call a function in a child with a separate temporary folder; None if the child died."""
@@ -198,8 +207,10 @@ def _limit_time(usual: float) -> None:
     signal.alarm(_WAIT)
 
 
-def collected(tests: Sequence[str], paths: set[str], work: Callable[[Session], None]) -> None:
+def collected(
+    tests: Sequence[str], probes: Sequence[Change], work: Callable[[Session], None]
+) -> None:
     """Collect unit tests and do the work with them."""
     options = ["-p", "no:cacheprovider", "-m", "not native", "-s"]
-    code = pytest.main([*options, *tests], plugins=[Session(paths, work)])
+    code = pytest.main([*options, *tests], plugins=[Session(probes, work)])
     assert code in (0, 5), f"pytest ends with {code}"

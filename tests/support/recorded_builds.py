@@ -64,3 +64,15 @@ def files_of_program(folder: Path, *, twin: bool = True) -> Files:
 def recorded_analysis(name: str) -> Analysis:
     """Return the analysis of a recorded build: core, mlp or mlp_and_erf."""
     return read_snapshot(RECORDED / f"{name}.snapshot")
+
+
+def program_with(folder: Path, name: str, added: bytes = b"", at: int | None = None) -> Files:
+    """Unpack a program; write bytes at an offset of its image, or behind everything."""
+    files = files_of_program(unpack("programs", folder) / name)
+    for path in (files.image, files.twin):
+        assert path is not None
+        data = bytearray(path.read_bytes())
+        start = len(data) if at is None else at
+        data[start : start + len(added)] = added
+        path.write_bytes(data)
+    return files

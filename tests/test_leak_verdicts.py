@@ -1,0 +1,310 @@
+"""Verdicts on left-out code, wherever an image has it, without a compiler.
+
+The evidence is that of recorded programs, with one part changed. The linker removed subject<float>
+of program 11: 60 bytes, 35 of them in stretches of 12 or more that no relocation changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verdict
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode, FoundCopy
+from sizeguard.verify.leaks.explained_bytes import (
+    FRAGMENTS,
+    STRANGERS,
+    UNEXPLAINED,
+    judge_explained,
+)
+from sizeguard.verify.leaks.hidden_code import judge_copies, judge_namesakes
+from tests.support.recorded_builds import program_with
+
+Opener = Callable[..., Evidence]
+SUBJECT = bytes.fromhex(
+    "0f2f0500000000731ff3480f2cc048ba0101019eb3c71e5d4801d048890500000000c30f1f440000"
+    "f30f5c0500000000f3480f2cc0480fbaf83febd2"
+)
+RELOCATIONS = 0x520  # address and offset of .rela.dyn, which no input section fills
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opener:
+    return lambda *changes: gather(program_with(tmp_path, *changes))
+
+
+def shown(verdict: Verdict) -> tuple[str, int]:
+    return verdict.verdict, verdict.bytes
+
+
+@pytest.mark.parametrize(
+    "added, at, expected, where",
+    [
+        (SUBJECT, None, (FAIL, 35), UNLOADED),
+        (SUBJECT, RELOCATIONS, (FAIL, 35), ".rela.dyn"),
+        (SUBJECT[:-1], RELOCATIONS, (PASS, 0), ""),
+        (SUBJECT[:30], None, (PASS, 0), ""),
+        (b"", None, (PASS, 0), ""),
+    ],
+)
+def test_bytes_of_a_removed_function_fail_anywhere(
+    opened: Opener, added: bytes, at: int | None, expected: tuple[str, int], where: str
+) -> None:
+    evidence = opened("11", added, at)
+    found = judge_copies(DeselectedCode(evidence, None))
+    assert shown(found) == expected
+    assert where in found.cause
+    # With the objects as those of a full build, too.
+    assert shown(judge_copies(DeselectedCode(evidence, evidence.objects))) == expected
+
+
+@pytest.mark.parametrize(
+    "changed, verdict",
+    [
+        ({}, FAIL),
+        ({"own": 0}, PASS),
+        ({"own": 0, "gaps": ("no objects",)}, INCONCLUSIVE),
+        ({"map": False, "gaps": ("no map",)}, INCONCLUSIVE),
+        ({"lto": ("a.o",)}, PASS),
+        ({"lto": ("a.o",), "made_by_lto": (0,)}, FAIL),
+        ({"gaps": ("anything",)}, FAIL),
+    ],
+)
+def test_copies_count_if_the_place_of_all_code_is_known(
+    opened: Opener, changed: dict[str, Any], verdict: str
+) -> None:
+    evidence = opened("11", SUBJECT)
+    objects = replace(evidence.objects, lto=changed.pop("lto", ()))
+    objects.__dict__["made_by_lto"] = changed.pop("made_by_lto", ())
+    placement = replace(evidence.placement, has_map=changed.pop("map", True), _starts=[], _nodes=[])
+    evidence = replace(evidence, objects=objects, placement=placement, **changed)
+    assert judge_copies(DeselectedCode(evidence, None)).verdict == verdict
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 11])
+def test_eight_copies_are_shown_and_the_rest_is_counted(opened: Opener, count: int) -> None:
+    code: Any = SimpleNamespace(
+        evidence=opened("11"),
+        copies=lambda: [FoundCopy(f"f{i}", 40 + i, 16 * i, ".data") for i in range(count)],
+    )
+    found = judge_copies(code)
+    assert shown(found) == (FAIL, sum(range(40, 40 + count)))
+    assert found.evidence[:1] == ("40 bytes of f0 are at 0x0, in .data",)
+    more = (f"and {count - 8} more",) if count > 8 else ()
+    assert (len(found.evidence[: min(count, 8)]), found.evidence[8:]) == (min(count, 8), more)
+    assert (found.cause, found.chain) == ("copied: code of f0 in .data", ())
+
+
+def test_a_copy_in_a_function_is_explained_by_that_function(opened: Opener) -> None:
+    evidence = opened("13")
+    (subject,) = evidence.objects.find("subject")
+    copies = [
+        FoundCopy("f", 40, 0, ".data"),
+        FoundCopy("f", 40, 0x1150, "subject", subject),
+    ]
+    code: Any = SimpleNamespace(evidence=evidence, copies=lambda: copies)
+    assert [step.symbol for step in judge_copies(code).chain][-1] == "subject"
+
+
+# A full build has the kernel; the image has a function of its name in another scope.
+KERNEL = "_ZN2sg7kernels4reluERNS_7ContextE"
+SAME_ARGUMENTS = "_ZN2my4reluERN2sg7ContextE"
+OTHER_ARGUMENTS = "_ZN2my4reluEi"
+LOCAL = "_ZN12_GLOBAL__N_14reluERN2sg7ContextE"
+LONGER = "_ZN2my9relu_backERN2sg7ContextE"
+CALLED = "_ZN2my4reluclERN2sg7ContextE"
+
+
+def with_functions(
+    evidence: Evidence, symbols: Iterable[str], *, full: bool, known: Iterable[str] = ()
+) -> Any:
+    """Return code with functions in the image, each of them at main()."""
+    ((node, _),) = ((n, a) for n, a in evidence.placement.address.items() if n[0] == 0)
+    pieces = [NamedPiece(*node, 0, 10 + i, symbol) for i, symbol in enumerate(symbols)]
+    return SimpleNamespace(
+        evidence=evidence,
+        full=evidence.objects if full else None,
+        placed=[SimpleNamespace(piece=piece) for piece in pieces],
+        gone=[SimpleNamespace(piece=NamedPiece(*node, 0, 30, KERNEL))],
+        is_known=lambda symbol, number, *, is_inlined: symbol in known and not is_inlined,
+    )
+
+
+@pytest.mark.parametrize(
+    "symbols, full, known, expected",
+    [
+        ([SAME_ARGUMENTS], True, (), (FAIL, 10)),
+        ([OTHER_ARGUMENTS], True, (), (FAIL, 10)),
+        ([LOCAL], True, (), (FAIL, 10)),
+        ([CALLED], True, (), (FAIL, 10)),
+        ([SAME_ARGUMENTS, OTHER_ARGUMENTS], True, (), (FAIL, 21)),
+        ([SAME_ARGUMENTS, OTHER_ARGUMENTS], True, (SAME_ARGUMENTS,), (FAIL, 11)),
+        ([SAME_ARGUMENTS], True, (SAME_ARGUMENTS,), (PASS, 0)),
+        ([LONGER], True, (), (PASS, 0)),
+        ([], True, (), (PASS, 0)),
+        ([SAME_ARGUMENTS], False, (), (FAIL, 10)),
+        ([OTHER_ARGUMENTS], False, (), (PASS, 0)),
+        ([LOCAL], False, (), (PASS, 0)),
+        ([CALLED], False, (), (PASS, 0)),
+    ],
+)
+def test_a_function_of_a_kernels_name_fails_unless_the_full_build_has_it(
+    opened: Opener, symbols: list[str], full: bool, known: tuple[str, ...], expected: Any
+) -> None:
+    code = with_functions(opened("11"), symbols, full=full, known=known)
+    found = judge_namesakes(code, ["relu", "gelu"])
+    assert shown(found) == expected
+    assert judge_namesakes(code, []).verdict == PASS
+    assert len(found.chain) > 0 if expected[0] == FAIL else not found.chain
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_an_inlined_function_of_a_kernels_name_fails(opened: Opener, full: bool) -> None:
+    evidence = opened("11")
+    part = SimpleNamespace(address=0x1040, bytes=7, host="main")
+    evidence.__dict__["inlined"] = {SAME_ARGUMENTS: part}
+    code = with_functions(evidence, [], full=full, known=[SAME_ARGUMENTS])
+    found = judge_namesakes(code, ["relu"])
+    assert (shown(found), found.chain) == ((FAIL, 7), ())
+    assert found.evidence[0].endswith("7 bytes at 0x1040, inlined into main")
+    assert found.cause.startswith("another scope: my::relu(")
+
+
+def test_gaps_make_missing_names_of_kernels_inconclusive(opened: Opener) -> None:
+    evidence = replace(opened("11"), gaps=("no map",))
+    found = judge_namesakes(with_functions(evidence, [], full=True), ["relu"])
+    assert (found.verdict, found.evidence) == (INCONCLUSIVE, ("no map",))
+
+
+def explained(evidence: Evidence) -> dict[str, tuple[str, int]]:
+    return {verdict.name: shown(verdict) for verdict in judge_explained(evidence)}
+
+
+def placed(evidence: Evidence, *without: tuple[int, int], **changed: Any) -> Evidence:
+    """Return evidence without some places, and with others."""
+    address = {n: a for n, a in evidence.placement.address.items() if n not in without}
+    address |= changed.pop("moved", {})
+    placement = replace(evidence.placement, address=address, _starts=[], _nodes=[], **changed)
+    return replace(evidence, placement=placement)
+
+
+CRTBEGIN, START, MAIN = (4, 1), (1, 3), (0, 6)  # sections with code of program 00
+FINE = {UNEXPLAINED: (PASS, 0), FRAGMENTS: (PASS, 0), STRANGERS: (PASS, 0)}
+
+
+@pytest.mark.parametrize(
+    "without, bytes_",
+    [
+        ([], 0),
+        # 185 bytes at 0x1080, and 14 of padding before them.
+        ([CRTBEGIN], 199),
+        # 3 bytes at 0x1040 and 13 of padding behind them.
+        ([MAIN], 16),
+        ([MAIN, CRTBEGIN], 215),
+        # .fini of crti.o and of crtn.o, 9 bytes in one piece.
+        ([(2, 6), (3, 5)], 9),
+    ],
+)
+def test_code_without_an_input_fails_with_its_bytes(
+    opened: Opener, without: list[tuple[int, int]], bytes_: int
+) -> None:
+    found = explained(placed(opened("00"), *without))
+    assert found == FINE | {UNEXPLAINED: (FAIL if bytes_ else PASS, bytes_)}
+
+
+@pytest.mark.parametrize(
+    "file, address, size, left",
+    [
+        ("linker stubs", 0x1072, 199, 0),
+        ("<internal>", 0x1072, 199, 0),
+        ("linker stubs", 0x1080, 185, 0),  # what is left is padding
+        ("linker stubs", 0x1072, 100, 99),
+        ("linker stubs", 0x1100, 1000, 142),
+        ("linker stubs", 0x0, 0x1100, 57),
+        ("other.o", 0x1072, 199, 199),
+    ],
+)
+def test_stubs_of_the_linker_explain_their_range(
+    opened: Opener, file: str, address: int, size: int, left: int
+) -> None:
+    evidence = placed(opened("00"), CRTBEGIN)
+    rows = (SimpleNamespace(file=file, address=address, size=size),)
+    link_map: Any = SimpleNamespace(linker="bfd", placed=rows)
+    found = explained(replace(evidence, link_map=link_map))
+    assert found[UNEXPLAINED] == (FAIL if left else PASS, left)
+
+
+@pytest.mark.parametrize("linker, verdict", [("gold", PASS), ("bfd", FAIL), (None, FAIL)])
+def test_maps_of_gold_lack_an_address_of_the_toolchains_code(
+    opened: Opener, linker: str | None, verdict: str
+) -> None:
+    link_map: Any = linker and SimpleNamespace(linker=linker, placed=(), discarded=())
+    evidence = replace(placed(opened("00"), CRTBEGIN), link_map=link_map)
+    assert explained(evidence)[UNEXPLAINED][0] == verdict
+    # The program's own code needs an address.
+    evidence = replace(placed(opened("13"), (0, 4)), link_map=link_map)
+    assert explained(evidence)[UNEXPLAINED][0] == FAIL
+
+
+@pytest.mark.parametrize(
+    "moved, bytes_",
+    [
+        ({MAIN: 0x1000}, 3),  # an object of the build in .init
+        ({MAIN: 0x113C}, 3),  # and in .fini
+        ({MAIN: 0x1144}, 3),
+        ({MAIN: 0x1145}, 0),  # behind .fini
+        ({CRTBEGIN: 0x1000}, 185),  # of the toolchain, but neither crti.o nor crtn.o
+        ({CRTBEGIN: 0x1000, MAIN: 0x1001}, 188),
+    ],
+)
+def test_code_in_init_and_fini_is_that_of_crti_and_crtn(
+    opened: Opener, moved: dict[tuple[int, int], int], bytes_: int
+) -> None:
+    found = explained(placed(opened("00"), moved=moved))
+    assert found[FRAGMENTS] == (FAIL if bytes_ else PASS, bytes_)
+
+
+def renamed(evidence: Evidence, number: int, path: str) -> Evidence:
+    files = list(evidence.objects.files)
+    files[number] = replace(files[number], path=Path(path))
+    objects = replace(evidence.objects, files=tuple(files))
+    return replace(placed(evidence, objects=objects), objects=objects)
+
+
+@pytest.mark.parametrize(
+    "number, path, expected",
+    [
+        (4, "/home/me/kernels.o", (FAIL, 210)),  # 8 + 8 + 8 + 1 + 185
+        (4, "/home/me/crtbegin.o", (PASS, 0)),
+        (4, "/usr/lib/kernels.o", (FAIL, 210)),
+        (0, "/home/me/other.o", (PASS, 0)),
+    ],
+)
+def test_an_input_besides_record_and_toolchain_fails_with_its_bytes(
+    opened: Opener, number: int, path: str, expected: tuple[str, int]
+) -> None:
+    assert explained(renamed(opened("00"), number, path))[STRANGERS] == expected
+
+
+def test_doubts_about_the_link_leave_the_inputs_undecided(opened: Opener) -> None:
+    evidence = opened("00")
+    evidence.__dict__["_recorded"] = (None, "a linker script")
+    assert explained(evidence) == FINE | {STRANGERS: (INCONCLUSIVE, 0)}
+    evidence = renamed(evidence, 4, "/home/me/kernels.o")
+    evidence.__dict__["_recorded"] = (None, "a linker script")
+    assert explained(evidence)[STRANGERS] == (FAIL, 210)
+
+
+def test_without_a_map_no_code_is_explained(opened: Opener) -> None:
+    undecided = {UNEXPLAINED: (INCONCLUSIVE, 0), STRANGERS: (INCONCLUSIVE, 0)}
+    assert explained(placed(opened("00"), has_map=False)) == undecided
+    assert explained(replace(opened("00"), own=0)) == {}
+    assert explained(opened("partial-link")) == {}

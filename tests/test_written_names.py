@@ -1,0 +1,147 @@
+"""Verdicts on names of left-out operators, anywhere in an image, without a compiler.
+
+The evidence is that of recorded programs with a text added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.gather_evidence import gather
+from sizeguard.verify.leaks.deselected_code import DeselectedCode
+from sizeguard.verify.leaks.written_names import judge_written_names
+from tests.support.recorded_builds import program_with
+
+Opener = Callable[..., Evidence]
+RELOCATIONS = 0x520  # address and offset of .rela.dyn, which no input section fills
+GELU = "aten::gelu"
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opener:
+    return lambda *changes: gather(program_with(tmp_path, *changes))
+
+
+def written(evidence: Evidence, full: bool = False) -> tuple[str, int, int]:
+    code = DeselectedCode(evidence, evidence.objects if full else None)
+    found = judge_written_names(code, [GELU, "aten::erf"])
+    return found.verdict, found.bytes, len(found.evidence)
+
+
+GONE = (PASS, 0, 1)
+
+
+@pytest.mark.parametrize("at", [None, RELOCATIONS])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (GELU, (FAIL, 10, 1)),
+        (f"{GELU}\0{GELU}", (FAIL, 20, 2)),
+        (f"{GELU} aten::erf", (FAIL, 19, 2)),
+        (f"({GELU})", (FAIL, 10, 1)),
+        (f"{GELU}:", (FAIL, 10, 1)),
+        (f":{GELU}", (FAIL, 10, 1)),
+        (f"{GELU}_", GONE),
+        (f"{GELU}.out", GONE),
+        (f"x{GELU}", GONE),
+        (f"my::{GELU}", GONE),
+        (f"{GELU}::x", GONE),
+        ("aten::gel", GONE),
+    ],
+)
+def test_a_name_fails_unless_it_is_part_of_a_longer_one(
+    opened: Opener, text: str, expected: tuple[str, int, int], at: int | None
+) -> None:
+    evidence = opened("00", b"\0" + text.encode() + b"\0", at)
+    assert written(evidence) == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-32-le"])
+def test_a_wide_name_fails_in_any_word(opened: Opener, encoding: str) -> None:
+    added = b"\0" * 4 + f"{GELU}_x".encode(encoding) + b"\0" * 4
+    size = len(GELU.encode(encoding))
+    assert written(opened("00", added)) == (FAIL, size, 1)
+    assert written(opened("00", added, RELOCATIONS)) == (FAIL, size, 1)
+
+
+@pytest.mark.parametrize(
+    "changed, behind, loaded",
+    [
+        ({}, FAIL, FAIL),
+        ({"own": 0}, PASS, PASS),
+        ({"own": 0, "gaps": ("no objects",)}, INCONCLUSIVE, INCONCLUSIVE),
+        ({"gaps": ("no map",)}, FAIL, FAIL),
+        ({"twin": None}, PASS, FAIL),  # symbols and debug information have every name
+    ],
+)
+def test_where_names_count(
+    opened: Opener, changed: dict[str, Any], behind: str, loaded: str
+) -> None:
+    text = b"\0" + GELU.encode() + b"\0"
+    assert written(replace(opened("00", text), **changed))[0] == behind
+    assert written(replace(opened("00", text, RELOCATIONS), **changed))[0] == loaded
+
+
+def test_eight_names_are_shown(opened: Opener) -> None:
+    evidence = opened("00", b"\0".join([GELU.encode()] * 9))
+    assert written(evidence) == (FAIL, 90, 8)
+
+
+TEXTS, CODE, SYMBOL = 3, 1, 2  # sections of the object that has the name; symbol of the texts
+NAMED = b"x" + GELU.encode() + b"\0" + GELU.encode() + b"\0"  # whole at 12
+
+
+@pytest.mark.parametrize(
+    "changed, verdict",
+    [
+        ({}, PASS),
+        ({"target": 4}, PASS),  # relative to the next instruction
+        ({"target": 3}, FAIL),
+        ({"target": 13}, FAIL),
+        ({"target": 0}, FAIL),
+        ({"symbol": CODE}, FAIL),
+        ({"symbol": 9}, FAIL),  # a damaged table
+        ({"offset": 6}, FAIL),  # in a function that the full build lacks
+        ({"placed": (0, TEXTS)}, FAIL),
+        ({"is_executable": True}, FAIL),
+        ({"table": TEXTS}, FAIL),
+        ({"content": b"x" + NAMED[12:]}, FAIL),
+        ({"content": NAMED[12:], "target": 0}, PASS),
+    ],
+)
+def test_a_name_passes_where_only_known_functions_refer_to_it(
+    opened: Opener, changed: dict[str, Any], verdict: str
+) -> None:
+    given: dict[str, Any] = {"symbol": SYMBOL, "target": 12, "offset": 5, "placed": (0, CODE)}
+    given |= changed
+    addend = given["target"] - 4
+    table = SimpleNamespace(
+        offset=np.array([5, given["offset"]]),
+        symbol=np.array([given["symbol"]] * 2),
+        addend=np.array([addend, addend]),
+    )
+    symbols = [SimpleNamespace(section=section, address=4) for section in (0, CODE, TEXTS)]
+    relocations = {CODE: table} | ({given["table"]: table} if "table" in given else {})
+    evidence = opened("00", b"\0" + GELU.encode() + b"\0", RELOCATIONS)
+    objects: Any = SimpleNamespace(
+        files=[SimpleNamespace(relocations=relocations, symbols=symbols)]
+    )
+    placement: Any = SimpleNamespace(address={given["placed"]: 0x1040})
+    section = SimpleNamespace(index=TEXTS, is_executable=given.get("is_executable", False))
+    code: Any = SimpleNamespace(
+        evidence=replace(evidence, objects=objects, placement=placement),
+        texts=[(0, section, given.get("content", NAMED))],
+        is_of_full=lambda node, offset: (node, offset) == ((0, CODE), 5),
+    )
+    found = judge_written_names(code, [GELU])
+    assert found.verdict == verdict
+    assert ("but for 1 that code calls by name" in found.evidence[0]) == (verdict == PASS)
