@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.names.demangle import demangle
 
 ANONYMOUS = "(anonymous namespace)::"

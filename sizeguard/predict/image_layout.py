@@ -6,11 +6,12 @@ dynamic tables.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.pack import pack
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.costs import (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.selection.selection import Selection
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from sizeguard.base.errors import SizeguardError
+from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.build_record import Build
 from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate.gate_result import SelectionFinding

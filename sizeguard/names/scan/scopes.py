@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from sizeguard.base.lazy_dataclass import dataclass
 
 ANONYMOUS_SPACE = "(anonymous namespace)"
 _GLOBAL = "(global)"

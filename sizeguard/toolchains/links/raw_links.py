@@ -9,10 +9,11 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import SizeguardError
+from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.link_record import FileState, LinkRecord, image_identity, state_of_file
 from sizeguard.builds.linker_options import read_options
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.nearest import did_you_mean
 from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS, VARIANTS
 from sizeguard.runtimes.sizeguard import native_tree
