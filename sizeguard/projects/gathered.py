@@ -188,8 +188,9 @@ def _needed(root: Path, made: MadeImage, image: Path, folder: Path) -> Iterator[
     while left:
         names = {PurePosixPath(name).name for name in needed_by(left.pop())} - seen
         seen |= names
-        for path in _named(root, names) if names else ():
-            if path not in apart and kind_of_image(path) in MEASURED:
+        for paths in sorted(_named(root, names), key=min) if names else ():
+            path = _largest(paths, image, apart)
+            if path is not None:
                 to = folder / path.relative_to(root.resolve())
                 to.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, to)
@@ -197,16 +198,31 @@ def _needed(root: Path, made: MadeImage, image: Path, folder: Path) -> Iterator[
                 yield to
 
 
-def _named(root: Path, names: AbstractSet[str]) -> list[Path]:
-    """Find the first file of each name, and follow its links inside of the folder."""
-    found: dict[str, Path] = {}
-    for place, folders, files in os.walk(root):
-        folders[:] = sorted(set(folders) - {".git"})
-        for name in names & set(files) - {*found}:
+def _named(root: Path, names: AbstractSet[str]) -> Iterator[frozenset[Path]]:
+    """Find all files of each name, and follow their links inside of the folder."""
+    found: dict[str, set[Path]] = {}
+    top = root.resolve()
+    for place, folders, files in os.walk(top):
+        folders[:] = sorted(set(folders) - ({".git"} if place == str(top) else set()))
+        for name in names & set(files):
             path = Path(place, name).resolve()
-            if path.is_file() and path.is_relative_to(root.resolve()):
-                found[name] = path
-    return sorted(set(found.values()))
+            if path.is_file() and path.is_relative_to(top):
+                found.setdefault(name, set()).add(path)
+    return map(frozenset, found.values())
+
+
+def _largest(paths: AbstractSet[Path], image: Path, apart: AbstractSet[Path]) -> Path | None:
+    """Return the library that counts for a name; None if it is an image of its own, or no library.
+
+    Search paths may lead to any file of the name, so a small one cannot stand for a larger one.
+    Libraries for other machines count only if there is none for that of the image.
+    """
+    libraries = [path for path in sorted(paths) if kind_of_image(path) in MEASURED]
+    if len(libraries) > 1:
+        machine = image_tools(image).machine
+        same = [path for path in libraries if image_tools(path).machine == machine]
+        libraries = sorted(same or libraries, key=lambda path: (measure(path).load, path in apart))
+    return libraries[-1] if libraries and libraries[-1] not in apart else None
 
 
 def _found(root: Path, path: str, command: str) -> Path:
