@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.toolchains.environment import build_environment
-from sizeguard.toolchains.links.watched_git import git_watch
+from sizeguard.toolchains.links.watched_git import differing, git_watch, outside_files
 from sizeguard.toolchains.read_files import ReadFiles, read_since, watch, watch_git
 from tests.support.any_project import AnyProject, made_project
 
@@ -171,3 +171,48 @@ def test_an_ignored_file_that_the_build_takes_out_of_git_counts(
         done = project.run("gate", "--format", "json")
         growth = json.loads(done.out)["apps"][0]["growth_since_base"]["load"]
         assert (growth > 1500) is is_seen, done.err
+
+
+# Each names the file of the checkout that it takes, from a worktree three folders below.
+OF_THE_CHECKOUT = (
+    ("ln ../../../data.txt here", "data.txt"),
+    ("ln -P ../../../link here", "link"),
+    ("mv ../../../data.txt here", "data.txt"),
+    ("../../../program", "program"),
+    ("LD_LIBRARY_PATH=../../../lib /usr/bin/env -u X ../../../program", "program"),
+    ("LD_PRELOAD=$LD_PRELOAD:$PWD/../../../lib/libf.so /bin/true", "lib/libf.so"),
+    (
+        f"{sys.executable} -c 'import ctypes; ctypes.CDLL(\"../../../lib/libf.so\")'",
+        "lib/libf.so",
+    ),
+    ("git -C ../../.. rev-parse HEAD", ".git/HEAD"),
+    ("git --git-dir=../../../.git show HEAD:data.txt", ".git/HEAD"),
+    ("cat ../../../.git/HEAD", ".git/HEAD"),
+    ("git rev-parse HEAD; git describe --always; git status; git log -1", ""),
+    ("ln a.c here; mv here there; cc -c a.c; git branch; git rev-list --all --count", ""),
+)
+
+
+@pytest.mark.parametrize(("command", "name"), OF_THE_CHECKOUT)
+def test_files_that_are_taken_from_the_checkout_are_noted(
+    tmp_path: Path, command: str, name: str
+) -> None:
+    sources = {"a.c": "int main(void) { return 0; }\n", "data.txt": "1\n", ".gitignore": ".sg\n"}
+    project = made_project(tmp_path, "", sources)
+    (tmp_path / "lib").mkdir()
+    for options in ("-shared -o lib/libf.so", "-o program"):
+        subprocess.run(["cc", *options.split(), "a.c"], cwd=tmp_path, check=True)
+    (tmp_path / "link").symlink_to("data.txt")
+    project.commit("Programs")
+    tree = tmp_path / ".sizeguard" / "worktrees" / "t"
+    project.git("worktree", "add", "-q", "--detach", str(tree))
+    given = build_environment()
+    more = git_watch(tmp_path, tree, given)
+    watch_git(tree)
+    subprocess.run(["/bin/sh", "-c", command], cwd=tree, env={**given, **more}, capture_output=True)
+    assert name in (outside_files(tmp_path, tree, frozenset()) or {""})
+    commit = project.git("rev-parse", "HEAD")
+    if "/" in name and name.startswith(".git"):
+        assert not differing(tmp_path, commit, {name})
+        project.git("commit", "-q", "--allow-empty", "-m", "Later")
+        assert differing(tmp_path, commit, {name}) == [name]

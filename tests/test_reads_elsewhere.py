@@ -100,6 +100,24 @@ WAYS = {
         {"NOTES.md": LARGE},
         code=INCONCLUSIVE,
     ),
+    "the checkout by a hard link": Way(
+        {
+            "build.sh": "rm -f data.txt; ln ../../../NOTES.md data.txt\n" + BUILD,
+            "main.c": EMBED,
+            "NOTES.md": "1\n",
+        },
+        {"NOTES.md": LARGE},
+        code=INCONCLUSIVE,
+    ),
+    "the commit of the checkout": Way(
+        {
+            "build.sh": "git -C ../../.. show HEAD:NOTES.md > data.txt\n" + BUILD,
+            "main.c": EMBED,
+            "NOTES.md": "1\n",
+        },
+        {"NOTES.md": LARGE},
+        code=INCONCLUSIVE,
+    ),
     "the checkout for the base alone": Way(
         {"build.sh": "cat .sizes 2>/dev/null || cp ../../../.sizes data.txt\n" + BUILD}
         | {"main.c": MAIN},

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +28,12 @@
 #define MARKS "SIZEGUARD_GIT_MARKS"     /* folder of the marks */
 #define OBJECTS "SIZEGUARD_GIT_OBJECTS" /* folders of objects, with real paths, separated by ':' */
 #define ROOT "SIZEGUARD_GIT_CHECKOUT"   /* the checkout, with its real path */
+#define HEAD "SIZEGUARD_GIT_HEAD"       /* the checkout's HEAD, with its real path */
 
 static char marks[PATH_MAX];
 static char objects[4 * PATH_MAX];
 static char root[PATH_MAX];
+static char head[PATH_MAX];
 static int is_harmless;
 
 /* ------------------------------------------------------------------ commands of git */
@@ -206,6 +209,8 @@ static int tells_only(const char* program, int count, char** word) {
   return is_told(word[at], count - at - 1, word + at + 1);
 }
 
+static void look_at_programs(void);
+
 __attribute__((constructor)) static void begin(int count, char** word, char** variables) {
   (void)variables;
   char program[PATH_MAX];
@@ -213,7 +218,9 @@ __attribute__((constructor)) static void begin(int count, char** word, char** va
   const char* folder = getenv(MARKS);
   const char* places = getenv(OBJECTS);
   const char* checkout = getenv(ROOT);
+  const char* own_head = getenv(HEAD);
   if (checkout && strlen(checkout) < sizeof root) strcpy(root, checkout);
+  if (own_head && strlen(own_head) < sizeof head) strcpy(head, own_head);
   if (folder && strlen(folder) < sizeof marks && places && strlen(places) < sizeof objects) {
     strcpy(objects, places);
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -222,9 +229,13 @@ __attribute__((constructor)) static void begin(int count, char** word, char** va
       is_harmless = tells_only(program, count, word);
     }
     strcpy(marks, folder);
+    look_at_programs();
   }
   errno = error;
 }
+
+/* Libraries that were opened meanwhile are loaded until the end. */
+__attribute__((destructor)) static void end(void) { look_at_programs(); }
 
 /* ------------------------------------------------------------------ files that are opened */
 
@@ -253,6 +264,15 @@ static void look_at(const char* path) {
 
 #define SEEN 1024
 
+static void note(const char* path) {
+  char name[PATH_MAX + 16];
+  snprintf(name, sizeof name, "%s/outside", marks);
+  long file = syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return;
+  if (write((int)file, path, strlen(path) + 1) < 0) mark("taken");
+  close((int)file);
+}
+
 /* Note a file of the checkout outside of its worktrees, once in this process. */
 static void look_outside(const char* path) {
   static unsigned long seen[SEEN];
@@ -267,12 +287,16 @@ static void look_outside(const char* path) {
   for (const char* at = path + length; *at; ++at) hash = hash * 33 + (unsigned char)*at;
   if (seen[hash % SEEN] == hash) return;
   seen[hash % SEEN] = hash;
-  char name[PATH_MAX + 16];
-  snprintf(name, sizeof name, "%s/outside", marks);
-  long file = syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0) return;
-  if (write((int)file, path, strlen(path) + 1) < 0) mark("taken");
-  close((int)file);
+  note(path);
+}
+
+/* Note the checkout's HEAD if it is the first HEAD of this process. In a worktree, git opens the
+   worktree's first. */
+static void look_at_head(const char* path) {
+  static int has_head;
+  if (has_head || !head[0] || strcmp(base_name(path), "HEAD")) return;
+  has_head = 1;
+  if (!strcmp(path, head)) note(path);
 }
 
 static void after_opening(int file, int flags) {
@@ -285,8 +309,38 @@ static void after_opening(int file, int flags) {
     path[length] = 0;
     look_at(path);
     look_outside(path);
+    look_at_head(path);
   }
   errno = error;
+}
+
+/* Look at a file that gets another name, is run or is loaded; nobody may open it. */
+static void look_at_name(int folder, const char* path) {
+  if (!marks[0] || !path) return;
+  int error = errno;
+  for (int i = 0; i < 2; ++i) { /* the name, and what it leads to if it is a link */
+    int flags = O_PATH | O_CLOEXEC | (i ? 0 : O_NOFOLLOW);
+    int file = (int)syscall(SYS_openat, folder, path, flags);
+    if (file < 0) continue;
+    after_opening(file, O_RDONLY);
+    close(file);
+  }
+  errno = error;
+}
+
+static int look_at_library(struct dl_phdr_info* loaded, size_t size, void* nothing) {
+  (void)size, (void)nothing;
+  const char* path = loaded->dlpi_name;
+  if (path && *path && !starts(path, "/usr/") && !starts(path, "/lib"))
+    look_at_name(AT_FDCWD, path);
+  return 0;
+}
+
+/* Look at the program and its libraries, which the system opens. */
+static void look_at_programs(void) {
+  if (!marks[0] || !root[0]) return;
+  look_at_name(AT_FDCWD, "/proc/self/exe");
+  dl_iterate_phdr(look_at_library, NULL);
 }
 
 /* Whether to open a file without setting its access time. */
@@ -362,6 +416,31 @@ int __openat64_2(int folder, const char* path, int flags) {
 }
 
 #define NEXT(function) ((__typeof__(&function))dlsym(RTLD_NEXT, #function))
+
+int link(const char* path, const char* to) {
+  look_at_name(AT_FDCWD, path);
+  return NEXT(link)(path, to);
+}
+
+int linkat(int folder, const char* path, int other, const char* to, int flags) {
+  look_at_name(folder, path);
+  return NEXT(linkat)(folder, path, other, to, flags);
+}
+
+int rename(const char* path, const char* to) {
+  look_at_name(AT_FDCWD, path);
+  return NEXT(rename)(path, to);
+}
+
+int renameat(int folder, const char* path, int other, const char* to) {
+  look_at_name(folder, path);
+  return NEXT(renameat)(folder, path, other, to);
+}
+
+int renameat2(int folder, const char* path, int other, const char* to, unsigned int flags) {
+  look_at_name(folder, path);
+  return NEXT(renameat2)(folder, path, other, to, flags);
+}
 
 /* A stream of a file opened here, or NULL if libc opens it. */
 static FILE* own_stream(const char* path, const char* how) {

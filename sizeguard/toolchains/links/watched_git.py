@@ -16,14 +16,15 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from sizeguard.git.file_versions import WorktreeFiles
-from sizeguard.git.git import common_folder, git_bytes
+from sizeguard.git.git import common_folder, git, git_bytes
 from sizeguard.git.trees import tree_entries
 from sizeguard.git.worktrees import marks_of
 from sizeguard.toolchains.links.preload import preload_library
 
 _SOURCE = Path(__file__).with_name("watch_git.c")
 _MARKS, _OBJECTS, _PRELOAD = "SIZEGUARD_GIT_MARKS", "SIZEGUARD_GIT_OBJECTS", "LD_PRELOAD"
-_CHECKOUT = "SIZEGUARD_GIT_CHECKOUT"
+_CHECKOUT, _OWN_HEAD = "SIZEGUARD_GIT_CHECKOUT", "SIZEGUARD_GIT_HEAD"
+_HEAD = ".git/HEAD"  # stands for the commit that is checked out
 # Tools join these files of all parent folders.
 _JOINED = frozenset({".cargo/config.toml", ".cargo/config", ".npmrc"})
 _LONGEST_STEP = 3.0  # seconds: FAT has steps of 2 s
@@ -76,6 +77,7 @@ def git_watch(repository: Path, tree: Path, given: Mapping[str, str]) -> dict[st
         _MARKS: str(marks_of(tree)),
         _OBJECTS: ":".join(map(os.path.realpath, _object_folders(repository))),
         _CHECKOUT: os.path.realpath(repository),
+        _OWN_HEAD: _head_of(repository),
         _PRELOAD: f"{library}:{before}" if before else str(library),
     }
 
@@ -91,7 +93,9 @@ def has_taken(tree: Path) -> bool:
 
 
 def outside_files(repository: Path, tree: Path, read: Collection[str]) -> frozenset[str]:
-    """List the tracked files that the build opened in the checkout, not in its worktree.
+    """List the tracked files that the build took from the checkout, not from its worktree.
+
+    If it asked git for the commit that is checked out, .git/HEAD is among them.
 
     read: the files that it read in the worktree. Tools look for the nearest file of a name, and
           take only that; so files of parent folders with the same path are left out, except those
@@ -108,7 +112,8 @@ def outside_files(repository: Path, tree: Path, read: Collection[str]) -> frozen
     names = {path.removeprefix(root) for path in paths if not path.startswith(own)}
     tracked = git_bytes(repository, "ls-files", "-z").split(b"\0")
     alone = {name for name in names if name not in read or name in _JOINED}
-    return frozenset(alone & set(map(os.fsdecode, tracked)))
+    head = {_HEAD} if _head_of(repository) in paths else set()
+    return frozenset(alone & set(map(os.fsdecode, tracked)) | head)
 
 
 def differing(repository: Path, commit: str, files: Collection[str]) -> list[str]:
@@ -116,10 +121,26 @@ def differing(repository: Path, commit: str, files: Collection[str]) -> list[str
     if not files:
         return []
     entries = tree_entries(repository, commit, "-r", "--full-tree")
-    here = WorktreeFiles(repository).identities(files)
-    return [
-        name for name in sorted(files) if here.get(name) != entries.get(name, "- - -").split()[2]
-    ]
+    here = WorktreeFiles(repository).identities(set(files) - {_HEAD})
+    other = {name for name, id_ in here.items() if id_ != entries.get(name, "- - -").split()[2]}
+    other |= set(files) - {*here, _HEAD}
+    if _HEAD in files and not _is_checked_out(repository, commit):
+        other.add(_HEAD)
+    return sorted(other)
+
+
+def _is_checked_out(repository: Path, commit: str) -> bool:
+    """Return whether HEAD is a commit, or the parent of one made from the checked-out files."""
+    ids = git(repository, "rev-list", "--parents", "--max-count=1", commit).split()
+    return git(repository, "rev-parse", "HEAD") in ids[:2]
+
+
+def _head_of(repository: Path) -> str:
+    """Return the path of a checkout's HEAD; empty for a repository without a worktree."""
+    place = repository / ".git"
+    if place.is_file():
+        place = repository / place.read_text("utf-8", "surrogateescape").strip()[len("gitdir: ") :]
+    return os.path.realpath(place / "HEAD") if place.is_dir() else ""
 
 
 @functools.lru_cache(8)
