@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from sizeguard.attribution.known_labels import KnownLabels
     from sizeguard.report.writers.style import Style
 
-LARGE = 64 << 20  # bytes; freed memory is kept for images from this size on: see keep_freed
+# Bytes; freed memory is kept for files from this size on: see keep_freed. The snapshot of
+# libtorch_cpu.so has 5 MB; its columns and names take 300 MB.
+LARGE, LARGE_SNAPSHOT = 64 << 20, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,11 @@ class ImageOptions:
 
         if is_snapshot(path):
             self._refuse_for_snapshot(path)
+            _prepare_memory(path, LARGE_SNAPSHOT)
             from sizeguard.snapshots.snapshot import read_snapshot
 
             return read_snapshot(path)
-        _prepare_memory(path)
+        _prepare_memory(path, LARGE)
         from sizeguard.attribution.open_analysis import analysis_of
 
         analysis = analysis_of(
@@ -131,9 +134,9 @@ class ImagePath(click.Path):
         return Path(value)
 
 
-def _prepare_memory(path: Path) -> None:
-    """Keep freed memory if the image is large."""
-    if path.is_file() and path.stat().st_size >= LARGE:
+def _prepare_memory(path: Path, large: int) -> None:
+    """Keep freed memory if the file is large."""
+    if path.is_file() and path.stat().st_size >= large:
         from sizeguard.base.tuning import keep_freed
 
         keep_freed()

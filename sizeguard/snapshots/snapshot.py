@@ -8,9 +8,12 @@ image, rows, and blocks with name, size and packed size.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import struct
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +129,14 @@ def _relative(load: Int, file: Int) -> Int:
     return np.where(load == file, 0, np.where(load == 0, 1, load + 2))
 
 
+def _absolute(code: Int, file: Int) -> Int:
+    """Decode loaded bytes; see _relative."""
+    load = file.copy()
+    others = np.flatnonzero(code)
+    load[others] = np.maximum(code[others], 2) - 2
+    return load
+
+
 def _sorted_texts(label: Label) -> tuple[npt.NDArray[np.int32], list[bytes]]:
     """Return each row's index in the sorted strings, and these strings."""
     found = distinct(label)
@@ -175,8 +186,7 @@ class Snapshot:
         self.origin = origin_of(header)
         self._rows = rows_of(header)
         columns = {name: self._numbers(name, self._rows) for name in _COLUMNS}
-        code = columns["load"]
-        columns["load"] = np.where(code == 0, columns["file"], np.maximum(code, 2) - 2)
+        columns["load"] = _absolute(columns["load"], columns["file"])
         self.file, self.load, self.ram, self.count = (columns[name] for name in _COLUMNS)
         for name in ("file", "load", "ram"):
             # First exclude columns of huge numbers, whose sum could overflow to the right one.
@@ -212,9 +222,15 @@ class Snapshot:
         """Read a level's texts, or derive them from another level or the header."""
         if level == "image" and f"{level}/count" not in self._blocks:
             return Label(np.zeros(self._rows, np.int32), Texts.of([self.image.title]))
-        try:
+        with self._damage():
             texts = self._texts(level)
             return Label(self._ids(f"{level}/ids", self._rows, len(texts)), texts)
+
+    @contextlib.contextmanager
+    def _damage(self) -> Iterator[None]:
+        """Report damage as an InputError that names the file."""
+        try:
+            yield
         except DamagedError as error:
             raise InputError(f"{self._path}: damaged snapshot: {error}") from error
 
@@ -231,7 +247,8 @@ class Snapshot:
     @property
     def has_pieces(self) -> bool:
         """Return whether some rows are pieces that debug information cuts out of functions."""
-        texts = self.label("analyzer").texts
+        with self._damage():
+            texts = self._texts("analyzer")
         return any(texts.raw(i) == INLINE for i in range(len(texts)))
 
     def inlined(self) -> dict[tuple[str, str], int]:
@@ -240,9 +257,13 @@ class Snapshot:
 
     def aliases(self) -> Aliases | None:
         """Return the groups of aliases; None if none were saved."""
+        return self._aliases
+
+    @cached_property
+    def _aliases(self) -> Aliases | None:
         if "aliases/group" not in self._blocks:
             return None
-        try:
+        with self._damage():
             texts = self._texts("aliases")
             groups, members = self._numbers("aliases/counts", 2).tolist()
             first = np.concatenate(
@@ -254,8 +275,6 @@ class Snapshot:
             return Aliases(
                 self._ids("aliases/group", self._rows, groups + 1) - np.int32(1), first, names
             )
-        except DamagedError as error:
-            raise InputError(f"{self._path}: damaged snapshot: {error}") from error
 
     def _block(self, name: str) -> bytes:
         """Decompress a block."""
