@@ -136,20 +136,6 @@ def releases(sources: Sources) -> set[str]:
     return {where(module, node) for module, node in found if "madvise" in _calls(node)}
 
 
-def standard_dataclasses(sources: Sources) -> set[str]:
-    """Return the modules that take the decorator from the standard library."""
-    return {
-        module
-        for module, node in nodes(sources, "dataclass")
-        if (
-            isinstance(node, ast.ImportFrom)
-            and node.module == "dataclasses"
-            and any(alias.name == "dataclass" for alias in node.names)
-        )
-        or (isinstance(node, ast.Attribute) and ast.unparse(node) == "dataclasses.dataclass")
-    }
-
-
 def first_errors(sources: Sources) -> set[str]:
     """Functions that look for the first error in a log."""
     found = functions(sources, "first_error")
@@ -292,8 +278,7 @@ ONE_OF_EACH: Mapping[Callable[[Sources], set[str]], set[str]] = {
     dtype_tables: {"operators.dtypes"},
     low_bit_sorts: {"columns.sort._order"},
     sorted_uniques: {"columns.distinct.distinct"},
-    releases: {"columns.memory.release"},
-    standard_dataclasses: {"base.lazy_dataclass"},
+    releases: {"base.memory.release"},
     first_errors: {"toolchains.logged.first_error"},
     table_texts: {"names.registered", "operators.name"},
     hashes_of_code: {"base.fingerprint._code_files"},
@@ -309,7 +294,6 @@ def test_there_is_one_of_each(check: Callable[[Sources], set[str]], sources: Sou
 
 
 COPIES: Mapping[Callable[[Sources], set[str]], tuple[str, str]] = {
-    standard_dataclasses: ("from dataclasses import dataclass, field\n", "gate.shown"),
     demanglers: (
         "def shown(name):\n    from pycxxfilt import demangle\n    return demangle(name)\n",
         "gate.shown",

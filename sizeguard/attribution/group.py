@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,6 @@ from sizeguard.attribution.levels import LEVELS
 from sizeguard.attribution.owners.inline_pieces import levels_asked, span_counts, uncounted_pieces
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sort import descending, sorted_hashes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.sums import WHAT, SumsById
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS

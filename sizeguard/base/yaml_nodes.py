@@ -8,7 +8,7 @@ PyYAML's events. Tags and scalars resolve as in safe_load.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -16,7 +16,6 @@ import yaml
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-from sizeguard.base.lazy_dataclass import dataclass
 
 # Our selection of 2,000 operators with the models that name them has 400 KB and 15,000 values.
 # Files at these limits are read in 5 s; a selection of 400,000 operators took a minute.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.group import group
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.fingerprint import fingerprint
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.bisect.bisect_result import (
     BETWEEN_EQUALS,
     BUILT,

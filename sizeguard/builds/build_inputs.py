@@ -11,13 +11,12 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.digest import content_digest
 from sizeguard.base.fingerprint import fingerprint
 from sizeguard.base.hash_cache import HashCache
-from sizeguard.base.lazy_dataclass import dataclass
 
 MISSING = "missing"  # hash of a missing file
 # Hash of files that a program reads without a record, under a path that names the program; it

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.containers.member_files import container_of, copy_member
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.magics import MEMBER

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds import RECORD, SUFFIX
 from sizeguard.formats.magics import SNAPSHOT
 from sizeguard.formats.sniff import image_format, names_member

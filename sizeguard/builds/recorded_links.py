@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.digest import digest
 from sizeguard.base.files import write_atomic
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.link_record import (
     SUFFIX,
     ImageIdentity,

@@ -10,11 +10,11 @@ import os
 import re
 import struct
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from sizeguard.base.errors import SizeguardError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import IMAGE, Build, read_build
 from sizeguard.builds.link_record import LINK_INPUTS

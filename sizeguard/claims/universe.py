@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.operators.library import Operator
 from sizeguard.selection.resolve import check_names, effective_selection

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.cli import candidates
 from sizeguard.cli.option_groups import option_group
 from sizeguard.cli.project_options import COMPILER, LINKER, OPTIMIZATION, TARGET

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from sizeguard.attribution.levels import LEVELS
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import LEAST_WIDTH
 from sizeguard.cli.option_groups import Decorator, option_group

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sizeguard.base.memory import release
 from sizeguard.columns.label import Label
-from sizeguard.columns.memory import release
 from sizeguard.columns.texts import Int, Int32, Texts
 
 _BLOCK = 20  # log2 of the bytes of a block, which is copied whole if a text is in it: 1 MiB

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from sizeguard.base.lazy_dataclass import dataclass
 
 Int32 = npt.NDArray[np.int32]
 Int8 = npt.NDArray[np.int8]

@@ -7,11 +7,11 @@ the names that are connected in the old or the new image.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from sizeguard.attribution.analysis import Aliases
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.ranks import rank_hashes
 from sizeguard.columns.text_hash import Hash, words_of
 from sizeguard.columns.texts import Int, Texts

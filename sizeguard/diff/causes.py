@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.group import sum_by
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.diff.diff_result import CAUSES
 from sizeguard.diff.side import Amounts

@@ -19,7 +19,7 @@ from sizeguard.attribution.filters import Filter, no_match, parse_filters
 from sizeguard.attribution.group import SORTED_BY_NAME, check_levels, sum_by
 from sizeguard.attribution.size_report import ByteSums
 from sizeguard.base.errors import InputError
-from sizeguard.columns.memory import release
+from sizeguard.base.memory import release
 from sizeguard.columns.ranks import rank_hashes
 from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Int32

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import Filter, matching_rows
 from sizeguard.attribution.group import sum_by
 from sizeguard.attribution.owners.inline_pieces import span_counts
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.parallel import beside
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack

@@ -7,6 +7,7 @@ import mmap
 import re
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -16,7 +17,6 @@ import numpy.typing as npt
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-from sizeguard.base.lazy_dataclass import dataclass
 
 MAGIC = b"!<arch>\n"
 THIN_MAGIC = b"!<thin>\n"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.gc_log import file_and_section, plain_file
 
 _FOLDING = "ICF folding section "

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Bytes
 
 

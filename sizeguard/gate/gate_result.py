@@ -8,9 +8,10 @@ by their types. Paths are strings, relative to the source tree. Sizes are intege
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED
 from sizeguard.base.errors import SizeguardError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verification
 from sizeguard.gate.causes.growth_result import (

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.progress import Progress
 from sizeguard.builds.measured_sizes import segment_pages
 from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-
-from sizeguard.base.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.builds.open_build import Files, files_of, open_build

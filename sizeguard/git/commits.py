@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.git.git import git, git_bytes, git_piped
 
 _FIELDS = ("%H", "%P", "%aN", "%aI", "%s", "%b")

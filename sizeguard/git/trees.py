@@ -11,11 +11,11 @@ import functools
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.fingerprint import fingerprint
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.git.git import git, git_bytes, is_id
 
 LINK = "120000"  # git's mode of a symbolic link

@@ -16,10 +16,10 @@ import signal
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.git.git import common_folder, git
 from sizeguard.git.submodules import fill_submodules
 from sizeguard.git.trees import attributes_of

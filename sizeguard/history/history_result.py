@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.sizes import Sizes
 from sizeguard.git.commits import Commit
 

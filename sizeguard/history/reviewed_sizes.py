@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.policy.baselines import FOLDER, parse_baseline
 from sizeguard.gate.review_result import Baseline

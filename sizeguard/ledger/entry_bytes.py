@@ -5,7 +5,7 @@ An example is an entry of a registration table.
 
 from __future__ import annotations
 
-from sizeguard.base.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-from sizeguard.base.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 SEVERAL_REGIONS = "(several regions)"  # if sections of one name are in different regions
 

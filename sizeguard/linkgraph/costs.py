@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import FDE, IMPORT, PART, STRING, SectionGraph
 from sizeguard.linkgraph.live import live

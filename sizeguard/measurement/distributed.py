@@ -8,12 +8,12 @@ have the same paths as those here, because compilers write paths into binaries.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sizeguard.base.errors import BuildError, InconclusiveError, InputError, SizeguardError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.progress import announce, pulsing
 from sizeguard.git.worktrees import worktree
 from sizeguard.measurement.measured_commits import (

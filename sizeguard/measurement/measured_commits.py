@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.progress import announce
 from sizeguard.git.git import commit_id
 from sizeguard.git.worktrees import Worktree, path_length, worktree

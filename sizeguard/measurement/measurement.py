@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.sizes import Sizes
 from sizeguard.measurement.metric_kinds import TOTALS
 from sizeguard.measurement.metric_names import split_metric

@@ -6,12 +6,11 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Protocol, Self
 
 from sizeguard.base.errors import SizeguardError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.measurement.interrupts import POLL, held_interrupts, raise_interrupt
 from sizeguard.measurement.measured_commits import (
     MeasuredCommit,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import symbol_names
 from sizeguard.attribution.group import group, sum_by
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.measurement.metric_kinds import NAMED, TOTALS
 from sizeguard.measurement.nameless_code import nameless_code

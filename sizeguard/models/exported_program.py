@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-
-from sizeguard.base.lazy_dataclass import dataclass
 
 MAXIMUM_DIMENSIONS = 16  # dimensions of a tensor; the runtime keeps shapes on the stack
 

@@ -6,9 +6,9 @@ Errors name the path of the field.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 import math
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.operators.dtypes import CODES, ELEMENT_SIZES, NPY_NAMES, SUPPORTED
 
 MAGIC = b"\x93NUMPY"

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import pickletools
 import re
-from dataclasses import field
-
-from sizeguard.base.lazy_dataclass import dataclass
+from dataclasses import dataclass, field
 
 MAXIMUM_OPCODES = 5_000_000  # opcodes; an MLP's bytecode has 250
 MAXIMUM_SHOWN = 100  # characters of the file's text to show in a message

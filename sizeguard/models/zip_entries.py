@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.models.json_fields import Json
 
 MAXIMUM_JSON = 1 << 29  # bytes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import fnmatch
 import functools
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.names.operator_words import OperatorNames
 
 ANONYMOUS = "_GLOBAL__N_1"

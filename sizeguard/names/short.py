@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.names.demangle import demangle
 
 ANONYMOUS = "(anonymous namespace)::"

@@ -8,9 +8,9 @@ written must agree.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.names.demangle import demangle, demangle_rust
 from sizeguard.names.short import split_name, top_level
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sizeguard.base.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 Default = None | bool | int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[bool, ...]
 

@@ -6,12 +6,12 @@ Calls are found by the operator names that code passes to the dispatcher.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from sizeguard.base.errors import InconclusiveError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.distinct import distinct
 from sizeguard.linkgraph.graph import ENTRY, PART, RELOCATION, START_STOP, SectionGraph
 from sizeguard.linkgraph.live import Bool, reachable

@@ -6,12 +6,11 @@ dynamic tables.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.pack import pack
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.costs import (

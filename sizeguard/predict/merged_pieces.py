@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import CONSTANT, PART, STRING, SectionGraph

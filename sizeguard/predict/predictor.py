@@ -16,12 +16,11 @@ errors of load: gcc -Os -0.3 to +2.3 %; gcc -O2 +0.2 to +2.5 %; clang -Os -1.1 t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.distinct import distinct, without
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import STRING, SectionGraph

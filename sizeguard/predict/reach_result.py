@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sizeguard.base.lazy_dataclass import dataclass
+from dataclasses import dataclass
+
 from sizeguard.selection.selection import Selection
 
 

@@ -9,13 +9,12 @@ import shutil
 import time
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.fingerprint import files_key, fingerprint, package_hash
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.git.trees import Reads, Scope, check_scope, opened_hash, reads_hash, tree_hash

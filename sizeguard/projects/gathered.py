@@ -7,12 +7,11 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.files import write_atomic
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import IMAGE, Build, read_build
 from sizeguard.builds.image_tools import (

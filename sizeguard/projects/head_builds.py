@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.files import write_if_changed
 from sizeguard.base.fingerprint import file_hash, fingerprint, package_hash
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.progress import Progress
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build

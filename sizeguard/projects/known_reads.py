@@ -13,10 +13,10 @@ import functools
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.files import write_atomic
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.git.trees import Reads
 from sizeguard.toolchains.read_files import ReadFiles
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.git.worktrees import Worktree
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.toolchains.recipe import Limits

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.build_record import Build
 from sizeguard.projects.head_builds import HeadBuild, HeadBuilds
 from sizeguard.projects.project import App, Target

@@ -6,10 +6,9 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
-
-from sizeguard.base.lazy_dataclass import dataclass
 
 # Parts that init reports if they are missing.
 SECTIONS, MAP, BUILD_ID, SYMBOLS = "-ffunction-sections", "map", "build id", "symbols"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.image_tools import MEASURED
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.sizes import Sizes

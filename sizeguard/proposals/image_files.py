@@ -5,10 +5,10 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import SizeguardError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.elf import Elf, read_elf
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.fit import check_fit

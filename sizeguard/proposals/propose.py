@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.git.git import git, git_bytes, top_folder
 from sizeguard.proposals.build_folder import BuildFolder, BuildSystem, Place
 from sizeguard.proposals.build_systems.make import RECURSIVE

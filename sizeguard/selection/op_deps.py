@@ -9,12 +9,11 @@ name stands for all overloads.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_if_changed
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
 from sizeguard.operators.name import family_of
 from sizeguard.selection.write import word

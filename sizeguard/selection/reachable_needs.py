@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.operators.dtypes import DTYPES, INTEGRAL
 from sizeguard.operators.name import family_of

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.nearest import nearest_names
 from sizeguard.operators.dtypes import CODES
 from sizeguard.operators.name import family_of

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.operators.schema_names import schema_names
 from sizeguard.selection.foreign.pytorch_names import PytorchNames, read_pytorch_names

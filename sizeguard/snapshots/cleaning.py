@@ -7,9 +7,9 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.snapshots.cleaning_result import Cleaning, StorePart
 from sizeguard.snapshots.store_users import StoreUsers, running_users
 

@@ -17,13 +17,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.fingerprint import fingerprint
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.snapshots.store_users import note_use
 
 if TYPE_CHECKING:

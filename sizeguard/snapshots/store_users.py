@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
-
-from sizeguard.base.lazy_dataclass import dataclass
 
 _FOLDER = "users"
 # This process's lock on each store: its file, which stays open, and its time in nanoseconds.

@@ -14,10 +14,10 @@ import fcntl
 import os
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.git.git import git, git_bytes
 from sizeguard.toolchains.links.watched_git import (
     begin_now,

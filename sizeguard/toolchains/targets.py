@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
+from dataclasses import dataclass
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 
 QEMU_SYSROOT = "/usr/aarch64-linux-gnu"
 

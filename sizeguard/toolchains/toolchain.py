@@ -7,10 +7,10 @@ import importlib.util
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.toolchains.environment import android_ndk
 from sizeguard.toolchains.targets import TargetMachine, find_target
 

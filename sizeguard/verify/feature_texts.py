@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.claims.verdict import (
     ABSENT,

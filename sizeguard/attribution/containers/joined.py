@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -10,7 +11,6 @@ import numpy as np
 from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.label import Label
 from sizeguard.columns.sums import SumsById, sum_by
 from sizeguard.columns.text_hash import hash_texts

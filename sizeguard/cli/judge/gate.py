@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from sizeguard.base.errors import SizeguardError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import SCREEN_OPTIONS, Output
 from sizeguard.cli.option_groups import option_group

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats import sniff

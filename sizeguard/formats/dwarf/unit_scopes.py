@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.dwarf.abbreviations import Abbreviation, DwarfError, leb
 from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_DECLARATION,

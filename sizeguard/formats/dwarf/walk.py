@@ -5,10 +5,9 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.dwarf.abbreviations import (
     FUNCTION,
     INLINED,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 
 import numpy as np
-
-from sizeguard.base.lazy_dataclass import dataclass
 
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Bytes, Int, Int32, Texts
 from sizeguard.formats.elf.layout import SHN_LORESERVE, SHN_XINDEX, Layout

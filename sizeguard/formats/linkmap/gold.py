@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.linkmap.gnu import (
     DISCARDED,
     NAME,

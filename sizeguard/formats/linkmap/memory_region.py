@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sizeguard.base.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 # Sizes that mean the whole address space; shares of them are meaningless.
 UNBOUNDED = (0xFFFFFFFF, (1 << 64) - 1)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.linkmap.link_map import InputSection, LinkMap, MapSymbol
 

@@ -5,13 +5,12 @@ It has segments, sections, symbols and parts of the link-edit data.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Bytes, Int, Texts
 from sizeguard.formats.macho.constants import (
     MH_DSYM,

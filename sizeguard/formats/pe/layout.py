@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Bytes
 
 MACHINES = {

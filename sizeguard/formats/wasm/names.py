@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.wasm.stream import Stream
 
 FUNCTION, TABLE, MEMORY, GLOBAL, TAG = range(5)

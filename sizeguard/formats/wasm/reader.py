@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Bytes
 from sizeguard.formats.mapped import mapped
 from sizeguard.formats.sectioned import FilePart, NamedPart, SectionedImage

@@ -7,10 +7,10 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.git.git import git, git_bytes
 from sizeguard.git.trees import file_of, tree_entries
 

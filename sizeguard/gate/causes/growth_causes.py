@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from sizeguard.attribution.analysis import Analysis
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.gate.causes.growth_result import MOVED, Cause, Growth

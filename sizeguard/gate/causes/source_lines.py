@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.debug_lines import lines_of_functions
 from sizeguard.gate.causes.edited_lines import edited_ranges, first_edit
 from sizeguard.git.tree_contents import commit_files

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH
 from sizeguard.gate.policy.checks import precedence
 from sizeguard.gate.policy.file_growth import METRIC as FILE

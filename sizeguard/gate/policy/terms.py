@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.fingerprint import fingerprint
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, parse_baseline
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.read_limits import read_limits

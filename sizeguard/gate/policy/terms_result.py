@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sizeguard.base.lazy_dataclass import dataclass
+from dataclasses import dataclass
+
 from sizeguard.claims.verdict import PASS
 
 # States of a waiver. All states but used and unused fail. Unused: this run did not measure its app

@@ -6,9 +6,8 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-
-from sizeguard.base.lazy_dataclass import dataclass
 
 # Variables in which CI services name the target branch of a pull or merge request; other runs do
 # not set them.

@@ -10,11 +10,10 @@ installed. A measurement is never its own reference, unless all inputs are equal
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.build_inputs import BuildInputs, input_changes, project_hashes
 from sizeguard.builds.build_record import Build
 from sizeguard.gate.gate_result import MEASURED, NOT_RUN, PARENT, REVIEWED, Base

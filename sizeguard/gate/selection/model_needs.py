@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.operators.dtypes import DTYPES
 from sizeguard.predict.full_build import FullBuild

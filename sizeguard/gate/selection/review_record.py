@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_if_changed
 from sizeguard.base.fingerprint import file_hash
 from sizeguard.base.input_files import readable
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.projects.project import App
 from sizeguard.runtimes.known import inputs_of
 

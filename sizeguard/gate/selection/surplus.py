@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sizeguard.base.errors import SizeguardError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.build_record import Build
 from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate.gate_result import SelectionFinding

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.parallel import in_threads
 from sizeguard.columns.sort import hash_order
 from sizeguard.columns.text_hash import Hash, hash_texts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InconclusiveError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.parallel import beside
 from sizeguard.columns.sort import hash_order
 from sizeguard.columns.texts import Int, Int32, Texts

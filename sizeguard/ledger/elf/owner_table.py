@@ -8,13 +8,12 @@ and file offsets can overlap, such as those of .tbss and its successor.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.formats.elf import Elf, Section, signed

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import PF_R, PF_W, PF_X, PT_LOAD, Elf, Segment, signed
 from sizeguard.ledger.elf.owner_table import Places, disjoint

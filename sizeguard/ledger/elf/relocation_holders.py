@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.formats.elf import RELOCATION_TYPES, Elf, Relocations, Section

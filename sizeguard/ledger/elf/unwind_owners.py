@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import Elf, Section
 from sizeguard.formats.elf.exception_tables import table_ends

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import attrgetter
 
 import numpy as np
 
-from sizeguard.base.lazy_dataclass import dataclass
+from sizeguard.base.memory import release
 from sizeguard.columns.distinct import distinct
-from sizeguard.columns.memory import release
 from sizeguard.columns.sums import ColumnSums
 from sizeguard.columns.texts import Int
 from sizeguard.formats.linkmap.link_map import InputSection

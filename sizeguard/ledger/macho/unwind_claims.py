@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.unwind import UnwindRows, compact_unwind, eh_frame, unwind_info

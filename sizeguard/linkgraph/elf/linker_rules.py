@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.elf import SHT_NOTE
 from sizeguard.linkgraph.inputs.link_inputs import Linker
 from sizeguard.linkgraph.inputs.objects import SHF_GROUP

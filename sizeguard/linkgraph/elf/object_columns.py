@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import SHF_ALLOC, SHT_NOTE, SHT_RELA, STB_LOCAL
 from sizeguard.formats.elf.relocations import read_plain

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import SHF_MERGE, SHF_STRINGS, SHF_WRITE, STT_SECTION
 from sizeguard.linkgraph.elf.object_columns import RelocationColumns, Sections, SymbolColumns

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.archive import MAGIC, THIN_MAGIC
 from sizeguard.linkgraph.inputs.version_script import Visible
 

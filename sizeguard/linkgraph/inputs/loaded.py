@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.linkgraph.inputs.link_inputs import LinkInputs
 from sizeguard.linkgraph.inputs.objects import Object
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.archive import read_archive
 from sizeguard.formats.macho import parse_macho_file
 from sizeguard.formats.macho.constants import N_EXT, N_SECT, N_STAB, N_TYPE

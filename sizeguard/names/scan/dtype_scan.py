@@ -5,12 +5,12 @@ All names of a chunk are read together, each step with numpy.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int
 from sizeguard.names.rules import Rules

@@ -8,11 +8,11 @@ libtorch_cpu.so take 0.35 s; a regex on each name takes 2.2 s.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Int, Texts
 
 Bytes = npt.NDArray[np.uint8]

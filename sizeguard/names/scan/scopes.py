@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import field
-
-from sizeguard.base.lazy_dataclass import dataclass
+from dataclasses import dataclass, field
 
 ANONYMOUS_SPACE = "(anonymous namespace)"
 _GLOBAL = "(global)"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.attribution.owners.inlined import case_dtypes
 from sizeguard.base.errors import InconclusiveError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.build_record import Build
 from sizeguard.formats.dwarf import InlineFrames, inline_frames
 from sizeguard.formats.linkmap import read_map

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.predict.savings.case_code import CaseCode, bare_of
 from sizeguard.predict.switch_edges import SwitchEdges, source_of

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.linkgraph.merged_functions import coarse_objects
 from sizeguard.predict.prediction import PredictedSaving

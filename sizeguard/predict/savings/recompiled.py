@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.distinct import distinct, without
 from sizeguard.linkgraph.graph import CONSTANT, ENTRY, PART, RELOCATION, STRING, SectionGraph
 from sizeguard.linkgraph.live import Bool, reachable

@@ -7,9 +7,9 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
     MAP,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-
-from sizeguard.base.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 _WORD = re.compile(r"(?:\$.|[^\s$:|])+|:|\|{1,2}@?", re.S)
 _ESCAPE = re.compile(r"\$(.)", re.S)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.report.writers.source_links import SourceLinks
 
 MARKER = "<!-- sizeguard gate -->"  # later runs find the comment by it

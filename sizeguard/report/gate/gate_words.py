@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import (

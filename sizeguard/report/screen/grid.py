@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.names.short import shortened
 from sizeguard.report.writers.printable import middle
 from sizeguard.report.writers.style import Style

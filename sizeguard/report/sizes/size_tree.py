@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.size_report import UNATTRIBUTED, ByteSums, Report
-from sizeguard.base.lazy_dataclass import dataclass
 
 Rows = npt.NDArray[np.int64]
 CHILDREN = 6  # parts to show of each group

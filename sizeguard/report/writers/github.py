@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.files import cannot_write
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.source_place import SourcePlace
 

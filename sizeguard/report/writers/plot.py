@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.report.writers.printable import printable
 
 WIDTH, HEIGHT = 1000, 360

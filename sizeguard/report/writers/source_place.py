@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from sizeguard.base.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 _PLACE = re.compile(r"(.+?)(?::(\d{1,7}))?(?::(\d{1,5}))?")
 

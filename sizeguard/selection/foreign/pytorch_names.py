@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
 
 _KEYS = ("operators", "features", "tags", "kernels")

@@ -11,9 +11,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.nearest import nearest_names
 from sizeguard.operators.dtypes import DTYPES, NAME_OF_CODE, SCALAR_TYPES
 from sizeguard.operators.name import family_of

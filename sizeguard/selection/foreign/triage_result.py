@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from sizeguard.base.lazy_dataclass import dataclass
+from dataclasses import dataclass
 
 # States of a name in a selection.
 DESELECTED = "deselected"

@@ -20,12 +20,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_write
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.link_record import LinkRecord
 from sizeguard.builds.recorded_links import COPIES, write_records
 from sizeguard.toolchains.links.preload import preload_library

@@ -7,9 +7,9 @@ Greater>`; or a dtype and a function that serves only this dtype: `Double: total
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.names.short import template_of
 from sizeguard.operators.dtypes import dtype_of_type
 from sizeguard.verify.branches.noted_code import Branch, NotedCode

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.claims.claim import Claim, DtypeBranch, SwitchHandler
 from sizeguard.claims.verdict import (
     ABSENT,

@@ -6,8 +6,8 @@ logical_and has no switch, and calls `binary_loop<bool, bool, And>`, the body of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.verify.branches.bodies import DtypeBodies, Instance
 from sizeguard.verify.branches.references import References
 from sizeguard.verify.evidence.object_evidence import NamedPiece

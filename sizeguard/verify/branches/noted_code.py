@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.claims.claim import Vocabulary
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.dwarf.sections import unpacked

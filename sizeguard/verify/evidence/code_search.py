@@ -7,12 +7,12 @@ they relax a load of an address into the address itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import Elf, Relocations, Section
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import Elf, Symbol
 from sizeguard.formats.linkmap.link_map import LinkMap

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import Elf
 from sizeguard.linkgraph.elf.elf_graph import graph_of

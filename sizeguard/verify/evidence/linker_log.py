@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.input_files import readable
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.gc_log import GcLog, parse_gc_log
 from sizeguard.formats.icf_log import Folded, parse_icf_log
 from sizeguard.formats.linkmap.link_map import LinkMap, file_key

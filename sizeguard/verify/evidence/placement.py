@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE, Section
 from sizeguard.formats.linkmap.link_map import (

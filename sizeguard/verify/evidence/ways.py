@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import ENTRY as TABLE_ENTRY
 from sizeguard.linkgraph.graph import RELOCATION, START_STOP, SectionGraph

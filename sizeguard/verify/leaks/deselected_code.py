@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.formats.elf import Section, read_elf

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, Verdict
 from sizeguard.gate.gate_result import AppResult, Check
 from sizeguard.report.gate.findings.gate_findings import GateFinding

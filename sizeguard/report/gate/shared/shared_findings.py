@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.report.gate.findings.gate_findings import GateFinding

@@ -10,11 +10,11 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError
 from sizeguard.base.files import write_atomic
-from sizeguard.base.lazy_dataclass import dataclass
 
 _TRACE = ".trace.json"
 _NAMED = ".cmake_named.json"

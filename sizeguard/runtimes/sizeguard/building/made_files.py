@@ -10,12 +10,11 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.files import write_atomic
 from sizeguard.base.hash_cache import State, state_of
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.build_inputs import Hash
 
 _FILE = ".made.json"

@@ -7,12 +7,12 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.fingerprint import package_hash
 from sizeguard.base.import_closure import PACKAGE
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable, parse_nodes
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.builds.build_record import RECORD, read_build

@@ -10,10 +10,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.build_inputs import (
     UNKNOWN,
     BuildInputs,

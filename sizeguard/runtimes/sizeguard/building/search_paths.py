@@ -6,10 +6,10 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.builds.build_inputs import absent_prefixes, looked_for
 
 # Options that affect the search path, and those that take the next word as value.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_if_changed
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.operators.library import DISPATCH_KEYS, Operator, read_operator_libraries
 from sizeguard.runtimes.sizeguard.codegen.headers import selection_headers
 from sizeguard.runtimes.sizeguard.codegen.registration import check_prototypes, registration_source

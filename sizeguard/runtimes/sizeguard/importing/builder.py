@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.operators.dtypes import NAMES
 from sizeguard.runtimes.sizeguard.program.program import (
     Instruction,

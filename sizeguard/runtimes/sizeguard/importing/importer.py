@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.lazy_dataclass import dataclass
 from sizeguard.models.exported_program import ExportedProgram
 from sizeguard.models.pt2_reader import read_exported_program
 from sizeguard.operators.library import Operator, read_operator_libraries

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
-from sizeguard.base.lazy_dataclass import dataclass
 
 SUFFIXES = (".cpp", ".h")
 
