@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,15 +46,12 @@ from sizeguard.measurement.metric import (
 )
 from sizeguard.measurement.store_place import project_store
 from sizeguard.projects.command import CommandRecipe, check_command
+from sizeguard.runtimes.sizeguard.building.commit_config import selection_in, target_in
 from sizeguard.runtimes.sizeguard.building.commit_inputs import runtime_hash
-from sizeguard.runtimes.sizeguard.building.native_recipe import (
-    RuntimeRecipe,
-    _elsewhere,
-    _selection_in,
-)
+from sizeguard.runtimes.sizeguard.building.native_recipe import RuntimeRecipe, _elsewhere
 from sizeguard.snapshots.store import FOLDER_VARIABLE, Store, content_key
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
-from sizeguard.toolchains.toolchain import Toolchain
+from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
 from tests.support.any_project import made_project
 from tests.support.small_history import SmallRepository, state_of_checkout
 
@@ -366,14 +364,57 @@ def test_the_runtimes_hash_knows_code_from_data(tmp_path: Path) -> None:
     ],
 )
 def test_the_selection_of_an_app_in_a_commit(text: str, path: str | None) -> None:
-    assert _selection_in(text.encode(), "vision") == path
-    assert _selection_in(text.encode("utf-16"), "vision") == path
+    assert selection_in(text.encode(), "vision") == path
+    assert selection_in(text.encode("utf-16"), "vision") == path
 
 
 @pytest.mark.parametrize("app", ["7", "yes", "1.5", "null"])
 def test_an_app_may_be_called_like_a_number(app: str) -> None:
     text = f"apps:\n  {app}: {{selection: a/b.yaml}}\n"
-    assert _selection_in(text.encode(), app) == "a/b.yaml"
+    assert selection_in(text.encode(), app) == "a/b.yaml"
+
+
+LEVEL = "targets:\n  linux: {machine: x86_64-linux, optimize: '2'}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (LEVEL, {"machine": "x86_64-linux", "optimize": "2"}),
+        ("targets: {linux: }\n", {}),
+        ("targets: {linux: {optimize: ~}}\n", {}),
+        ("targets: {other: }\n", None),
+        ("targets: [linux]\n", None),
+        ("apps: {}\n", None),
+        ("[" * 5000, None),
+    ],
+)
+def test_the_options_of_a_target_in_a_commit(text: str, options: Mapping[str, str] | None) -> None:
+    assert target_in(text.encode(), "linux") == options
+
+
+@pytest.mark.native
+def test_each_commit_is_built_with_its_own_level_and_tools(tmp_path: Path) -> None:
+    """Otherwise growth by another level of optimization would be 0: both sides had it."""
+    changes = {"none": "", "level": LEVEL, "usual": "targets: {linux: {machine: x86_64-linux}}\n"}
+    changes["lto"] = "targets: {linux: {machine: x86_64-linux, lto: full}}\n"
+    changes["compiler"] = "targets: {linux: {machine: x86_64-linux, compiler: nocc}}\n"
+    project = made_project(tmp_path / "p", "", {"a": ""})
+    ids = {}
+    for name, text in changes.items():
+        (project.root / "sizeguard.yaml").write_text(f"# {name}\n{text}")
+        ids[name] = project.commit(name)
+    tools = find_toolchain(None, None, "x86_64-linux")
+    recipe = RuntimeRecipe(tools, "vision", target="linux")
+    at = {name: recipe.at(project.root, commit) for name, commit in ids.items()}
+    assert at["none"] == at["usual"] == recipe
+    assert at["level"] == replace(recipe, optimize="2")
+    assert "lto: full" in at["lto"].refused
+    assert "unknown compiler nocc" in at["compiler"].refused
+    keys = {content_key(each.key(project.root, ids["none"], 0)) for each in at.values()}
+    assert len(keys) == 4
+    alike = RuntimeRecipe(tools, "vision")
+    assert alike.at(project.root, ids["level"]) == alike
 
 
 def test_a_policy_behind_a_link_names_the_selection(tmp_path: Path) -> None:

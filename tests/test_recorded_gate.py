@@ -41,8 +41,8 @@ from sizeguard.gate.reference.reference import (
 )
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
-from sizeguard.projects.pairs import recipe_of_build
-from sizeguard.projects.project import App
+from sizeguard.projects.pairs import recipe_of_commits
+from sizeguard.projects.project import App, Target
 from sizeguard.runtimes.sizeguard.native_sources import NativeSources
 from sizeguard.runtimes.sizeguard.runtime import RUNTIME
 from sizeguard.snapshots.store import Store
@@ -54,6 +54,7 @@ from tests.support.places import ROOT
 from tests.support.recorded_builds import recorded_analysis
 
 TODAY = datetime.date(2026, 11, 21)
+TARGET = Target("x86_64-linux", "x86_64-linux")
 TOOLCHAIN = Toolchain("gcc", "bfd", "x86_64-linux", "gcc", "g++", "12.2.0", "2.40")
 SELECTION = "native/apps/mlp/selected_operators.yaml"
 BASELINE = "baselines/mlp.x86_64-linux.gcc-12.2-bfd-2.40-Os.yaml"
@@ -263,7 +264,8 @@ class Project:
         app = App("mlp", self.root / SELECTION, (), ())
         return MeasuredApp(
             app, "x86_64-linux", build, TOOLCHAIN, now, ("symbol/sg::kernels::*",),
-            NativeSources(self.root, self.root), recipe_of_build(RUNTIME, TOOLCHAIN, app, build),
+            NativeSources(self.root, self.root),
+            recipe_of_commits(RUNTIME, TOOLCHAIN, app, TARGET),
         )  # fmt: skip
 
     def inputs(self) -> BuildInputs:
@@ -575,7 +577,8 @@ def test_creep_is_counted_from_a_release(project: Project) -> None:
     assert broken.measured
     assert broken.measured.sizes.load == 31_000
     library = replace(subject.build, link="shared")
-    assert recipe_of_build(RUNTIME, TOOLCHAIN, subject.app, library) is None
+    for otherwise in (replace(TARGET, link="shared"), replace(TARGET, lto="full")):
+        assert recipe_of_commits(RUNTIME, TOOLCHAIN, subject.app, otherwise) is None
     found = creep_reference(
         project.root, project.history, "v1", replace(subject, build=library, recipe=None)
     )

@@ -65,7 +65,7 @@ from sizeguard.gate.reference.reference import (
 from sizeguard.gate.request import Request
 from sizeguard.measurement.measured_builds import measure_build
 from sizeguard.measurement.measurement import Measurement
-from sizeguard.projects.pairs import Pair, recipe_of_build
+from sizeguard.projects.pairs import Pair, recipe_of_commits
 from sizeguard.snapshots.snapshot import write_snapshot
 from sizeguard.toolchains.recipe import Recipe
 from sizeguard.toolchains.targets import run_prefix
@@ -169,7 +169,7 @@ def _measured_app(request: Request, pair: Pair, limits: Iterable[Limit]) -> Meas
     if pair.head is not None:
         recipe = pair.head.recipe
     elif request.has_own_sources and pair.toolchain is not None:
-        recipe = recipe_of_build(request.runtime, pair.toolchain, pair.app, build)
+        recipe = recipe_of_commits(request.runtime, pair.toolchain, pair.app, pair.target)
     return MeasuredApp(
         app=pair.app,
         target=pair.target.name,

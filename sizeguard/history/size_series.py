@@ -36,7 +36,7 @@ from sizeguard.measurement.measurers import Measurer, Wish, attempts_in_waves
 from sizeguard.measurement.metric import Metric, metric_value
 from sizeguard.projects.any_build import recipe_of_app
 from sizeguard.projects.head_builds import ignore_own_folder
-from sizeguard.projects.pairs import recipe_of
+from sizeguard.projects.pairs import recipe_of_commits
 from sizeguard.projects.project import App, Target
 from sizeguard.toolchains.recipe import Recipe
 from sizeguard.toolchains.toolchain import find_toolchain
@@ -115,8 +115,8 @@ def _line(request: Request, app: App, target: Target, points: Sequence[Release])
         if app.is_selective:
             toolchain = find_toolchain(target.compiler, target.linker, target.machine)
             line.toolchain = f"{toolchain.name}-O{target.optimize}"
-            if target.link == "executable" and not target.lto and request.has_own_sources:
-                line.recipe = recipe_of(request.runtime, toolchain, app.name, target.optimize)
+            if request.has_own_sources:
+                line.recipe = recipe_of_commits(request.runtime, toolchain, app, target)
         else:
             watched = recipe_of_app(app, target.name, request.history.place.store.folder)
             line.recipe = watched.as_known if watched is not None else None

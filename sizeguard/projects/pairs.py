@@ -88,21 +88,21 @@ def options_of(target: Target, toolchain: Toolchain) -> BuildOptions:
     return BuildOptions(toolchain, target.optimize, target.link, target.lto)
 
 
-def recipe_of(runtime: Runtime, toolchain: Toolchain, app: str, optimize: str = "s") -> Recipe:
+def recipe_of(runtime: Runtime, toolchain: Toolchain, app: str, target: Target) -> Recipe:
     """Return the recipe for commits. Raises InputError for a runtime that cannot be built here."""
-    recipe = runtime.recipe(toolchain, app, "selective", optimize)
+    recipe = runtime.recipe(toolchain, app, "selective", target.optimize, target.name)
     if recipe is None:
         raise InputError(f"apps of {runtime.name} cannot be built here")
     return recipe
 
 
-def recipe_of_build(
-    runtime: Runtime, toolchain: Toolchain, app: App, build: Build
+def recipe_of_commits(
+    runtime: Runtime, toolchain: Toolchain, app: App, target: Target
 ) -> Recipe | None:
-    """Return the recipe for other commits of a build.
+    """Return the recipe for other commits of an app for a target.
 
     None if the link also depends on files outside of the commit.
     """
-    if build.link != "executable" or build.lto:
+    if target.link != "executable" or target.lto:
         return None
-    return recipe_of(runtime, toolchain, app.name, build.optimize)
+    return recipe_of(runtime, toolchain, app.name, target)

@@ -320,6 +320,11 @@ class Runtime:
         """
         return None
 
-    def recipe(self, toolchain: Toolchain, app: str, variant: str, optimize: str) -> Recipe | None:
-        """Return the recipe for an app, or for a variant if `app` is empty; None without one."""
+    def recipe(
+        self, toolchain: Toolchain, app: str, variant: str, optimize: str, target: str = ""
+    ) -> Recipe | None:
+        """Return the recipe for an app, or for a variant if `app` is empty; None without one.
+
+        target: in sizeguard.yaml; a commit that declares it otherwise is built as it declares it
+        """
         return None

@@ -68,6 +68,10 @@ class Recipe(Protocol):
         """Folders of the worktree that are kept from one commit to the next."""
         ...
 
+    def at(self, repository: Path, commit: str) -> Recipe:
+        """Return the recipe with what the commit's own sizeguard.yaml says of the build."""
+        ...
+
     def check(self, repository: Path, commit: str) -> None:
         """Raise InputError if the recipe reads nothing from a commit: all would look equal."""
         ...

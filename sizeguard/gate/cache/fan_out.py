@@ -17,7 +17,7 @@ from sizeguard.gate.request import Request
 from sizeguard.measurement.measured_commits import find_measured
 from sizeguard.measurement.measurers import HeadWish, Wish, attempts_in_waves
 from sizeguard.projects.any_build import recipe_of_app
-from sizeguard.projects.pairs import recipe_of
+from sizeguard.projects.pairs import recipe_of_commits
 from sizeguard.projects.project import App, Target
 from sizeguard.toolchains.recipe import Recipe
 from sizeguard.toolchains.toolchain import find_toolchain
@@ -85,10 +85,10 @@ def _recipe(request: Request, app: App, target: Target) -> Recipe | None:
     if not app.is_selective:
         watched = recipe_of_app(app, target.name, request.history.place.store.folder)
         return watched.as_known if watched is not None else None
-    if target.link != "executable" or target.lto or not request.has_own_sources:
+    if not request.has_own_sources:
         return None
     toolchain = find_toolchain(target.compiler, target.linker, target.machine)
-    return recipe_of(request.runtime, toolchain, app.name, target.optimize)
+    return recipe_of_commits(request.runtime, toolchain, app, target)
 
 
 def _references(request: Request, app: App, target: Target, base: Base | None) -> Iterable[str]:

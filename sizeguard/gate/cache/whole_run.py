@@ -135,7 +135,7 @@ def inputs_key(
                 return None
             told["builds"] = present_digest(request, known)
             told["base"] = _bases(request, base, pairs, known, as_base)
-            told["creep"] = [_creep(request, app, tools) for app, _, tools in pairs]
+            told["creep"] = [_creep(request, *pair) for pair in pairs]
         return content_key(told)
     except (BuildError, InputError):
         return None  # the run reports the error
@@ -233,7 +233,7 @@ def _bases(
     if parent:
         changed = _read_of(request, parent, known)
         tail = [*changed, *_texts(request, parent, changed)]
-    recipes = [recipe_of(request.runtime, tools, app.name) for app, _, tools in pairs]
+    recipes = [recipe_of(request.runtime, tools, app.name, target) for app, target, tools in pairs]
     return [
         [
             history.key(commit, recipe),
@@ -261,13 +261,13 @@ def _texts(request: Request, commit: str, paths: Iterable[str]) -> list[str]:
     return [entries.get(path, ("", ""))[1] for path in paths]
 
 
-def _creep(request: Request, app: App, toolchain: Toolchain) -> Mapping[str, str]:
+def _creep(request: Request, app: App, target: Target, toolchain: Toolchain) -> Mapping[str, str]:
     since = {limit.since for limit in request.limits if limit.kind == CREEP}
     if request.history.head is None:
         return dict.fromkeys(since, "")
     return {
         name: request.history.key(
-            request.history.commit(name).id, recipe_of(request.runtime, toolchain, app.name)
+            request.history.commit(name).id, recipe_of(request.runtime, toolchain, app.name, target)
         )
         for name in since
     }

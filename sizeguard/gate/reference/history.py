@@ -221,8 +221,8 @@ class History:
         return try_commit(self.place, commit, self.key(commit, recipe), recipe)
 
     def recipe_at(self, commit: str, recipe: Recipe) -> Recipe:
-        """Return the recipe with the commit's own commands, so that changed ones are a change."""
-        return recipe.at(self.root, commit) if isinstance(recipe, AnyBuildRecipe) else recipe
+        """Return the recipe as the commit's own sizeguard.yaml has it: its changes are growth."""
+        return recipe.at(self.root, commit)
 
     def key(self, commit: str, recipe: Recipe) -> str:
         """Return the key of the commit's measurement in the store."""

@@ -135,9 +135,12 @@ def counted_from(history: History, base: Base | None, subject: MeasuredApp) -> s
 
 
 def differs_from(history: History, commit: str, subject: MeasuredApp) -> bool:
-    """Return whether the build read a file that a commit lacks or has with other content."""
-    if subject.head and subject.recipe is not None:
-        return history.key(commit, subject.recipe) != history.key(subject.head, subject.recipe)
+    """Return whether a commit builds otherwise, or lacks a file that the build read."""
+    recipe = subject.recipe
+    if subject.head and recipe is not None:
+        return history.key(commit, recipe) != history.key(subject.head, recipe)
+    if recipe is not None and history.recipe_at(commit, recipe) != recipe:
+        return True
     read = _read(subject)
     return read is None or bool(differing_inputs(history.root, commit, [read]))
 

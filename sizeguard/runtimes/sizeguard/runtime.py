@@ -112,11 +112,13 @@ class Native(Runtime):
 
         return read_build_facts(build, build.selection) if build.selection is not None else None
 
-    def recipe(self, toolchain: Toolchain, app: str, variant: str, optimize: str) -> Recipe:
+    def recipe(
+        self, toolchain: Toolchain, app: str, variant: str, optimize: str, target: str = ""
+    ) -> Recipe:
         """Return the recipe that builds native/ of a commit with the running package."""
         from sizeguard.runtimes.sizeguard.building.native_recipe import RuntimeRecipe
 
-        return RuntimeRecipe(toolchain, app, variant, optimize)
+        return RuntimeRecipe(toolchain, app, variant, optimize, target)
 
 
 RUNTIME = Native()

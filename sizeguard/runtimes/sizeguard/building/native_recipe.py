@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from sizeguard.base.errors import InputError
 from sizeguard.base.fingerprint import package_hash
 from sizeguard.base.import_closure import PACKAGE
-from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable, parse_nodes
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.builds.build_record import RECORD, read_build
-from sizeguard.git.file_versions import CommitFiles
 from sizeguard.git.tree_contents import relative_to
 from sizeguard.git.worktrees import Worktree
+from sizeguard.runtimes.sizeguard.building.commit_config import (
+    TargetBuild,
+    selection_of_commit,
+    target_of_commit,
+)
 from sizeguard.runtimes.sizeguard.building.commit_inputs import runtime_hash
 from sizeguard.runtimes.sizeguard.native_tree import (
     FOLDER,
@@ -41,12 +42,27 @@ class RuntimeRecipe:
 
     app: in the commit's sizeguard.yaml, or a folder of native/apps; empty for full, core or
          instrumented
+    target: in sizeguard.yaml, whose tools and options a commit may change; empty if all commits
+            are built alike
+    refused: why a commit cannot be built with its own tools and options; empty if it can
     """
 
     toolchain: Toolchain
     app: str = ""
     variant: str = "selective"
     optimize: str = "s"
+    target: str = ""
+    refused: str = ""
+
+    def at(self, repository: Path, commit: str) -> RuntimeRecipe:
+        """Return the recipe with the tools and options of the commit's own sizeguard.yaml."""
+        if not self.target:
+            return self
+        given = TargetBuild(self.toolchain, self.optimize, self.refused)
+        own = target_of_commit(repository, commit, self.target, given)
+        if own == given:
+            return self
+        return replace(self, toolchain=own.toolchain, optimize=own.optimize, refused=own.refused)
 
     def key(self, repository: Path, commit: str, path_length: int) -> Mapping[str, object]:
         """Collect everything that the measurement depends on.
@@ -67,6 +83,7 @@ class RuntimeRecipe:
             "headers": self.toolchain.headers_version,
             "environment": code_variables(recorded_environment()),
             "package": package_hash(),
+            **({"refused": self.refused} if self.refused else {}),
         }
 
     def selection(self, repository: Path, commit: str) -> str:
@@ -74,15 +91,15 @@ class RuntimeRecipe:
 
         Its path is in sizeguard.yaml, else it is the default one.
         """
-        usual = usual_selection(self.app)
-        text = CommitFiles(repository, commit).text("sizeguard.yaml")
-        return (_selection_in(text, self.app) if text is not None else None) or usual
+        return selection_of_commit(repository, commit, self.app) or usual_selection(self.app)
 
     def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
         """Build the checked-out tree; return the path of build.json.
 
         Raises DoesNotBuildError, or BuildError if the machine fails.
         """
+        if self.refused:
+            raise DoesNotBuildError(self.refused)
         tools = f"{self.toolchain.target}-{self.toolchain.compiler}-{self.toolchain.linker}"
         leaf = self.app or self.variant
         folder = tree.path / "build" / f"{tools}-O{self.optimize}-{leaf}"
@@ -145,25 +162,6 @@ class RuntimeRecipe:
     def kept_folders(self) -> tuple[str, ...]:
         """Keep the build folder: ninja compiles one file for a commit that changed one file."""
         return ("build",)
-
-
-@functools.lru_cache(16)
-def _selection_in(text: bytes, app: str) -> str | None:
-    """Read apps: APP: selection: in a sizeguard.yaml; None if missing or malformed.
-
-    It is read as the configuration is, with aliases and in any encoding: the base has to be built
-    from the selection that its gate used.
-    """
-    try:
-        node: Node | None = parse_nodes(text, "sizeguard.yaml", "configuration")
-    except InputError:
-        return None
-    for name in ("apps", app, "selection"):
-        pairs = node.pairs if isinstance(node, YamlTable) else []
-        node = next((value for key, value in pairs if key.text == name), None)
-    path = node.text if isinstance(node, Scalar) and node.kind != "null" else ""
-    is_inside = path and not path.startswith("/") and ".." not in PurePosixPath(path).parts
-    return str(PurePosixPath(path)) if is_inside else None
 
 
 def _elsewhere(inputs: BuildInputs | None, tree: Path, selection: str) -> str:
