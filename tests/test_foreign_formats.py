@@ -92,6 +92,28 @@ def test_functions_of_pe_images_come_from_exports_and_unwind_tables(
     assert {"_grow", "_square", "_counter"} <= {label.texts[int(i)] for i in label.ids}
 
 
+def test_names_end_with_what_their_object_added(windows: WindowsSamples, tmp_path: Path) -> None:
+    """GNU ld writes a symbol for what each object adds to a section; names have no sizes."""
+    image = read_pe(windows.image("x86_64"))
+    index = next(i for i, part in enumerate(image.parts) if part.name == ".rdata")
+    assert image.parts[index].memory >= 64
+
+    def record(name: bytes, value: int, storage: int, length: int | None = None) -> bytes:
+        more = struct.pack("<I14x", length) if length is not None else b""
+        return struct.pack("<8sIhHBB", name, value, index, 0, storage, len(more) // 18) + more
+
+    records = record(b".rdata", 0, 3, 24) + record(b"first", 8, 2)
+    records += record(b".rdata", 40, 3, 8) + record(b"second", 40, 2)
+    data = bytearray(windows.image("x86_64").read_bytes())
+    start = int.from_bytes(data[0x3C:0x40], "little")
+    struct.pack_into("<II", data, start + 12, len(data), len(records) // 18)
+    content = np.frombuffer(bytes(data) + records + bytes([4, 0, 0, 0]), np.uint8)
+    image = parse_pe(tmp_path / "a.dll", content)
+    rows = {names: (row.start, row.end) for row in image.ranges if (names := row.names)}
+    assert rows[b"first",] == (8, 24)
+    assert rows[b"second",] == (40, 48)
+
+
 def test_web_modules_have_a_row_a_function(web: WebSamples) -> None:
     for path in (web.module, web.stripped, web.object):
         sums_of(path)

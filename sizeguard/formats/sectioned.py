@@ -105,12 +105,17 @@ class CodeExtent:
 
 
 def ranges_of(
-    part: int, room: int, starts: Iterable[Start], functions: Sequence[CodeExtent], address: int
+    part: int,
+    room: int,
+    starts: Iterable[Start],
+    functions: Sequence[CodeExtent],
+    address: int,
+    stops: Iterable[int] = (),
 ) -> list[NamedPart]:
     """Cut a part at names and functions.
 
-    A name extends to the next name, or to the end of the function that contains it. Functions
-    without a name are called by their address.
+    A name extends to the next name or stop, or to the end of the function that contains it.
+    Functions without a name are called by their address.
     """
     names: dict[int, list[bytes]] = {}
     for start in starts:
@@ -119,7 +124,8 @@ def ranges_of(
             if start.name not in found:
                 found.append(start.name)
     ends = _disjoint(functions, room)
-    edges = sorted({*names, *ends, *ends.values(), room})
+    bounds = {stop for stop in stops if 0 <= stop < room}
+    edges = sorted({*names, *ends, *ends.values(), *bounds, room})
     rows: list[NamedPart] = []
     stop = 0
     known: tuple[bytes, ...] = ()
@@ -128,6 +134,8 @@ def ranges_of(
             stop, known = ends[low], ()
         elif stop and low >= stop:
             stop, known = 0, ()
+        elif not stop and low in bounds:
+            known = ()
         if low in names:
             known = tuple(names[low])
         if known:

@@ -21,7 +21,14 @@ from sizeguard.formats.pe.layout import (
     read_layout,
     string_table,
 )
-from sizeguard.formats.pe.symbols import PlacedName, exports, functions, libraries, symbol_names
+from sizeguard.formats.pe.symbols import (
+    PlacedName,
+    added_pieces,
+    exports,
+    functions,
+    libraries,
+    symbol_names,
+)
 from sizeguard.formats.sectioned import (
     CodeExtent,
     FilePart,
@@ -125,6 +132,7 @@ def _ranges(layout: PeLayout, parts: list[FilePart], first: int) -> Iterator[Nam
     named = _by_section(layout, [*symbol_names(layout), *exports(layout)])
     code = sorted(functions(layout), key=lambda f: f.start)
     begins = [f.start for f in code]
+    edges = sorted({edge for piece in added_pieces(layout) for edge in (piece.start, piece.end)})
     for index, section in enumerate(layout.sections):
         part = parts[first + index]
         starts = named.get(index, [])
@@ -136,7 +144,10 @@ def _ranges(layout: PeLayout, parts: list[FilePart], first: int) -> Iterator[Nam
         ]
         if starts or inside:
             room = min(part.room, section.memory or part.room)
-            yield from ranges_of(first + index, room, starts, inside, section.address)
+            low = bisect_left(edges, section.address)
+            high = bisect_left(edges, section.address + section.memory)
+            stops = [edge - section.address for edge in edges[low:high]]
+            yield from ranges_of(first + index, room, starts, inside, section.address, stops)
 
 
 def _by_section(layout: PeLayout, named: list[PlacedName]) -> dict[int, list[Start]]:

@@ -13,6 +13,7 @@ from sizeguard.formats.pe.layout import (
     EXPORTS,
     IMPORTS,
     PeLayout,
+    PeSection,
     string_table,
 )
 from sizeguard.formats.sectioned import CodeExtent
@@ -35,11 +36,57 @@ class PlacedName:
     section: int = -1
 
 
+@dataclass(frozen=True, slots=True)
+class _Symbol:
+    """A symbol record for a section of the file; more: its first further record, or nothing."""
+
+    name: bytes
+    value: int
+    section: PeSection
+    index: int
+    kind: int
+    storage: int
+    more: bytes
+
+    @property
+    def is_section(self) -> bool:
+        """Whether it stands for what one object adds to a section."""
+        return self.storage == _STATIC and bool(self.more) and self.kind != _FUNCTION
+
+
 def symbol_names(layout: PeLayout) -> Iterator[PlacedName]:
     """Yield the symbol records that name bytes of a section.
 
     Section symbols and compilers' own marks are left out.
     """
+    for symbol in _symbols(layout):
+        name = symbol.name
+        if symbol.storage not in (_EXTERNAL, _STATIC, _LABEL, _WEAK):
+            continue
+        if symbol.is_section and symbol.value == 0:
+            continue
+        if not name or name[:1] in (b".", b"$") or name[:2] == b"L$":
+            continue
+        if layout.is_object:
+            yield PlacedName(symbol.value, name, symbol.index)
+        elif symbol.value < symbol.section.memory:
+            yield PlacedName(symbol.section.address + symbol.value, name)
+
+
+def added_pieces(layout: PeLayout) -> Iterator[CodeExtent]:
+    """Yield the address ranges that objects added to an image's sections, as GNU ld lists them.
+
+    No name extends beyond the range that it is in.
+    """
+    if layout.is_object:
+        return
+    for symbol in _symbols(layout):
+        if symbol.is_section and symbol.name[:1] == b"." and symbol.value < symbol.section.memory:
+            start = symbol.section.address + symbol.value
+            yield CodeExtent(start, start + int.from_bytes(symbol.more[:4], "little"))
+
+
+def _symbols(layout: PeLayout) -> Iterator[_Symbol]:
     start, count, width = layout.symbols
     if not start or not count:
         return
@@ -51,21 +98,13 @@ def symbol_names(layout: PeLayout) -> Iterator[PlacedName]:
     at = 0
     while at < count:
         raw, value, section, kind, storage, more = form.unpack_from(records, at * width)
+        after = (at + 1) * width
         at += 1 + more
-        if not 0 < section <= len(layout.sections):
-            continue
-        if storage not in (_EXTERNAL, _STATIC, _LABEL, _WEAK):
-            continue
-        name = _string(raw, strings)
-        if storage == _STATIC and more and value == 0 and kind != _FUNCTION:
-            continue  # the section itself
-        if not name or name[:1] in (b".", b"$") or name[:2] == b"L$":
-            continue
-        place = layout.sections[section - 1]
-        if layout.is_object:
-            yield PlacedName(value, name, section - 1)
-        elif value < place.memory:
-            yield PlacedName(place.address + value, name)
+        if 0 < section <= len(layout.sections):
+            name = _string(raw, strings)
+            further = records[after : after + width] if more else b""
+            place = layout.sections[section - 1]
+            yield _Symbol(name, value, place, section - 1, kind, storage, further)
 
 
 def _string(raw: bytes, strings: bytes) -> bytes:
