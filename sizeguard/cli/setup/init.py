@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.cli.option_groups import NamedPath
+
 if TYPE_CHECKING:
     from sizeguard.projects.project import Config
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 @click.argument(
     "build",
     required=False,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=NamedPath(path_type=Path, exists=True, file_okay=False),
     metavar="[BUILD_FOLDER]",
 )
 @click.option("--check", is_flag=True, help="Show what would be measured, and write nothing.")
@@ -77,6 +79,8 @@ def command(build: Path | None, check: bool, force: bool, ci: str | None) -> Non
         click.echo(f"wrote {name}")
     if more is not None and more.note:
         click.echo(more.note)
+    if proposal.is_git and more is None and ci is None:
+        click.echo("no CI file: the repository names no CI system; see --ci")
     if proposal.is_git:
         click.echo("next: sizeguard baseline update, commit, sizeguard gate")
 

@@ -358,8 +358,8 @@ def _details(build: BuildFindings) -> Iterator[Block]:
     ]
     if app.sizes:
         facts.append(
-            f"- page slack: {app.sizes.page_slack:,} bytes until the file on disk grows a page"
-            f" ({app.sizes.file:,} now)"
+            f"- page slack: at most {app.sizes.page_slack:,} bytes until the file on disk grows"
+            f" a page ({app.sizes.file:,} now)"
         )
     facts += [f"- {prose(note)}" for note in notes(build.found)]
     facts.append(

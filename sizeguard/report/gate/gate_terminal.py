@@ -228,7 +228,7 @@ def _block(build: BuildFindings, style: Style) -> Iterator[str]:
         yield f"  {'since merge base':<{width}}{growth_text(app)} bytes"
     if app.sizes:
         slack = (
-            f"{app.sizes.page_slack:,} bytes until the file on disk grows a page"
+            f"at most {app.sizes.page_slack:,} bytes until the file on disk grows a page"
             f" ({app.sizes.file:,} now)"
         )
         yield f"  {'page slack':<{width}}{slack}"

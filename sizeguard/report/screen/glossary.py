@@ -41,9 +41,9 @@ _WORDS = {
         "sizeguard report IMAGE --by section --sort file",
     ),
     "page_slack": Word(
-        "bytes until the file grows by a page",
-        "Unused bytes at the end of the file's segments. The file on disk grows only when they are"
-        " used up.",
+        "at most, bytes until the file grows by a page",
+        "Unused bytes between the file's segments, in sum. Each segment grows into its own part;"
+        " the file on disk grows when that is used up.",
     ),
     "n": Word(
         "pieces in the row",

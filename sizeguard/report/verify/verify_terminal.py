@@ -64,4 +64,4 @@ def _wrong(verdict: Verdict) -> Iterable[str]:
     for depth, step in enumerate(verdict.chain):
         name = step.symbol or step.section
         yield f"    {'→ ' if depth else ''}{name:<44} {step.object}"
-    yield from (f"  {note}" for note in verdict.evidence[:3])
+    yield from (f"  {note}" for note in verdict.evidence[:3] if note != verdict.cause)
