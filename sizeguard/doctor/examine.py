@@ -66,12 +66,12 @@ def _unknown(facts: ImageFacts) -> list[str]:
     lines = []
     if facts.elf.is_stripped:
         lines.append("type information, repeated tables: the image is stripped")
-    if facts.has_runtime_inside:
-        lines.append(
-            "identical functions: the compiler's libraries are linked in as whole sections"
-        )
-    elif facts.elf.machine not in MACHINES:
+    if facts.elf.machine not in MACHINES:
         lines.append(f"identical functions: code of {facts.elf.machine} is not compared")
+    elif facts.has_runtime_inside:
+        lines.append(
+            "identical functions: the compiler's libraries are or may be linked as whole sections"
+        )
     if facts.fixups and facts.elf.machine not in RELATIVE:
         lines.append(f"relocations: relative ones of {facts.elf.machine} are not known")
     return lines

@@ -119,17 +119,23 @@ def _missing(image: FoundImage, elf: Elf | None) -> Iterator[str]:
 
 
 def _has_sections(objects: tuple[Path, ...]) -> bool | None:
-    """Return whether each function has its own section; None if the objects do not show it."""
+    """Return whether each function has its own section; None if the objects do not show it.
+
+    Inline functions and templates have their own sections with any flags, so code in .text decides.
+    Assemblers, which leave no .comment, put all code there.
+    """
     files = [file for path in objects if path.is_dir() for file in sorted(path.rglob("*.o"))]
     files += [path for path in objects if path.suffix == ".o"]
-    seen = False
+    owns: set[bool] = set()
     for file in files[:_OBJECTS_LOOKED_AT]:
         try:
             sections = read_elf(file).sections if image_format(file) == ELF else ()
         except (SizeguardError, OSError):
             continue
         code = [section for section in sections if section.is_executable and section.size]
-        if any(_OWN_SECTION.match(section.name) for section in code):
-            return True
-        seen = seen or bool(code)
-    return False if seen else None
+        names = {section.name for section in code}
+        if ".text" in names and any(section.name == ".comment" for section in sections):
+            return False
+        if code:
+            owns.add(any(map(_OWN_SECTION.match, names)))
+    return any(owns) if owns else None

@@ -75,9 +75,10 @@ def _where(finding: SizeFinding) -> str:
 
 
 def _head(diagnosis: Diagnosis) -> str:
+    count = len(diagnosis.findings)
     return (
         f"{printable(diagnosis.image)}: load {diagnosis.load:,}, file {diagnosis.file:,} bytes;"
-        f" {len(diagnosis.findings)} findings"
+        f" {count} finding{'' if count == 1 else 's'}"
     )
 
 
@@ -98,7 +99,7 @@ def _terminal(
     hidden = len(diagnosis.findings) - len(findings)
     if hidden:
         yield ""
-        yield f"{hidden} more findings (-n 0 shows all)"
+        yield f"{hidden} more finding{'' if hidden == 1 else 's'} (-n 0 shows all)"
     if diagnosis.unknown:
         yield ""
     for line in diagnosis.unknown:
