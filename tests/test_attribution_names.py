@@ -486,7 +486,7 @@ def test_a_wrong_rule_is_refused_with_its_line(tmp_path: Path, text: str, messag
 
 
 def test_an_unknown_preset_is_refused() -> None:
-    with pytest.raises(InputError, match="unknown preset atn; nearest is aten"):
+    with pytest.raises(InputError, match="unknown preset 'atn'; nearest is aten"):
         load_preset("atn")
 
 

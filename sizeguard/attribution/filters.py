@@ -68,6 +68,8 @@ def _parse(text: str) -> Filter:
         raise InputError(f"--filter {text}: unknown level '{level}'{hint}")
     if level == "symbol" and pattern.startswith("=") and len(pattern) > 1:
         return Filter(text, level, negated, bool, pattern[1:])
+    if not pattern:
+        raise InputError(f"--filter {text}: the text is empty; every name contains it")
     return Filter(text, level, negated, _matcher(text, pattern))
 
 

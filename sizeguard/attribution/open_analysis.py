@@ -23,6 +23,7 @@ from sizeguard.attribution.owners.link_owners import (
 )
 from sizeguard.attribution.rows import LabelSources, LedgerAnalysis
 from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.files import is_folder, is_there
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD
 from sizeguard.builds.open_build import Files, files_of, has_records, open_build
@@ -106,7 +107,7 @@ def analysis_of(
         path, objects=tuple(objects), link_map=map_, debug_file=debug_file, scripts=tuple(scripts)
     )
     options = ReadingOptions(preset, rules, arch, levels, rules_text)
-    if path.is_dir() and not (path / RECORD).exists():
+    if is_folder(path) and not (path / RECORD).exists():
         return _joined_analysis(path, given, options)
     return analysis_of_files(_recorded(open_build(path, given)), options)
 
@@ -120,7 +121,7 @@ def _recorded(files: Files) -> Files:
     """Add the record of the link, if there is one; a native build names its own files."""
     build = files.build
     if build is None:
-        is_recorded = files.image.is_file() and has_records(files.image)
+        is_recorded = is_there(files.image) and has_records(files.image)
     else:
         from sizeguard.builds.build_record import IMAGE  # 6 ms, which bare images save
 

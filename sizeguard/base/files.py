@@ -44,6 +44,20 @@ def cannot_read(path: Path | str, error: OSError | ValueError) -> InputError:
     return InputError(f"{path}: cannot read: {why or error}{hint}")
 
 
+def is_there(path: Path) -> bool:
+    """Return whether a file exists. Path.exists raises for long names and closed folders."""
+    try:
+        path.stat()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether a folder exists; like is_there it never raises."""
+    return is_there(path) and path.is_dir()
+
+
 def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> None:
     """Write a file so that readers see either the old or the new content.
 

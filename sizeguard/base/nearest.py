@@ -41,8 +41,15 @@ def did_you_mean(text: str, known: Iterable[str]) -> str:
 
 
 def nearest_file(path: Path) -> str:
-    """End a message on a missing file: suggest the most similar name in its folder, if any."""
+    """End a message on a missing file: suggest the most similar name in its folder, if any.
+
+    For a symbolic link to a missing file, name that file.
+    """
     folder = path.parent
+    try:
+        return f": it is a symbolic link to '{path.readlink()}'"
+    except OSError:
+        pass  # the usual case: no link
     try:
         names = [each.name for each in islice(folder.iterdir(), _FILES)]
     except OSError:

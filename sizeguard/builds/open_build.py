@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read, is_folder, is_there
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD, SUFFIX
 from sizeguard.formats.magics import SNAPSHOT
@@ -50,14 +51,17 @@ class Files:
 
 def is_build(path: Path) -> bool:
     """Check that a path names a build: its folder, or build.json."""
-    return path.is_dir() or path.name == RECORD
+    return path.name == RECORD or is_folder(path)
 
 
 def _is_snapshot(path: Path) -> bool:
-    if not path.is_file():
+    if not is_there(path) or not path.is_file():
         return False  # its reader reports it
-    with readable(path).open("rb") as file:
-        return file.read(len(SNAPSHOT)) == SNAPSHOT
+    try:
+        with readable(path).open("rb") as file:
+            return file.read(len(SNAPSHOT)) == SNAPSHOT
+    except OSError as error:
+        raise cannot_read(path, error) from error
 
 
 def open_build(path: Path, given: Files | None = None) -> Files:

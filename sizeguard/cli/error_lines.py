@@ -39,7 +39,11 @@ def print_error(error: BaseException) -> int:
         # call: 3 ms that a valid command line need not wait for.
         from sizeguard.cli.usage_errors import usage_message
 
-        _echo(str(SizeguardError(usage_message(error))))
+        try:
+            message = usage_message(error)
+        except OSError:  # a hint looked at files that cannot be read
+            message = error.format_message()
+        _echo(str(SizeguardError(message)))
         return error.exit_code if isinstance(error, click.UsageError) else 2
     if isinstance(error, OSError) and error.errno in _OUTPUT_LOST:
         # No log: there is hardly room for one, and the cause is not in this program.

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from sizeguard.attribution.levels import LEVELS
+from sizeguard.base.files import is_there
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import LEAST_WIDTH
-from sizeguard.cli.option_groups import Decorator, option_group
+from sizeguard.cli.option_groups import Decorator, NamedPath, option_group
 from sizeguard.report.result_formats import (
     HISTORY_FORMATS,
     JUDGED_FORMATS,
@@ -113,7 +114,7 @@ def _rules_of_project() -> str:
     return rules_for_report(folder)
 
 
-class ImagePath(click.Path):
+class ImagePath(NamedPath):
     """A path that exists, or a member of a container that exists: app.zip!lib/x.so."""
 
     def __init__(self) -> None:
@@ -128,7 +129,7 @@ class ImagePath(click.Path):
     ) -> Path:
         """Check that the file exists; the container's reader reports a missing member."""
         outer, mark, _ = str(value).partition("!")
-        if mark and not Path(value).exists() and Path(outer).exists():
+        if mark and not is_there(Path(value)) and is_there(Path(outer)):
             return Path(value)
         super().convert(value, param, ctx)
         return Path(value)
@@ -136,7 +137,7 @@ class ImagePath(click.Path):
 
 def _prepare_memory(path: Path, large: int) -> None:
     """Keep freed memory if the file is large."""
-    if path.is_file() and path.stat().st_size >= large:
+    if is_there(path) and path.is_file() and path.stat().st_size >= large:
         from sizeguard.base.tuning import keep_freed
 
         keep_freed()
@@ -192,7 +193,7 @@ class Output:
         sys.stdout.buffer.flush()
 
 
-_EXISTING = click.Path(path_type=Path, exists=True)
+_EXISTING = NamedPath(path_type=Path, exists=True)
 
 # Options for an image's files, names and architecture; the command gets one ImageOptions.
 evidence_options = option_group(
@@ -269,7 +270,7 @@ def _output_options(formats: Sequence[str]) -> Decorator:
         click.option(
             "--output",
             "file",
-            type=click.Path(path_type=Path, dir_okay=False),
+            type=NamedPath(path_type=Path, dir_okay=False),
             metavar="FILE",
             help="Write to this file instead of to the terminal.",
         ),

@@ -1,16 +1,45 @@
-"""Options that several commands share: groups of them, and the output format."""
+"""Options that several commands share: groups of them, paths, and the output format."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 
 _Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[_Command], _Command]
+
+
+class NamedPath(click.Path):
+    """A path that the user gives. An empty one, such as of an unset variable, is an error.
+
+    click.Path takes an empty text for the current folder, and raises OSError for a name that is too
+    long.
+    """
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Check the path before click does."""
+        if not os.fspath(value):
+            self.fail("the path is empty", param, ctx)
+        try:
+            Path(value).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # a file to write, or reported by click or the reader
+        except (OSError, ValueError) as error:
+            if "!" not in os.fspath(value):  # a member of a container may have a long name
+                why = error.strerror if isinstance(error, OSError) else str(error)
+                self.fail(f"{os.fspath(value)}: {why}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def format_option(formats: Sequence[str] = ("terminal", "json")) -> Decorator:

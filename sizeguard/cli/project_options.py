@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from sizeguard.cli import candidates
+from sizeguard.cli.option_groups import NamedPath
 
 RUNTIME_SOURCE = click.option(
     "--runtime-source",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     metavar="DIR",
     help="Folder that contains the runtime's sources in native/. Default: the project's.",
 )

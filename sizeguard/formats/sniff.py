@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sizeguard.base.files import cannot_read
+from sizeguard.base.files import cannot_read, is_there
 from sizeguard.base.input_files import readable
 from sizeguard.formats.magics import ARCHIVE as ARCHIVE
 from sizeguard.formats.magics import BITCODE as BITCODE
@@ -50,4 +50,4 @@ def image_format(path: Path) -> str:
 
 def names_member(path: Path) -> bool:
     """Check for a path such as app.zip!lib/x.so that is not itself a file."""
-    return MEMBER in str(path) and not path.exists()
+    return MEMBER in str(path) and not is_there(path)

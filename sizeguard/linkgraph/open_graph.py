@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.input_files import readable
 from sizeguard.builds.build_record import IMAGE
 from sizeguard.builds.open_build import Files, open_build
 from sizeguard.builds.recorded_links import HOW_TO_RECORD
+from sizeguard.formats.describe import HEAD, describe_bytes
 from sizeguard.formats.elf import STT_FUNC, STT_OBJECT, Elf, read_elf
-from sizeguard.formats.sniff import MACHO, image_format
+from sizeguard.formats.sniff import ELF, MACHO, image_format
 from sizeguard.linkgraph.elf.elf_graph import graph_of
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.inputs.inferred import inferred
@@ -39,6 +41,7 @@ def graph_of_files(files: Files) -> SectionGraph:
     """Make the section graph of the files of one link; see graph_of_path."""
     build = files.build
     if build is None:
+        _check_format(files.image)
         if files.link_record is None and not files.objects:
             files = with_record(files)
         if files.link_record is not None:
@@ -57,12 +60,22 @@ def graph_of_files(files: Files) -> SectionGraph:
     return graph_of(load(inputs))
 
 
+def _check_format(image: Path) -> None:
+    """Raise InputError for a file that no section graph can be made of, with or without objects."""
+    if image_format(image) not in (ELF, MACHO):
+        with readable(image).open("rb") as file:
+            what = describe_bytes(file.read(HEAD))
+        raise InputError(f"{image}: {what}; a section graph needs an ELF or Mach-O image")
+
+
 def graph_of_objects(image: Path, objects: Sequence[Path]) -> SectionGraph:
     """Make the section graph of an image from its objects and archives, without a link record.
 
     The options of the link are inferred from the image.
     """
     if not objects:
+        if image_format(image) == ELF:
+            read_elf(image)  # raises InputError for a damaged image
         raise InconclusiveError(f"{missing_record(image)}, or name its objects with --objects")
     if image_format(image) == MACHO:
         from sizeguard.linkgraph.macho.graph_of_image import graph_of_macho_image  # 25 ms

@@ -32,7 +32,7 @@ def runtime_named(name: str) -> Runtime:
     if name not in NAMES:
         near = nearest_names(name, NAMES)
         hint = f"; nearest is {near[0]}" if near else ""
-        raise InputError(f"unknown preset {name}{hint}; there are auto, {', '.join(NAMES)}")
+        raise InputError(f"unknown preset '{name}'{hint}; there are auto, {', '.join(NAMES)}")
     found = importlib.import_module(f"sizeguard.runtimes.{name}.runtime").RUNTIME
     if not isinstance(found, Runtime):
         raise TypeError(f"runtimes/{name}/runtime.py has no RUNTIME")

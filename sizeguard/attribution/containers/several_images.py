@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import is_folder
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD
 from sizeguard.formats.magics import HEAD, is_fat
@@ -16,7 +17,7 @@ def has_several_images(path: Path) -> bool:
 
     Raises InputError for a file that cannot be read.
     """
-    if path.is_dir():
+    if is_folder(path):
         return not (path / RECORD).exists()
     if image_format(path) in CONTAINERS:
         return True

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from sizeguard.cli import candidates
-from sizeguard.cli.option_groups import format_option
+from sizeguard.cli.option_groups import NamedPath, format_option
 from sizeguard.cli.project_options import COMPILER, LINKER, OPTIMIZATION, RUNTIME_SOURCE, TARGET
 
-FILE = click.Path(path_type=Path)
+FILE = NamedPath(path_type=Path)
 
 
 @click.command()

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.option_groups import NamedPath
 from sizeguard.operators.library import DISPATCH_KEYS
 
-FILE = click.Path(path_type=Path)
+FILE = NamedPath(path_type=Path)
 
 
 def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> None:

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 
 @click.command(name="import")
-@click.argument("model", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("model", type=NamedPath(path_type=Path, dir_okay=False))
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=NamedPath(path_type=Path, dir_okay=False),
     required=True,
     help="The program to write (.sgp).",
 )
@@ -39,7 +40,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "--operators-yaml",
     "operator_files",
     multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=NamedPath(path_type=Path, dir_okay=False),
     help="Operators to use instead of the runtime's own. May be given again.",
 )
 @RUNTIME_SOURCE

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.option_groups import NamedPath
+
 NOTHING = 3  # exit code: nothing was linked
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
     "--records",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     metavar="FOLDER",
     help="Folder for the records. Default: .sizeguard/links.",
 )
@@ -23,7 +25,7 @@ NOTHING = 3  # exit code: nothing was linked
 )
 @click.option(
     "--built",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=NamedPath(path_type=Path, exists=True, file_okay=False),
     metavar="FOLDER",
     help="Run nothing; read the links of a finished Ninja or CMake build.",
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 
@@ -14,14 +15,14 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "models",
     nargs=-1,
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=NamedPath(path_type=Path, dir_okay=False),
     metavar="MODEL...",
 )
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=NamedPath(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="The selection to write.",
 )

@@ -11,7 +11,7 @@ import click
 from sizeguard.base.errors import SizeguardError
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import SCREEN_OPTIONS, Output
-from sizeguard.cli.option_groups import option_group
+from sizeguard.cli.option_groups import NamedPath, option_group
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import (
     RUNTIME_SOURCE,
@@ -27,7 +27,7 @@ from sizeguard.report.result_formats import GATE_FORMATS
 if TYPE_CHECKING:
     from sizeguard.gate.gate_result import GateResult
 
-FILE = click.Path(path_type=Path, dir_okay=False)
+FILE = NamedPath(path_type=Path, dir_okay=False)
 
 
 def _copies(

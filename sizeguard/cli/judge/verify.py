@@ -8,9 +8,10 @@ import click
 
 from sizeguard.cli.exit_codes import BY_VERDICT
 from sizeguard.cli.image_options import Output, judged_output_options
+from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
-FILE = click.Path(path_type=Path)
+FILE = NamedPath(path_type=Path)
 _CANARY_PASSED = 4  # exit code: the verifier is broken, so no verdict is given
 
 

@@ -17,6 +17,7 @@ from sizeguard.cli.image_options import (
     output_options,
     rows_option,
 )
+from sizeguard.cli.option_groups import NamedPath
 
 
 def _coloured(line: str) -> str:
@@ -31,8 +32,8 @@ def _coloured(line: str) -> str:
 
 
 @click.command()
-@click.argument("old", type=click.Path(path_type=Path), metavar="OLD")
-@click.argument("new", type=click.Path(path_type=Path), metavar="NEW")
+@click.argument("old", type=NamedPath(path_type=Path), metavar="OLD")
+@click.argument("new", type=NamedPath(path_type=Path), metavar="NEW")
 @levels_option("operator; image for containers.")
 @rows_option
 @click.option(

@@ -8,13 +8,14 @@ import click
 
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import Output, output_options
+from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 
 @click.command()
 @click.option(
     "--selection",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     metavar="FILE",
     help="The selection. Default: the selection of --app, else everything.",
 )
@@ -26,7 +27,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
 )
 @click.option(
     "--full",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     metavar="BUILD",
     help="The full build. Default: build/full.",
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.base.files import is_there
 from sizeguard.cli.image_options import (
     ImageOptions,
     Output,
@@ -19,6 +20,7 @@ from sizeguard.cli.image_options import (
     output_options,
     rows_option,
 )
+from sizeguard.cli.option_groups import NamedPath
 
 if TYPE_CHECKING:
     from sizeguard.attribution.size_report import Report
@@ -28,7 +30,7 @@ _OF_SOURCES = ("source", "directory", "owner")  # levels that debug information 
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), metavar="IMAGE|BUILD|SNAPSHOT")
+@click.argument("path", type=NamedPath(path_type=Path), metavar="IMAGE|BUILD|SNAPSHOT")
 @levels_option("depends on the image.")
 @rows_option
 @click.option(
@@ -42,7 +44,7 @@ _OF_SOURCES = ("source", "directory", "owner")  # levels that debug information 
 @evidence_options
 @click.option(
     "--save",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=NamedPath(path_type=Path, dir_okay=False),
     metavar="SNAPSHOT",
     help="Save a snapshot for later reports and diffs.",
 )
@@ -109,7 +111,7 @@ def _unknown(path: Path, report: Report) -> Iterator[str]:
         if level in (*_OF_LINKS, *_OF_SOURCES)
         and not any(label.texts[i] for i in set(label.ids.tolist()))
     ]
-    if not empty or not path.is_file():
+    if not empty or not is_there(path) or path.is_dir():
         return
     from sizeguard.formats.sniff import ELF, image_format
     from sizeguard.linkgraph.recorded_files import missing_record

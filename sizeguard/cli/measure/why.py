@@ -8,6 +8,7 @@ import click
 
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import ImagePath, Output, output_options
+from sizeguard.cli.option_groups import NamedPath
 
 
 @click.command()
@@ -19,14 +20,14 @@ from sizeguard.cli.image_options import ImagePath, Output, output_options
 @click.option(
     "--objects",
     multiple=True,
-    type=click.Path(path_type=Path, exists=True),
+    type=NamedPath(path_type=Path, exists=True),
     metavar="FILE|DIR",
     help="Objects of the link.",
 )
 @click.option(
     "--map",
     "link_map",
-    type=click.Path(path_type=Path, exists=True),
+    type=NamedPath(path_type=Path, exists=True),
     metavar="FILE",
     help="The linker's map.",
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT
 
@@ -18,7 +19,7 @@ from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT
 @click.option(
     "--trace",
     "traced",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=NamedPath(path_type=Path, exists=True, dir_okay=False),
     metavar="SELECTION",
     help="Selection made by trace --executed-only. Default: trace now.",
 )

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
-FILE = click.Path(path_type=Path)
+FILE = NamedPath(path_type=Path)
 
 
 @click.command()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from sizeguard.base.errors import InputError, StorageError
+from sizeguard.base.files import is_there
 from sizeguard.base.input_files import forget, has_stand_in, stand_in
 from sizeguard.formats import magics
 from sizeguard.formats.containers.container import (
@@ -87,7 +88,7 @@ def _split(path: Path) -> tuple[Path, list[str]]:
     parts = str(path).split(magics.MEMBER)
     for i in range(len(parts) - 1, 0, -1):
         outer = Path(magics.MEMBER.join(parts[:i]))
-        if outer.exists():
+        if is_there(outer):
             return outer, parts[i:]
     raise InputError(f"{parts[0]}: cannot read: No such file or directory")
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
+from sizeguard.base.files import cannot_read, is_folder
 from sizeguard.base.input_files import readable
 from sizeguard.formats import magics
 from sizeguard.formats.archive import Archive, members
@@ -28,7 +28,7 @@ def open_container(path: Path) -> Container | None:
 
     Raises InputError for a file that cannot be read or is damaged.
     """
-    if path.is_dir():
+    if is_folder(path):
         return _folder(path)
     format_ = _format(path)
     if format_ == magics.ZIP:

@@ -1,0 +1,168 @@
+"""Test paths that a user gives: empty, too long, closed, dangling, and of other formats."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_read, is_folder, is_there
+from sizeguard.base.nearest import nearest_file
+from sizeguard.builds.open_build import open_build
+from sizeguard.cli.error_lines import print_error
+from sizeguard.cli.main import cli
+from sizeguard.cli.option_groups import NamedPath
+from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
+from sizeguard.formats.sniff import names_member
+from sizeguard.linkgraph.open_graph import graph_of_path
+from sizeguard.proposals.image_files import _has_sections
+from sizeguard.report.doctor.render import _head
+from tests.support.made_elf import Form, MadeSection, make_elf
+
+LONG = "a" * 300
+COMMANDS = (
+    "report PATH",
+    "diff PATH PATH",
+    "why PATH main",
+    "doctor PATH",
+    "verify PATH --absent f",
+    "init PATH",
+    "record --built PATH",
+    "gate --from-json PATH",
+    "report /bin/ls --map PATH",
+    "report /bin/ls --output PATH",
+    "report /bin/ls --save PATH",
+    "select ops PATH",
+    "app add name PATH",
+)
+
+
+def parameters(group: click.Group, words: str = "") -> Iterator[tuple[str, click.Parameter]]:
+    context = click.Context(group, info_name="sizeguard")
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from parameters(command, f"{words}{name} ")
+        elif command is not None:
+            yield from ((f"{words}{name} {each.name}", each) for each in command.params)
+
+
+def test_every_path_is_checked() -> None:
+    paths = [(words, each.type) for words, each in parameters(cli)]
+    paths = [(words, type_) for words, type_ in paths if isinstance(type_, click.Path)]
+    assert len(paths) > 40
+    assert [words for words, type_ in paths if not isinstance(type_, NamedPath)] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("path", "told"), [("", "the path is empty"), (LONG, "File name too long")]
+)
+def test_no_path_is_misread(command: str, path: str, told: str) -> None:
+    """A script with an unset variable does not measure the current folder."""
+    words = [path if word == "PATH" else word for word in command.split()]
+    done = CliRunner().invoke(cli, words, standalone_mode=False)
+    assert isinstance(done.exception, click.UsageError), done.exception
+    assert told in done.exception.format_message()
+
+
+@pytest.mark.parametrize("command", ["report", "doctor", "why", "verify"])
+def test_a_member_with_a_long_name_is_missing(tmp_path: Path, command: str) -> None:
+    container = tmp_path / "a.zip"
+    container.write_bytes(b"PK\x05\x06" + bytes(18))
+    more = {"why": ["main"], "verify": ["--absent", "f"]}.get(command, [])
+    done = CliRunner().invoke(cli, [command, f"{container}!{LONG}", *more])
+    assert isinstance(done.exception, InputError), done.exception
+    assert names_member(Path(f"{container}!{LONG}"))
+
+
+def test_files_that_cannot_be_asked_for_are_not_there(tmp_path: Path) -> None:
+    for path in (Path(LONG), Path("a\0b"), tmp_path / "none"):
+        assert not is_there(path)
+        assert not is_folder(path)
+    assert is_there(tmp_path)
+    assert is_folder(tmp_path)
+
+
+def test_a_hint_that_fails_leaves_the_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(error: click.ClickException) -> str:
+        raise OSError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("sizeguard.cli.usage_errors.usage_message", fails)
+    assert print_error(click.UsageError("no such thing")) == 2
+    assert capsys.readouterr().err == "error: no such thing\n"
+
+
+def test_a_dangling_link_names_its_target(tmp_path: Path) -> None:
+    link = tmp_path / "app"
+    link.symlink_to("gone")
+    assert nearest_file(link) == ": it is a symbolic link to 'gone'"
+    told = str(cannot_read(link, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))))
+    assert "did you mean" not in told
+
+
+def test_an_input_that_fails_is_no_output() -> None:
+    """Reading the first page of /proc/self/mem ends with EIO."""
+    with pytest.raises(InputError, match="/proc/self/mem: cannot read: Input/output error"):
+        open_build(Path("/proc/self/mem"))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"MZ" + bytes(100), "a Windows \\(PE\\) image; a section graph needs an ELF or Mach-O"),
+        (b"\0asm\1\0\0\0", "WebAssembly; a section graph needs"),
+        (b"", "an empty file; a section graph needs"),
+        (b"\x7fELF\2\1\1", "a damaged ELF file"),
+    ],
+)
+def test_why_refuses_files_that_no_record_can_help(
+    tmp_path: Path, content: bytes, told: str
+) -> None:
+    image = tmp_path / "image"
+    image.write_bytes(content)
+    with pytest.raises(InputError, match=told):
+        graph_of_path(image)
+
+
+def test_a_filter_without_text_is_refused() -> None:
+    done = CliRunner().invoke(cli, ["report", "/bin/ls", "--filter", "symbol="])
+    assert isinstance(done.exception, InputError)
+    assert "the text is empty" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("sections", "expected"),
+    [
+        ((".text", ".text._ZN1aIiE1fEv", ".comment"), False),  # templates have sections anyway
+        ((".text.f", ".text._ZN1aIiE1fEv", ".comment"), True),
+        ((".text", ".text.f"), True),  # code of an assembler, and a compiler's without .comment
+        ((".text.startup", ".comment"), False),
+        ((".data",), None),
+    ],
+)
+def test_functions_without_their_own_section_are_seen(
+    tmp_path: Path, sections: tuple[str, ...], expected: bool | None
+) -> None:
+    made = [
+        MadeSection(name, flags=6 if name.startswith(".text") else 0, content=bytes(16))
+        for name in sections
+    ]
+    (tmp_path / "a.o").write_bytes(make_elf(Form(), made))
+    assert _has_sections((tmp_path / "a.o",)) is expected
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(0, "0 findings"), (1, "1 finding"), (2, "2 findings")]
+)
+def test_findings_are_counted_in_good_english(count: int, told: str) -> None:
+    finding = SizeFinding("k", "t", 1, 2, "load", (), 0, "c")
+    assert _head(Diagnosis("a", 1, 2, (finding,) * count, ())).endswith(f" {told}")
