@@ -18,6 +18,7 @@ from sizeguard.builds.open_build import open_build
 from sizeguard.cli.error_lines import print_error
 from sizeguard.cli.main import cli
 from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.usage_errors import usage_message
 from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
 from sizeguard.formats.sniff import names_member
 from sizeguard.linkgraph.open_graph import graph_of_path
@@ -166,3 +167,29 @@ def test_functions_without_their_own_section_are_seen(
 def test_findings_are_counted_in_good_english(count: int, told: str) -> None:
     finding = SizeFinding("k", "t", 1, 2, "load", (), 0, "c")
     assert _head(Diagnosis("a", 1, 2, (finding,) * count, ())).endswith(f" {told}")
+
+
+@pytest.mark.parametrize("group", ["", "select", "baseline", "app"])
+def test_a_group_without_a_command_shows_its_help(
+    capsys: pytest.CaptureFixture[str], group: str
+) -> None:
+    """Its lines are not escaped, as those of an error are."""
+    context = click.Context(cli, info_name="sizeguard")
+    command = cli.get_command(context, group) if group else cli
+    assert isinstance(command, click.Group)
+    no_command = getattr(click.exceptions, "NoArgsIsHelpError", None)
+    if no_command is None:
+        pytest.skip("click prints it")
+    assert print_error(no_command(click.Context(command, info_name=group or "sizeguard"))) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("Usage: ")
+    assert "Commands:" in lines
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e300", "0", "-1", "soon"])
+@pytest.mark.parametrize("command", ["gate", "bisect a b"])
+def test_a_time_limit_is_a_number_of_seconds(command: str, seconds: str) -> None:
+    words = [*command.split(), "--timeout", seconds]
+    done = CliRunner().invoke(cli, words, standalone_mode=False)
+    assert isinstance(done.exception, click.UsageError), done.exception
+    assert "--timeout" in usage_message(done.exception)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sizeguard.cli import candidates
-from sizeguard.cli.option_groups import option_group
+from sizeguard.cli.option_groups import Seconds, option_group
 from sizeguard.cli.project_options import COMPILER, LINKER, OPTIMIZATION, TARGET
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ commit_options = option_group(
     ),
     click.option(
         "--timeout",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Seconds(),
         metavar="SECONDS",
         help="Time limit of one build, in seconds. The run ends if a build takes longer.",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -40,6 +41,21 @@ class NamedPath(click.Path):
                 why = error.strerror if isinstance(error, OSError) else str(error)
                 self.fail(f"{os.fspath(value)}: {why}", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Seconds(click.FloatRange):
+    """A time limit. `nan` would never end, and the system's clocks have no room for `1e300`."""
+
+    def __init__(self) -> None:
+        """Allow up to three years."""
+        super().__init__(min=0, min_open=True, max=1e8)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Check that it is a number."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not a valid float", param, ctx)
+        return number
 
 
 def format_option(formats: Sequence[str] = ("terminal", "json")) -> Decorator:

@@ -11,7 +11,7 @@ import click
 from sizeguard.base.errors import SizeguardError
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import SCREEN_OPTIONS, Output
-from sizeguard.cli.option_groups import NamedPath, option_group
+from sizeguard.cli.option_groups import NamedPath, Seconds, option_group
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import (
     RUNTIME_SOURCE,
@@ -126,7 +126,7 @@ _output_options = option_group(
 @click.option("--again", is_flag=True, help="Run even if nothing changed since the last pass.")
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(),
     default=600,
     show_default=True,
     metavar="SECONDS",
