@@ -123,8 +123,8 @@ def judge_exports(evidence: Evidence) -> Iterator[Verdict]:
         return
     own: dict[str, list[NamedPiece]] = {}
     for number, file in enumerate(evidence.own_files()):
-        for name, section, offset, size in file.pieces:
-            own.setdefault(name, []).append(NamedPiece(number, section, offset, size, name))
+        for definition in file.definitions:
+            own.setdefault(definition.symbol, []).append(definition.in_object(number))
     exported = [
         symbol
         for table in evidence.shipped.dynamic_symbols

@@ -101,10 +101,12 @@ def _neighbour(evidence: Evidence, piece: NamedPiece, way: Way) -> str:
     section = evidence.objects.section(piece)
     file = evidence.objects.files[piece.object]
     others = [
-        name
-        for name, index, offset, size in file.pieces
-        if index == piece.section
-        and not (offset < piece.offset + piece.size and piece.offset < offset + size)
+        other.symbol
+        for other in file.definitions
+        if other.section == piece.section
+        and not (
+            other.offset < piece.offset + piece.size and piece.offset < other.offset + other.size
+        )
     ]
     if not others or not section.is_executable or evidence.reasons.is_reached(piece):
         return ""

@@ -172,7 +172,8 @@ class Predictor:
         elf = self.graph.objects[node[0]][1]
         if node not in self._imports:
             rows = [s for s in elf.sections if s.type == SHT_RELA and s.info == node[1]]
-            symbols = [elf.symbols[index] for row in rows for _, index, _ in elf.relocations(row)]
+            tables = [elf.relocation_table(row) for row in rows]
+            symbols = [elf.symbols[i] for table in tables for i in table.symbol.tolist()]
             self._imports[node] = {
                 s.name
                 for s in symbols

@@ -20,7 +20,7 @@ from sizeguard.formats.elf import (
     read_elf,
 )
 from sizeguard.formats.elf.relocations import Relocations
-from sizeguard.linkgraph.elf.table_entries import POINTER, entries_of
+from sizeguard.linkgraph.elf.table_entries import POINTER, text_pairs
 from sizeguard.names.registered import SCHEMAS
 
 # number of an object in the link, index of its section
@@ -84,13 +84,13 @@ class ObjectGraph:
         symbols = elf.symbols
         of_entries: set[int] = set()
         is_data = not elf.sections[holder].is_executable
-        for offset, text, behind in entries_of(elf, symbols, table) if is_data else ():
-            schema = SCHEMAS.text.match(text)
-            function = self._target(number, symbols[behind]) if schema else None
+        for pair in text_pairs(elf, symbols, table) if is_data else ():
+            schema = SCHEMAS.text.match(pair.text)
+            function = self._target(number, symbols[pair.symbol]) if schema else None
             if schema and function is not None:
                 name = schema[1].decode()
-                self.entries.append(_Entry(name, function, (number, holder), offset))
-                of_entries |= {offset, offset + POINTER}
+                self.entries.append(_Entry(name, function, (number, holder), pair.offset))
+                of_entries |= {pair.offset, pair.offset + POINTER}
         targets = self.edges.setdefault((number, holder), set())
         for offset, index in zip(table.offset.tolist(), table.symbol.tolist(), strict=True):
             if index < len(symbols) and offset not in of_entries:

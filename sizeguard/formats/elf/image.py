@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -254,11 +253,3 @@ class Elf:
         if section.type in (SHT_ANDROID_REL, SHT_ANDROID_RELA):
             return read_packed(self.path, self.data, self.layout, *extent)
         return read_plain(self.data, self.layout, *extent, addend=section.type == SHT_RELA)
-
-    def relocations(self, section: Section) -> Iterator[tuple[int, int, int]]:
-        """Iterate over a section with addends (RELA).
-
-        Each item: offset in the section that it relocates, index of the symbol, addend.
-        """
-        table = self.relocation_table(section)
-        return zip(table.offset.tolist(), table.symbol.tolist(), table.addend.tolist(), strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,14 @@ MAX_SHARING = 16
 FREE_BYTES = 1 << 20
 
 _STEP = 1 << 20
+
+
+class DistinctStrings(NamedTuple):
+    """Strings of a symbol table, as places in the file. which: the string of each symbol."""
+
+    start: Int
+    end: Int
+    which: npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +79,12 @@ class SymbolTable:
     @cached_property
     def names(self) -> Texts:
         """The names of all symbols; their buffer is the whole file."""
-        start, end, which = self.distinct_names
-        return Texts(self.data, start[which], end[which])
+        strings = self.distinct_names
+        return Texts(self.data, strings.start[strings.which], strings.end[strings.which])
 
     @cached_property
-    def distinct_names(self) -> tuple[Int, Int, npt.NDArray[np.int32]]:
-        """The strings that symbols name, without duplicates, in the file's order.
-
-        Returns starts, ends, and for each symbol the index of its string.
-        """
+    def distinct_names(self) -> DistinctStrings:
+        """The strings that symbols name, without duplicates, in the file's order."""
         order = packed_order(self.name)
         ordered = self.name[order]
         new = np.ones(len(ordered), bool)
@@ -94,7 +99,7 @@ class SymbolTable:
                 f"{self.path}: a damaged ELF file: symbols share names of a string table without"
                 " ends"
             )
-        return start, end, which
+        return DistinctStrings(start, end, which)
 
     def objects(self) -> tuple[Symbol, ...]:
         """Return the symbols as objects."""

@@ -118,13 +118,16 @@ def _text(limit: Limit | None) -> str:
     return f"{limit.allowance.text}{since}{', unknown: ok' if limit.unknown_ok else ''}"
 
 
-def _amounts(limit: Limit) -> tuple[int, int, str, bool]:
-    return limit.allowance.milli_percent, limit.allowance.bytes, limit.since, limit.unknown_ok
-
-
 def _same(old: Limit | None, new: Limit | None) -> bool:
     """Return whether two limits allow the same, however they are written."""
-    return old is not None and new is not None and _amounts(old) == _amounts(new)
+    if old is None or new is None:
+        return False
+    return (
+        old.allowance.milli_percent == new.allowance.milli_percent
+        and old.allowance.bytes == new.allowance.bytes
+        and old.since == new.since
+        and old.unknown_ok == new.unknown_ok
+    )
 
 
 def _is_covered(key: _Key, found: Mapping[_Key, _Change]) -> bool:

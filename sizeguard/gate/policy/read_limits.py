@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.yaml_nodes import Node, Scalar
@@ -54,8 +55,17 @@ def read_limits(config: Config, names: MetricNames) -> tuple[Limit, ...]:
     return tuple(limits)
 
 
-def _limit(metric: str, node: Node) -> Iterable[tuple[str, GrowthLimit, str, str]]:
-    """Read the kind, amount, reference and place of each limit in a node.
+class _Written(NamedTuple):
+    """A limit as written. since: the release that creep is counted from, or empty."""
+
+    kind: str
+    amount: GrowthLimit
+    since: str
+    place: str
+
+
+def _limit(metric: str, node: Node) -> Iterable[_Written]:
+    """Read the limits in a node.
 
     The node is `41,000 B`, an absolute limit, or a mapping with max, growth and creep.
     """
@@ -72,10 +82,10 @@ def _limit(metric: str, node: Node) -> Iterable[tuple[str, GrowthLimit, str, str
         if key == "max":
             yield _absolute(metric, value)
         elif key == "growth":
-            yield GROWTH, parse_limit(text_of(value), place), "", place
+            yield _Written(GROWTH, parse_limit(text_of(value), place), "", place)
         else:
             amount, since = parse_creep(text_of(value), place)
-            yield CREEP, amount, since, place
+            yield _Written(CREEP, amount, since, place)
 
 
 def _fields(node: Node) -> Mapping[str, Node]:
@@ -89,9 +99,9 @@ def _unknown_ok(node: Node) -> bool:
     return not isinstance(node, Scalar) and one_of(_fields(node).get("unknown"), ("ok",)) == "ok"
 
 
-def _absolute(metric: str, node: Node) -> tuple[str, GrowthLimit, str, str]:
+def _absolute(metric: str, node: Node) -> _Written:
     text, place = text_of(node), place_of(node)
-    return ABSOLUTE, parse_most(metric, text, place), "", place
+    return _Written(ABSOLUTE, parse_most(metric, text, place), "", place)
 
 
 def _refuse_twice(limits: Iterable[Limit]) -> None:

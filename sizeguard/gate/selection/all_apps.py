@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from sizeguard.base.errors import SizeguardError
 from sizeguard.base.fingerprint import code_hash, file_hash, files_key
@@ -146,32 +147,39 @@ def lint_findings(
         lambda: _linted(tree, file),
         lambda found: {"findings": found},
         lambda known: [
-            (str(check), bool(is_error), str(message), int(line))
+            _KeptFinding(str(check), bool(is_error), str(message), int(line))
             for check, is_error, message, line in known["findings"]
         ],
     )
-    return tuple(_lint(root, app, *row) for row in rows)
+    return tuple(_lint(root, app, row) for row in rows)
 
 
-def _linted(tree: SourceTree, file: SelectionFile) -> list[tuple[str, bool, str, int]]:
+class _KeptFinding(NamedTuple):
+    """A finding as it is kept between runs."""
+
+    check: str
+    is_error: bool
+    message: str
+    line: int
+
+
+def _linted(tree: SourceTree, file: SelectionFile) -> list[_KeptFinding]:
     return [
-        (each.check, each.level is Level.ERROR, each.message, each.line)
+        _KeptFinding(each.check, each.level is Level.ERROR, each.message, each.line)
         for each in lint_selections([file], tree.selectable(), tree.switches())
         if each.check not in _SURPLUS
     ]
 
 
-def _lint(
-    root: Path, app: App, check: str, is_error: bool, message: str, line: int
-) -> SelectionFinding:
+def _lint(root: Path, app: App, found: _KeptFinding) -> SelectionFinding:
     file = shown_path(root, app.selection)
-    advice = f"sizeguard select lint {file}" if is_error else ""
+    advice = f"sizeguard select lint {file}" if found.is_error else ""
     return SelectionFinding(
         app.name,
         LINT,
-        check,
-        FAIL if is_error else PASS,
-        message,
+        found.check,
+        FAIL if found.is_error else PASS,
+        found.message,
         advice,
-        f"{file}:{line}" if line else file,
+        f"{file}:{found.line}" if found.line else file,
     )

@@ -25,7 +25,7 @@ from sizeguard.formats.elf import (
     signed,
 )
 from sizeguard.ledger.elf.distinct_names import DistinctNames
-from sizeguard.ledger.elf.owner_table import Line, disjoint
+from sizeguard.ledger.elf.owner_table import DisjointPieces, Line, disjoint
 from sizeguard.ledger.kinds import ANALYZER
 from sizeguard.ledger.ledger import NONE, AliasGroups
 
@@ -131,13 +131,8 @@ def symbol_ranges(
     return ranges, _both(claims.groups, free.groups)
 
 
-def _claimed(
-    defined: Defined, symbol: Int32, rows: Int, known: DistinctNames
-) -> tuple[Int, Int, Int]:
-    """Cut symbols with a size where they overlap; the smaller one wins, then the lower hash.
-
-    Returns starts and ends of the ranges, and the row of each.
-    """
+def _claimed(defined: Defined, symbol: Int32, rows: Int, known: DistinctNames) -> DisjointPieces:
+    """Cut symbols with a size where they overlap; the smaller one wins, then the lower hash."""
     place, size = defined.place[rows], defined.size[rows]
     end = place + np.minimum(size, defined.room[rows])
     return disjoint(place, end, lambda: (size, known.hashes[symbol].view(np.int64)))

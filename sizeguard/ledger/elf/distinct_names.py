@@ -37,7 +37,7 @@ class DistinctNames:
 
     def of(self, elf: Elf, table: SymbolTable) -> Int32:
         """Return the names of the table's symbols."""
-        return self.of_strings(elf, table)[table.distinct_names[2]]
+        return self.of_strings(elf, table)[table.distinct_names.which]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def distinct_names(known: Strings) -> DistinctNames:
     strings: dict[tuple[int, int], Int32] = {}
     at = 0
     for elf, table in tables:
-        count = len(table.distinct_names[0])
+        count = len(table.distinct_names.start)
         strings[id(elf.data), table.section_index] = ids[at : at + count]
         at += count
     if is_first.all():
@@ -109,8 +109,8 @@ def _joined(tables: list[tuple[Elf, SymbolTable]]) -> Texts:
     if len({id(elf.data) for elf, _ in tables}) == 1:
         return Texts(
             tables[0][0].data,
-            np.concatenate([s for s, _, _ in strings]),
-            np.concatenate([e for _, e, _ in strings]),
+            np.concatenate([each.start for each in strings]),
+            np.concatenate([each.end for each in strings]),
         )
     buffers, starts, ends = [], [], []
     at = 0

@@ -174,8 +174,9 @@ def _cut_image(
         and not len(input_table.start)
         and not image.is_relocatable
     ):
-        part_table, part_texts, analyzers = nameless_functions(image, line, symbols, unwinding)
-        sources = ContentSources(symbols, input_table, part_table, analyzers)
+        found = nameless_functions(image, line, symbols, unwinding)
+        part_texts = found.names
+        sources = ContentSources(symbols, input_table, found.rows, found.analyzers)
     _cut(image, known, book, sources, unwinding, relocations)
     return _Named(known, order, groups, part_texts)
 

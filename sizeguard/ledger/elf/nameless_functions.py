@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -18,13 +20,23 @@ _GO_TABLES = (".gopclntab", ".data.rel.ro.gopclntab")
 _MOST = 1 << 21  # functions; images with more have names
 
 
+class NamelessFunctions(NamedTuple):
+    """Functions without symbols.
+
+    rows:      their ranges on the line
+    names:     from Go's table, or made of addresses
+    analyzers: of the names
+    """
+
+    rows: RowRanges
+    names: Texts
+    analyzers: npt.NDArray[np.int8]
+
+
 def nameless_functions(
     image: Elf, line: Line, symbols: DisjointSymbols, unwinding: Unwinding
-) -> tuple[RowRanges, Texts, npt.NDArray[np.int8]]:
-    """Find functions in code without symbols.
-
-    Returns their ranges on the line, their names, and the analyzer of each name.
-    """
+) -> NamelessFunctions:
+    """Find functions in code without symbols."""
     start, end = described_code(image, line, unwinding)
     texts: list[bytes] = []
     analyzer = ANALYZER["function starts"]
@@ -40,7 +52,7 @@ def nameless_functions(
     else:
         texts = [texts[i] for i in which.tolist()]
     rows = RowRanges(start, end, np.arange(len(start)))
-    return rows, Texts.of(texts), np.full(len(texts), analyzer, np.int8)
+    return NamelessFunctions(rows, Texts.of(texts), np.full(len(texts), analyzer, np.int8))
 
 
 def _outside(start: Int, end: Int, symbols: DisjointSymbols) -> tuple[Int, Int, Int]:

@@ -169,10 +169,9 @@ class RowSums:
                 low, high = self.places.rows_of[region.section]
                 sums[low:high] = self.places.sizes(region.section)
             else:
-                owner, _, size = clipped(
-                    self.places, region, self.image.sections[region.section].offset
-                )
-                sums[owner] += size
+                offset = self.image.sections[region.section].offset
+                rows = clipped(self.places, region, offset)
+                sums[rows.owner] += rows.size
 
     def _add_counts(self, sums: Int) -> None:
         """Increase the counts of rows that have several spans in the file.
@@ -182,7 +181,7 @@ class RowSums:
         """
         # Only rows of sections that contain other sections can have several spans.
         cut = [
-            clipped(self.places, region, self.image.sections[region.section].offset)[0]
+            clipped(self.places, region, self.image.sections[region.section].offset).owner
             for region in self.regions
             if region.row < 0
             and region.end - region.start != self.image.sections[region.section].size

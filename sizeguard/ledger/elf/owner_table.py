@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -297,28 +297,36 @@ def cover(low: int, high: int, start: Int, end: Int) -> tuple[Int, Int]:
     return pieces[is_filled], which[is_filled]
 
 
-def disjoint(start: Int, end: Int, weakness: Callable[[], Sequence[Int]]) -> tuple[Int, Int, Int]:
+class DisjointPieces(NamedTuple):
+    """Pieces of ranges. which: the range of each piece."""
+
+    start: Int
+    end: Int
+    which: Int
+
+
+def disjoint(start: Int, end: Int, weakness: Callable[[], Sequence[Int]]) -> DisjointPieces:
     """Cut ranges so that none overlap; in an overlap, the range with the least weakness wins.
 
     start must be sorted. weakness returns columns; the first one counts most. It is called only if
     ranges overlap, which nearly all symbols of an image do not.
-
-    Returns starts and ends of the pieces, and the range of each.
     """
     reached = np.maximum.accumulate(end)[:-1] if len(end) else end
     overlaps = np.flatnonzero(reached > start[1:])
     if not len(overlaps):
-        return start, end, np.arange(len(start))
+        return DisjointPieces(start, end, np.arange(len(start)))
     is_apart = np.ones(len(start), np.bool_)
     is_apart[overlaps] = is_apart[overlaps + 1] = False
     alone, others = np.flatnonzero(is_apart), np.flatnonzero(~is_apart)
-    low, high, which = _cut(start[others], end[others], [column[others] for column in weakness()])
-    starts, ends = np.concatenate([start[alone], low]), np.concatenate([end[alone], high])
+    cut = _cut(start[others], end[others], [column[others] for column in weakness()])
+    starts = np.concatenate([start[alone], cut.start])
+    ends = np.concatenate([end[alone], cut.end])
+    which = np.concatenate([alone, others[cut.which]])
     order = np.argsort(starts, kind="stable")
-    return starts[order], ends[order], np.concatenate([alone, others[which]])[order]
+    return DisjointPieces(starts[order], ends[order], which[order])
 
 
-def _cut(start: Int, end: Int, weakness: Sequence[Int]) -> tuple[Int, Int, Int]:
+def _cut(start: Int, end: Int, weakness: Sequence[Int]) -> DisjointPieces:
     """Cut ranges as disjoint does, without a fast path for ranges that do not overlap."""
     order = np.lexsort((start, *reversed(weakness)))
     edges = distinct(np.concatenate([start, end]))
@@ -328,7 +336,7 @@ def _cut(start: Int, end: Int, weakness: Sequence[Int]) -> tuple[Int, Int, Int]:
     first = np.flatnonzero(np.diff(best, prepend=-2))
     stop = np.append(edges[first[1:]], edges[-1])
     taken = best[first] >= 0
-    return edges[first][taken], stop[taken], best[first][taken]
+    return DisjointPieces(edges[first][taken], stop[taken], best[first][taken])
 
 
 def pieces_of(section: Section, line: Line, kind: int, analyzer: int) -> Pieces:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -180,9 +181,9 @@ def file_partition(regions: list[Region], image: Elf, places: Places) -> Partiti
             starts.append(np.array([region.start]))
             owners.append(np.array([region.row]))
         else:
-            owner, start, _ = clipped(places, region, image.sections[region.section].offset)
-            starts.append(start)
-            owners.append(owner)
+            rows = clipped(places, region, image.sections[region.section].offset)
+            starts.append(rows.start)
+            owners.append(rows.owner)
     return Partition(np.concatenate(starts), np.concatenate(owners), image.size)
 
 
@@ -222,8 +223,16 @@ def memory_partition(
     return MemoryPartition(np.concatenate(addresses), np.concatenate(sizes), np.concatenate(owners))
 
 
-def clipped(places: Places, region: Region, base: int) -> tuple[Int, Int, Int]:
-    """Return the rows of a section inside a region, their starts and their sizes.
+class ClippedRows(NamedTuple):
+    """The rows of a section inside a region, as columns: owner, start and size in bytes."""
+
+    owner: Int
+    start: Int
+    size: Int
+
+
+def clipped(places: Places, region: Region, base: int) -> ClippedRows:
+    """Cut the rows of a section to those inside a region.
 
     base: start of the section, in the coordinates of the region.
     """
@@ -235,7 +244,8 @@ def clipped(places: Places, region: Region, base: int) -> tuple[Int, Int, Int]:
         int(np.searchsorted(start, region.end)),
     )
     first = np.maximum(start[i:j], region.start)
-    return np.arange(low + i, low + j), first, np.minimum(end[i:j], region.end) - first
+    size = np.minimum(end[i:j], region.end) - first
+    return ClippedRows(np.arange(low + i, low + j), first, size)
 
 
 def _headers(image: Elf) -> tuple[tuple[int, int], ...]:

@@ -74,8 +74,8 @@ def _strings(
     """
     at = int(line.at[section.index])
     shift = at - section.offset
-    start = np.concatenate([table.distinct_names[0] for table in users]) + shift
-    end = np.concatenate([table.distinct_names[1] for table in users]) + shift
+    start = np.concatenate([table.distinct_names.start for table in users]) + shift
+    end = np.concatenate([table.distinct_names.end for table in users]) + shift
     ids = np.concatenate([known.of_strings(image, table) for table in users])
     if len(users) > 1:
         order = packed_order(start)

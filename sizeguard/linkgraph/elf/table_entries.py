@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -90,13 +91,16 @@ def _text(
     return decoded if decoded.isprintable() else ""
 
 
-def entries_of(
-    elf: Binary, symbols: Sequence[Symbol], table: Relocations
-) -> Iterator[tuple[int, bytes, int]]:
-    """Yield the pairs of adjacent pointers in a section of an object, the first one to a text.
+class TextPair(NamedTuple):
+    """Two adjacent pointers, the first one to a text. symbol: of the second pointer."""
 
-    Each pair is its offset, the text, and the symbol of the second pointer.
-    """
+    offset: int
+    text: bytes
+    symbol: int
+
+
+def text_pairs(elf: Binary, symbols: Sequence[Symbol], table: Relocations) -> Iterator[TextPair]:
+    """Yield the pairs of adjacent pointers in a section of an object, the first one to a text."""
     for i, j in zip(*pointer_pairs(np.zeros(len(table), np.int64), table.offset), strict=True):
         first, second = int(table.symbol[i]), int(table.symbol[j])
         if first >= len(symbols) or second >= len(symbols):
@@ -105,7 +109,7 @@ def entries_of(
         if 0 < home < len(elf.sections) and not elf.sections[home].is_executable and start >= 0:
             text = text_at(elf, elf.sections[home], start)
             if text:
-                yield int(table.offset[i]), text, second
+                yield TextPair(int(table.offset[i]), text, second)
 
 
 def pointer_pairs(section: Int, offset: Int) -> tuple[Int, Int]:

@@ -24,8 +24,8 @@ from sizeguard.report.bisect.bisect_words import (
     effort,
     failures_text,
     notes_of,
-    rest_of,
     row_texts,
+    shown_rows,
     verdict,
 )
 from sizeguard.report.writers.plot import (
@@ -104,10 +104,10 @@ def _culprit(culprit: Culprit, limit: int, anchor: str) -> Iterator[str]:
         f"<td>{subject}</td><td>{escaped(last.author)}<br>"
         f'<span class="dim day">{escaped(last.date[:10])}</span></td></tr>\n'
     )
-    rows, rest, rest_sum = rest_of(culprit.rows, 0 if limit == 0 else max(limit, _SHOWN_ROWS))
+    part = shown_rows(culprit.rows, 0 if limit == 0 else max(limit, _SHOWN_ROWS))
     yield '<tr><td></td><td colspan="4"><details><summary>what changed</summary>'
     yield f"{TABLE}\n"
-    for row in rows:
+    for row in part.rows:
         operator, dtype, symbol = (escaped(text) for text in row_texts(row, 120))
         yield (
             f'<tr><td class="n {direction(row.delta)}">{row.delta:+,}</td>'
@@ -115,9 +115,9 @@ def _culprit(culprit: Culprit, limit: int, anchor: str) -> Iterator[str]:
             f"<td>{dtype}</td><td><code>{symbol}</code></td>"
             f"<td>{row.cause.replace('_', ' ')}</td></tr>\n"
         )
-    if rest:
+    if part.others:
         yield (
-            f'<tr><td class="n">{rest_sum:+,}</td><td></td><td colspan="4">{rest:,}'
+            f'<tr><td class="n">{part.other_bytes:+,}</td><td></td><td colspan="4">{part.others:,}'
             " smaller</td></tr>\n"
         )
     yield f"{TABLE_END}\n"

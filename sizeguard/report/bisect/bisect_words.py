@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from sizeguard.bisect.bisect_result import BisectResult, Culprit, CulpritRow
 from sizeguard.git.commits import Commit
@@ -56,10 +57,26 @@ def failures_text(culprit: Culprit) -> str:
     )
 
 
-def row_texts(row: CulpritRow, width: int) -> tuple[str, str, str]:
-    """Return the operator, dtype and symbol to show."""
+class RowTexts(NamedTuple):
+    """The names of a row, as they are shown."""
+
+    operator: str
+    dtype: str
+    symbol: str
+
+
+class ShownRows(NamedTuple):
+    """The rows to show, and the number and the bytes of the others."""
+
+    rows: Sequence[CulpritRow]
+    others: int
+    other_bytes: int
+
+
+def row_texts(row: CulpritRow, width: int) -> RowTexts:
+    """Return the names to show; width: most characters of the symbol."""
     operator, dtype, symbol = row.keys
-    return (
+    return RowTexts(
         shown("operator", operator, 40),
         shown("dtype", dtype) if dtype else "",
         shown("symbol", symbol, width),
@@ -78,10 +95,10 @@ def by_dtype(rows: Sequence[CulpritRow]) -> str:
     return "  ".join(f"{printable(dtype)} {size:+,}" for _, dtype, size in named[:3])
 
 
-def rest_of(rows: Sequence[CulpritRow], limit: int) -> tuple[Sequence[CulpritRow], int, int]:
-    """Return the rows to show, and the number and the sum of the others."""
+def shown_rows(rows: Sequence[CulpritRow], limit: int) -> ShownRows:
+    """Choose the first rows; all if the limit is 0."""
     kept = rows if limit == 0 else rows[:limit]
-    return kept, len(rows) - len(kept), sum(row.delta for row in rows[len(kept) :])
+    return ShownRows(kept, len(rows) - len(kept), sum(row.delta for row in rows[len(kept) :]))
 
 
 def short_subject(commit: Commit, width: int) -> str:

@@ -22,9 +22,9 @@ from sizeguard.report.bisect.bisect_words import (
     effort,
     failures_text,
     notes_of,
-    rest_of,
     row_texts,
     short_subject,
+    shown_rows,
     verdict,
 )
 from sizeguard.report.screen.fit import screen_lines
@@ -193,16 +193,18 @@ def _culprit_lines(culprit: Culprit, limit: int, style: Style, indent: str) -> I
     yield style.dim(
         f"{indent}{'':>12}{printable(last.author)}, {last.date[:10]}; total {culprit.total:+,}"
     )
-    rows, rest, rest_sum = rest_of(culprit.rows, limit)
-    for row in rows:
-        operator, dtype, _ = row_texts(row, style.room(24))
-        head = f"{indent}{'':>12}{row.delta:>+10,}  {operator}  {dtype}{'  ' if dtype else ''}"
+    part = shown_rows(culprit.rows, limit)
+    for row in part.rows:
+        texts = row_texts(row, style.room(24))
+        dtype = f"{texts.dtype}  " if texts.dtype else ""
+        head = f"{indent}{'':>12}{row.delta:>+10,}  {texts.operator}  {dtype}"
         cause = row.cause.replace("_", " ")
         left = style.width - len(head) - len(cause) - 2
-        symbol = row_texts(row, style.room(max(left, 16)))[2]
+        symbol = row_texts(row, style.room(max(left, 16))).symbol
         yield f"{head}{symbol}  {cause}"
-    if rest:
-        yield f"{indent}{'':>12}{rest_sum:>+10,}  {counted(rest, 'smaller row')}"
+    if part.others:
+        others = counted(part.others, "smaller row")
+        yield f"{indent}{'':>12}{part.other_bytes:>+10,}  {others}"
     if culprit.branch is not None:
         yield from _branch_lines(culprit.branch, limit, style, f"{indent}    ")
 
@@ -277,15 +279,15 @@ def _markdown_rows(culprit: Culprit, limit: int) -> Iterator[str]:
     yield ""
     yield "| change | old | new | cause | operator | dtype | symbol |"
     yield "|---:|---:|---:|---|---|---|---|"
-    rows, rest, rest_sum = rest_of(culprit.rows, limit)
-    for row in rows:
+    part = shown_rows(culprit.rows, limit)
+    for row in part.rows:
         names = " | ".join(
             markdown_cell(text) if text not in ("", NOTHING) else text
             for text in row_texts(row, 80)
         )
         sizes = f"| {row.delta:+,} | {row.old:,} | {row.new:,}"
         yield f"{sizes} | {row.cause.replace('_', ' ')} | {names} |"
-    if rest:
-        yield f"| {rest_sum:+,} | | | | {rest:,} smaller | | |"
+    if part.others:
+        yield f"| {part.other_bytes:+,} | | | | {part.others:,} smaller | | |"
     yield ""
     yield "</details>"

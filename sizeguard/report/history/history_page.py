@@ -18,7 +18,7 @@ from sizeguard.report.history.history_words import (
     line_title,
     notes_of,
     part_text,
-    sizes_text,
+    size_texts,
     without_size,
 )
 from sizeguard.report.writers.plot import (
@@ -222,7 +222,7 @@ def _column(i: int, scale: Scale) -> tuple[float, float]:
 
 def _tooltip(point: HistoryPoint, names: Sequence[str]) -> str:
     largest = [f"{name} {point.parts[name]:,}" for name in names if name in point.parts]
-    return "; ".join([f"{point.release.name}: {sizes_text(point)[0]}", *largest])
+    return "; ".join([f"{point.release.name}: {size_texts(point).load}", *largest])
 
 
 def _row(point: HistoryPoint, anchor: str, limit: int) -> str:
@@ -239,11 +239,12 @@ def _row(point: HistoryPoint, anchor: str, limit: int) -> str:
         if change is not None and change.load
         else f'<td class="n">{"" if change is None else "="}</td>'
     )
-    load, ram, file = sizes_text(point)
+    sizes = size_texts(point)
     note = '<span class="dim">baseline</span> ' if point.source == REVIEWED else ""
     subject = f'{note}<span class="dim">{escaped(release.commit.subject)}</span>'
     return (
-        f'{head}<td class="n">{load}</td>{delta}<td class="n">{ram}</td><td class="n">{file}</td>'
+        f'{head}<td class="n">{sizes.load}</td>{delta}'
+        f'<td class="n">{sizes.ram}</td><td class="n">{sizes.file}</td>'
         f"<td>{subject}{_details(point, limit)}</td></tr>\n"
     )
 

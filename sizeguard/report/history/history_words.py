@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from sizeguard.history.history_result import (
     NOT_KNOWN,
@@ -24,7 +25,7 @@ def line_title(line: HistoryLine) -> str:
         return f"{name}  no size is known"
     first, last = known[0], known[-1]
     if first.sizes is None or last.sizes is None or first is last:
-        return f"{name}  load {sizes_text(last)[0]}"
+        return f"{name}  load {size_texts(last).load}"
     delta = last.sizes.load - first.sizes.load
     return (
         f"{name}  load {first.sizes.load:,} → {last.sizes.load:,}, {delta:+,} since"
@@ -32,12 +33,20 @@ def line_title(line: HistoryLine) -> str:
     )
 
 
-def sizes_text(point: HistoryPoint) -> tuple[str, str, str]:
-    """Return load, ram and file."""
+class SizeTexts(NamedTuple):
+    """Sizes as texts; empty if they are unknown."""
+
+    load: str
+    ram: str
+    file: str
+
+
+def size_texts(point: HistoryPoint) -> SizeTexts:
+    """Write the sizes of a point."""
     sizes = point.sizes
-    return (
-        ("", "", "") if sizes is None else (f"{sizes.load:,}", f"{sizes.ram:,}", f"{sizes.file:,}")
-    )
+    if sizes is None:
+        return SizeTexts("", "", "")
+    return SizeTexts(f"{sizes.load:,}", f"{sizes.ram:,}", f"{sizes.file:,}")
 
 
 def points_shown(history: SizeHistory, line: HistoryLine) -> Iterator[HistoryPoint]:

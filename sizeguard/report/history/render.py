@@ -20,7 +20,7 @@ from sizeguard.report.history.history_words import (
     notes_of,
     part_text,
     points_shown,
-    sizes_text,
+    size_texts,
     without_size,
 )
 from sizeguard.report.history.trend import badge_json, trend_svg
@@ -217,5 +217,5 @@ def _markdown_cells(point: HistoryPoint, limit: int) -> list[str]:
         f"{row.delta:+,} {code(part_text(row, 60))}" for row in rows[: limit or None]
     )
     delta = f"{point.change.load:+,}" if point.change else ""
-    load, ram, file = sizes_text(point)
-    return [date, name, load, delta, ram, file, parts]
+    sizes = size_texts(point)
+    return [date, name, sizes.load, delta, sizes.ram, sizes.file, parts]

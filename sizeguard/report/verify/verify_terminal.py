@@ -28,8 +28,8 @@ def _coloured(result: Verification, style: Style) -> Iterable[str]:
 def _lines(result: Verification) -> Iterable[str]:
     yield headline(result)
     yield ""
-    for what, how, count in summary_rows(result):
-        yield f"  {what + '  ' + how if how else what:<31} {count}"
+    for row in summary_rows(result):
+        yield f"  {f'{row.result}  {row.how}' if row.how else row.result:<31} {row.counts}"
     if result.canary == OK:
         yield (
             f"  {'canary':<31} ok: the planted live symbol was found, the planted dead one was not"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from sizeguard.claims.verdict import (
     ABSENT,
@@ -64,8 +65,16 @@ def headline(result: Verification) -> str:
     return f"PASS  {what}"
 
 
-def summary_rows(result: Verification) -> list[tuple[str, str, str]]:
-    """Count claims by result: absent or present, the reason, and the counts by kind."""
+class SummaryRow(NamedTuple):
+    """Claims with one result. how: the reason, or empty; counts: by kind."""
+
+    result: str
+    how: str
+    counts: str
+
+
+def summary_rows(result: Verification) -> list[SummaryRow]:
+    """Count claims by result."""
     rows = []
     for how, text in _GONE.items():
         kinds = [
@@ -74,10 +83,10 @@ def summary_rows(result: Verification) -> list[tuple[str, str, str]]:
             if v.verdict == PASS and v.expect == ABSENT and v.how == how
         ]
         if kinds:
-            rows.append(("gone", text, _counted(kinds)))
+            rows.append(SummaryRow("gone", text, _counted(kinds)))
     there = [v.kind for v in result.verdicts if v.verdict == PASS and v.expect == PRESENT]
     if there:
-        rows.append(("there", "", _counted(there)))
+        rows.append(SummaryRow("there", "", _counted(there)))
     for verdict, expect, text in (
         (FAIL, ABSENT, "still there"),
         (FAIL, PRESENT, "lost"),
@@ -88,7 +97,7 @@ def summary_rows(result: Verification) -> list[tuple[str, str, str]]:
             v.kind for v in result.verdicts if v.verdict == verdict and expect in ("", v.expect)
         ]
         if kinds:
-            rows.append((text, "", _counted(kinds)))
+            rows.append(SummaryRow(text, "", _counted(kinds)))
     return rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.build_record import Build
@@ -39,12 +40,12 @@ def read_build_facts(build: Build, selection: Path) -> BuildFacts:
     unseen = _UNSEEN if is_usual else _UNSEEN_ELSEWHERE
     is_measured = is_usual and build.target == "x86_64-linux"
     feature = _FEATURE if is_measured else _FEATURE_ELSEWHERE
-    switches, guards, texts = read_listed(selection.parent / LISTED)
+    listed = read_listed(selection.parent / LISTED)
     return BuildFacts(
         dispatch=DISPATCH,
-        switches=switches,
-        guards=guards,
-        verbose_texts=texts,
+        switches=listed.switches,
+        guards=listed.guards,
+        verbose_texts=listed.verbose_texts,
         verbose_feature=VERBOSE,
         features=read_names(names_of_build(build)).features,
         handler=HANDLER,
@@ -66,10 +67,16 @@ def names_of_build(build: Build) -> Path:
     return names_file(built_from(build.image.parent))
 
 
-def read_listed(
-    path: Path,
-) -> tuple[tuple[SwitchSite, ...], tuple[SwitchSite, ...], frozenset[str]]:
-    """Read the switches, guards and verbose texts of kernel_tags.json.
+class ListedSites(NamedTuple):
+    """Dtype switches, guards and verbose texts in the sources of a build's kernels."""
+
+    switches: tuple[SwitchSite, ...]
+    guards: tuple[SwitchSite, ...]
+    verbose_texts: frozenset[str]
+
+
+def read_listed(path: Path) -> ListedSites:
+    """Read kernel_tags.json.
 
     Raises InconclusiveError if the file is missing, InputError if it is damaged.
     """
@@ -90,6 +97,6 @@ def read_listed(
             )
             for key in ("tags", "guards")
         )
-        return switches, guards, frozenset(map(str, content["verbose_texts"]))
+        return ListedSites(switches, guards, frozenset(map(str, content["verbose_texts"])))
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not a list of dtype switches ({error})") from error

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.evidence.object_evidence import Definition, NamedPiece
 from sizeguard.verify.evidence.placement import Node
 
 # A function of at most this many bytes continues in another: gcc merges similar functions.
@@ -29,23 +29,22 @@ class References:
     evidence: Evidence
 
     @cached_property
-    def _tables(self) -> dict[Node, list[tuple[int, int, str]]]:
-        """Definitions of each section: offset, size and symbol."""
-        found: dict[Node, list[tuple[int, int, str]]] = {}
+    def _tables(self) -> dict[Node, list[Definition]]:
+        """Definitions of each section."""
+        found: dict[Node, list[Definition]] = {}
         for number, file in enumerate(self.evidence.own_files()):
-            for name, section, offset, size in file.pieces:
-                found.setdefault((number, section), []).append((offset, size, name))
+            for definition in file.definitions:
+                found.setdefault((number, definition.section), []).append(definition)
         return found
 
     def at(self, node: Node, offset: int) -> NamedPiece | None:
         """Return the definition at an offset of a section."""
         rows = self._tables.get(node, [])
-        found = [row for row in rows if row[0] <= offset < row[0] + max(row[1], 1)]
+        found = [row for row in rows if row.offset <= offset < row.offset + max(row.size, 1)]
         found = found or (rows if len(rows) == 1 else [])
         if not found:
             return None
-        start, size, name = min(found, key=lambda row: (row[1], row[2]))
-        return NamedPiece(node[0], node[1], start, size, name)
+        return min(found, key=lambda row: (row.size, row.symbol)).in_object(node[0])
 
     def place_of(self, piece: NamedPiece) -> Place:
         """Return the bytes of a piece."""
@@ -102,8 +101,8 @@ class References:
                 if node not in self.evidence.placement.address or index not in file.relocations:
                     continue
                 if section.is_executable:
-                    for offset, size, name in self._tables.get(node, ()):
-                        user = NamedPiece(number, index, offset, size, name)
+                    for definition in self._tables.get(node, ()):
+                        user = definition.in_object(number)
                         if user != piece and self._refers(self.place_of(user), piece):
                             yield user
                 elif not section.name.endswith(_UNWIND) and self._refers(

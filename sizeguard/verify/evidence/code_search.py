@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -87,6 +88,22 @@ def _changed(machine: str, offset: int, type_: int) -> tuple[int, int]:
     return 0, _AARCH64_DATA.get(type_, 4)
 
 
+class LoadedBytes(NamedTuple):
+    """The bytes at an address. numbers: the same as content, as an array."""
+
+    address: int
+    numbers: npt.NDArray[np.uint8]
+    content: bytes
+
+
+class NamedBytes(NamedTuple):
+    """The bytes of a section at its address."""
+
+    section: str
+    address: int
+    content: bytes
+
+
 @dataclass(frozen=True, eq=False)
 class ImageBytes:
     """The loaded bytes of an image, by address."""
@@ -94,19 +111,21 @@ class ImageBytes:
     elf: Binary
 
     @cached_property
-    def parts(self) -> tuple[tuple[int, npt.NDArray[np.uint8], bytes], ...]:
-        """Sections with content: address, bytes as an array, bytes."""
+    def parts(self) -> tuple[LoadedBytes, ...]:
+        """Sections with content."""
         found = []
         for section in self.elf.sections:
             if section.is_allocated and section.file_size:
                 content = self.elf.content(section)
-                found.append((section.address, np.frombuffer(content, np.uint8), content))
+                found.append(
+                    LoadedBytes(section.address, np.frombuffer(content, np.uint8), content)
+                )
         return tuple(found)
 
     @cached_property
     def joined(self) -> bytes:
         """The bytes of all sections, to rule out quickly that any of them contains something."""
-        return b"\0".join(content for _, _, content in self.parts)
+        return b"\0".join(part.content for part in self.parts)
 
     @cached_property
     def outside(self) -> npt.NDArray[np.uint8]:
@@ -127,14 +146,14 @@ class ImageBytes:
                 return numbers[address - start : address - start + size]
         return np.zeros(0, np.uint8)
 
-    def around(self, address: int) -> tuple[str, int, bytes]:
-        """Return name, address and content of the section that contains an address."""
+    def around(self, address: int) -> NamedBytes:
+        """Return the section that contains an address; nameless and empty if there is none."""
         for section in self.elf.sections:
             if section.is_allocated and section.file_size:
                 start = section.address
                 if start <= address < start + section.file_size:
-                    return section.name, start, self.elf.content(section)
-        return "", address, b""
+                    return NamedBytes(section.name, start, self.elf.content(section))
+        return NamedBytes("", address, b"")
 
     def find(self, pattern: Pattern) -> list[int]:
         """Return the addresses where a pattern occurs."""

@@ -32,7 +32,8 @@ def _check_named(evidence: Evidence) -> None:
     wanted: dict[str, str] = {}
     found: set[str] = set()
     for number, file in enumerate(evidence.own_files()):
-        for name, index, _, _ in file.pieces:
+        for definition in file.definitions:
+            name, index = definition.symbol, definition.section
             section = file.elf.sections[index]
             if name in evidence.symbols and section.is_executable and section.size:
                 wanted.setdefault(name, file.label)
@@ -86,9 +87,9 @@ def _section(evidence: Evidence, graph: SectionGraph, node: int) -> Node | None:
     same = [n for n in range(len(files)) if file_key(files[n].label) == key]
     name = graph.symbol_of(node)
     for number in sorted(same, key=lambda n: -common_end(files[n].label, label)):
-        for other, index, _, _ in files[number].pieces:
-            if name and other in (name, name.removeprefix("_")):
-                return number, index
+        for definition in files[number].definitions:
+            if name and definition.symbol in (name, name.removeprefix("_")):
+                return number, definition.section
         if not name and graph.linker != "ld64.lld":
             return number, int(graph.nodes.index[node])
     return None

@@ -35,7 +35,13 @@ from sizeguard.verify.evidence.macho import (
     section_flags,
     section_kind,
 )
-from sizeguard.verify.evidence.object_evidence import BITCODE, ObjectFile, Objects, contents
+from sizeguard.verify.evidence.object_evidence import (
+    BITCODE,
+    Definition,
+    ObjectFile,
+    Objects,
+    contents,
+)
 
 _LABEL = re.compile(r"ltmp\d+|[lL]tmp.*")
 # x86_64: a load of an address that becomes the address itself. The instruction's second byte
@@ -244,10 +250,10 @@ class AtomFile(ObjectFile):
         return self.elf.symbols
 
     @cached_property
-    def pieces(self) -> tuple[tuple[str, int, int, int], ...]:
-        """List the definitions: name, atom, offset and size."""
+    def definitions(self) -> tuple[Definition, ...]:
+        """List the symbols that the object defines; their section is an atom."""
         return tuple(
-            (symbol.name, symbol.section, symbol.address, symbol.size)
+            Definition(symbol.name, symbol.section, symbol.address, symbol.size)
             for symbol in self.elf.symbols
             if symbol.section and symbol.name and not _LABEL.fullmatch(symbol.name)
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
@@ -52,6 +53,28 @@ class NamedPiece:
     symbol: str
 
 
+class Definition(NamedTuple):
+    """A symbol that an object defines: bytes [offset, offset + size) of a section."""
+
+    symbol: str
+    section: int
+    offset: int
+    size: int
+
+    def in_object(self, number: int) -> NamedPiece:
+        """Return the definition with the number of its object."""
+        return NamedPiece(number, self.section, self.offset, self.size, self.symbol)
+
+
+class ObjectContent(NamedTuple):
+    """The bytes of an object. path: the file; member: its name in an archive, or empty."""
+
+    path: Path
+    label: str
+    member: str
+    data: bytes
+
+
 @dataclass(frozen=True, eq=False)
 class ObjectFile(ABC):
     """An object of the link.
@@ -77,8 +100,8 @@ class ObjectFile(ABC):
 
     @property
     @abstractmethod
-    def pieces(self) -> tuple[tuple[str, int, int, int], ...]:
-        """List symbol, section, offset and size of each definition.
+    def definitions(self) -> tuple[Definition, ...]:
+        """List the symbols that the object defines.
 
         A section that is named after a symbol counts as a definition.
         """
@@ -115,10 +138,10 @@ class ElfFile(ObjectFile):
         return pattern_of(self.elf, section, self.relocations.get(section.index))
 
     @cached_property
-    def pieces(self) -> tuple[tuple[str, int, int, int], ...]:
-        """List the definitions: name, section, offset and size."""
+    def definitions(self) -> tuple[Definition, ...]:
+        """List the symbols of the table, then the sections that are named after other symbols."""
         sections = self.elf.sections
-        found: list[tuple[str, int, int, int]] = []
+        found: list[Definition] = []
         named: set[tuple[str, int]] = set()
         for symbol in self.symbols:
             if (
@@ -140,7 +163,7 @@ class ElfFile(ObjectFile):
                 ):
                     continue
                 size = symbol.size or self._reach(symbol)
-                found.append((symbol.name, symbol.section, symbol.address, size))
+                found.append(Definition(symbol.name, symbol.section, symbol.address, size))
                 named.add((symbol.name, symbol.section))
         for section in sections:
             own = _OWN_SECTION.fullmatch(section.name) if section.is_allocated else None
@@ -151,7 +174,7 @@ class ElfFile(ObjectFile):
                 and (own[1], section.index) not in named
                 and not section.flags & SHF_MERGE
             ):
-                found.append((own[1], section.index, 0, section.size))
+                found.append(Definition(own[1], section.index, 0, section.size))
         return tuple(found)
 
     def _reach(self, symbol: Symbol) -> int:
@@ -182,10 +205,9 @@ class Objects:
         """Symbols → their definitions."""
         if not self._index:
             for number, file in enumerate(self.files):
-                for name, section, offset, size in file.pieces:
-                    self._index.setdefault(name, []).append(
-                        NamedPiece(number, section, offset, size, name)
-                    )
+                for definition in file.definitions:
+                    pieces = self._index.setdefault(definition.symbol, [])
+                    pieces.append(definition.in_object(number))
         return self._index
 
     @cached_property
@@ -270,8 +292,8 @@ def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
 
 def contents(
     paths: Iterable[Path], folder: Path | None, magics: tuple[bytes, ...]
-) -> Iterator[tuple[Path, str, str, bytes]]:
-    """Yield file, label, member and bytes of each object; folders are searched.
+) -> Iterator[ObjectContent]:
+    """Yield the bytes of each object; folders are searched.
 
     magics: first bytes of objects; those of LLVM bitcode are accepted, too
     """
@@ -288,8 +310,8 @@ def contents(
             raise cannot_read(path, error) from error
         if head in (MAGIC, THIN_MAGIC):
             for member, data in read_archive(path):
-                yield path, f"{shown}({member})", member, bytes(data)
+                yield ObjectContent(path, f"{shown}({member})", member, bytes(data))
         elif head[:4] in (*magics, *BITCODE):
-            yield path, shown, "", readable(path).read_bytes()
+            yield ObjectContent(path, shown, "", readable(path).read_bytes())
         else:
             raise InputError(f"{path}: neither an object nor an archive")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from sizeguard.linkgraph.elf.table_entries import POINTER, entries_of
+from sizeguard.linkgraph.elf.table_entries import POINTER, text_pairs
 from sizeguard.names.registered import SCHEMAS, exact_names
 from sizeguard.verify.evidence.object_evidence import NamedPiece, ObjectFile, Objects
 
@@ -54,9 +54,9 @@ def _entries(file: ObjectFile) -> Iterator[tuple[int, int, bytes]]:
     for index, table in file.relocations.items():
         section = file.elf.sections[index]
         if section.is_allocated and not section.is_executable:
-            for offset, text, behind in entries_of(file.elf, file.symbols, table):
-                if _is_code(file, behind):
-                    yield index, offset, text
+            for pair in text_pairs(file.elf, file.symbols, table):
+                if _is_code(file, pair.symbol):
+                    yield index, pair.offset, pair.text
 
 
 def _is_code(file: ObjectFile, symbol: int) -> bool:

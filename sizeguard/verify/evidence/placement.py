@@ -261,7 +261,7 @@ def by_symbols(objects: Objects, image: Binary, content: ImageBytes) -> dict[Nod
     taken: set[int] = set()
     placement = Placement(objects, content, address, (), False)
     for number, file in enumerate(objects.files):
-        for name, index, offset, _ in file.pieces:
+        for name, index, offset, _ in file.definitions:
             section = file.elf.sections[index]
             if (number, index) in address or not section.is_allocated or not _is_checked(section):
                 continue

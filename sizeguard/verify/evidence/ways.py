@@ -11,7 +11,7 @@ import numpy as np
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import ENTRY as TABLE_ENTRY
 from sizeguard.linkgraph.graph import RELOCATION, START_STOP, SectionGraph
-from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.evidence.object_evidence import Definition, NamedPiece
 from sizeguard.verify.evidence.placement import Node, Placement
 
 STT_SECTION = 3
@@ -163,20 +163,18 @@ class Reasons:
         """
         number, section = node
         if number not in self._names:
-            tables: dict[int, list[tuple[int, int, str]]] = {}
-            for name, index, begin, size in self.placement.objects.files[number].pieces:
-                tables.setdefault(index, []).append((begin, size, name))
+            tables: dict[int, list[Definition]] = {}
+            for definition in self.placement.objects.files[number].definitions:
+                tables.setdefault(definition.section, []).append(definition)
             self._names[number] = tables
         rows = self._names[number].get(section, [])
-        covering = [row for row in rows if row[0] <= offset < row[0] + max(row[1], 1)]
-        return (
-            min(covering, key=lambda row: (row[1], row[2]))[2]
-            if covering
-            else (rows[0][2] if len(rows) == 1 else "")
-        )
+        covering = [row for row in rows if row.offset <= offset < row.offset + max(row.size, 1)]
+        if covering:
+            return min(covering, key=lambda row: (row.size, row.symbol)).symbol
+        return rows[0].symbol if len(rows) == 1 else ""
 
     @cached_property
-    def _names(self) -> dict[int, dict[int, list[tuple[int, int, str]]]]:
+    def _names(self) -> dict[int, dict[int, list[Definition]]]:
         return {}
 
     @cached_property

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +53,14 @@ _FEWEST_PART = 0.6  # part of the function, for a copy in a function with anothe
 UNLOADED = "the file, outside of loaded sections"
 _MANGLED = "_Z"
 _LOCAL = "_GLOBAL__N_"  # marks a name in an anonymous namespace
+
+
+class ObjectText(NamedTuple):
+    """The content of a section. object: number of its object."""
+
+    object: int
+    section: Section
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +157,11 @@ class DeselectedCode:
         return frozenset(code.name for code in self._of_full or self._written)
 
     @cached_property
-    def texts(self) -> list[tuple[int, Section, bytes]]:
-        """Content of the sections that may contain texts: object, section and bytes."""
+    def texts(self) -> list[ObjectText]:
+        """Content of the sections that may contain texts."""
         used = {number for number, _ in self.evidence.placement.address}
         return [
-            (number, section, file.elf.content(section))
+            ObjectText(number, section, file.elf.content(section))
             for number, file in enumerate(self.evidence.own_files())
             for section in file.elf.sections
             if number in used and section.is_allocated and section.file_size
@@ -335,15 +344,16 @@ def _functions(objects: Objects, count: int, has_lto: bool) -> Iterator[LinkedFu
     """Yield the functions of objects, with their bytes where known."""
     for number, file in enumerate(objects.files[:count]):
         patterns: dict[int, Pattern] = {}
-        for name, index, offset, size in file.pieces:
+        for definition in file.definitions:
+            index = definition.section
             section = file.elf.sections[index]
-            if not section.is_executable or not section.file_size or size < WINDOW:
+            if not section.is_executable or not section.file_size or definition.size < WINDOW:
                 continue
             if index not in patterns:
                 patterns[index] = file.pattern(section)
-            piece = NamedPiece(number, index, offset, size, name)
-            key = key_of(name, None if has_lto else file)
-            yield LinkedFunction(key, piece, patterns[index].part(offset, size))
+            pattern = patterns[index].part(definition.offset, definition.size)
+            key = key_of(definition.symbol, None if has_lto else file)
+            yield LinkedFunction(key, definition.in_object(number), pattern)
 
 
 def read_full(evidence: Evidence) -> Objects | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from sizeguard.claims.verdict import (
     ABSENT,
@@ -34,14 +35,14 @@ def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
     said: dict[str, bool] = {}
     found = []
     for place in _places(evidence, names):
-        if place[0] not in said:
-            said[place[0]] = _is_said_by_code(code, place[0].encode())
-        if not said[place[0]]:
+        if place.text not in said:
+            said[place.text] = _is_said_by_code(code, place.text.encode())
+        if not said[place.text]:
             found.append(place)
     # Without objects it is unknown whether a name belongs to a table or a call.
     if found and evidence.own:
-        size = sum(length for _, length, _, _ in found)
-        notes = [f"{name} is at {at:#x} in {where}" for name, _, at, where in found]
+        size = sum(place.size for place in found)
+        notes = [f"{each.text} is at {each.address:#x} in {each.section}" for each in found]
         shown = tuple(notes[:_MOST_SHOWN])
         cause = "a name without an entry of the known shape: another kind of table, or a message"
         return Verdict("section", NAMES, ABSENT, FAIL, STILL_THERE, size, shown, (), cause)
@@ -52,33 +53,46 @@ def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
     return Verdict("section", NAMES, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
 
 
-def _places(evidence: Evidence, names: Sequence[str]) -> Iterator[tuple[str, int, int, str]]:
-    """Yield each name with its bytes, its address and its section."""
-    for name in names:
-        places = (*text_places(evidence, name), *_unloaded_places(evidence, name))
-        for width, address, size, section, is_whole in places:
-            if is_whole or width > 1:
-                yield name, size, address, section
+class TextPlace(NamedTuple):
+    """A place where a text is written.
 
-
-def text_places(evidence: Evidence, text: str) -> Iterator[tuple[int, int, int, str, bool]]:
-    """Find a text in the shipped image, in any encoding and with anything after it.
-
-    Yields bytes of a letter, address, size, section, and whether it is not part of a longer word.
+    width:    bytes of a letter
+    address:  in the image; an offset in the file for unloaded bytes
+    size:     bytes of the text
+    is_whole: whether it is not part of a longer word
     """
+
+    text: str
+    width: int
+    address: int
+    size: int
+    section: str
+    is_whole: bool
+
+
+def _places(evidence: Evidence, names: Sequence[str]) -> Iterator[TextPlace]:
+    """Find the names in the shipped file, in one-byte encodings only as whole words."""
+    for name in names:
+        for place in (*text_places(evidence, name), *_unloaded_places(evidence, name)):
+            if place.is_whole or place.width > 1:
+                yield place
+
+
+def text_places(evidence: Evidence, text: str) -> Iterator[TextPlace]:
+    """Find a text in the shipped image, in any encoding and with anything after it."""
     everything = evidence.shipped_bytes.joined
     for encoding, width in _ENCODINGS:
         wanted = text.encode(encoding)
         if wanted not in everything:
             continue
         for address in evidence.shipped_bytes.constant(wanted):
-            section, start, content = evidence.shipped_bytes.around(address)
-            at = address - start
-            is_whole = _is_whole(content, at, at + len(wanted), width)
-            yield width, address, len(wanted), section, is_whole
+            around = evidence.shipped_bytes.around(address)
+            at = address - around.address
+            is_whole = _is_whole(around.content, at, at + len(wanted), width)
+            yield TextPlace(text, width, address, len(wanted), around.section, is_whole)
 
 
-def _unloaded_places(evidence: Evidence, text: str) -> Iterator[tuple[int, int, int, str, bool]]:
+def _unloaded_places(evidence: Evidence, text: str) -> Iterator[TextPlace]:
     """Find a text in the rest of the stripped file, as text_places does, by its offset."""
     if evidence.twin is None:
         return  # symbols and debug information name everything
@@ -88,7 +102,8 @@ def _unloaded_places(evidence: Evidence, text: str) -> Iterator[tuple[int, int, 
         at = content.find(wanted)
         while at >= 0:
             end = at + len(wanted)
-            yield width, at, len(wanted), UNLOADED, _is_whole(content, at, end, width)
+            is_whole = _is_whole(content, at, end, width)
+            yield TextPlace(text, width, at, len(wanted), UNLOADED, is_whole)
             at = content.find(wanted, end)
 
 
