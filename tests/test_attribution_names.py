@@ -453,7 +453,7 @@ def test_operators_of_identifiers(identifier: str, operator: str) -> None:
         ),
         (
             "rules:\n  - {prefix: a, operator: '{operator}'}",
-            r"rules\.yaml:2: \{operator\} is a member's; the rule needs within",
+            r"rules\.yaml:2: \{operator\} stands for a member's name; the rule needs within",
         ),
         (
             "rules:\n  - {within: a, operator: '{opertor}'}",

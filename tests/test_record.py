@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.builds.link_record import read_link_record
-from sizeguard.builds.recorded_links import USUAL, find_record
+from sizeguard.builds.recorded_links import LINK_RECORDS, find_record
 from tests.support.recorded_links import (
     FLAGS,
     REMOVE,
@@ -118,7 +118,7 @@ def test_every_kind_of_link_and_of_builder(tmp_path: Path) -> None:
     assert found["elsewhere"].output == folder / "moved"
     assert found["other.o"].program.endswith("aarch64-linux-gnu-ld.bfd")
     assert "-r" in found["part.o"].arguments
-    assert find_record(folder / "one.o", [folder / USUAL]).record is None
+    assert find_record(folder / "one.o", [folder / LINK_RECORDS]).record is None
 
 
 def test_a_linker_without_a_loader_and_the_wrappers(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_builds_that_link_nothing_or_fail(tmp_path: Path) -> None:
     )
     assert sizeguard(tmp_path, "record", "--", "no-such-program").code == 2
     assert sizeguard(tmp_path, "record").code == 2
-    assert not list((tmp_path / USUAL).glob("raw-*"))
+    assert not list((tmp_path / LINK_RECORDS).glob("raw-*"))
 
 
 def test_a_record_outlives_its_temporaries_and_notices_changes(tmp_path: Path) -> None:

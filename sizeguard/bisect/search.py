@@ -102,7 +102,7 @@ class Search:
         seen: dict[str, int] = {}
         for i, state in enumerate(self.states):
             if state.key in seen:
-                # The series returns to earlier inputs
+                # The inputs are those of an earlier state, so the changes between were undone.
                 pairs.add((seen[state.key] + 1, i - 1))
             seen[state.key] = i
         self._hints = tuple(sorted(pair for pair in pairs if pair[0] <= pair[1]))
@@ -116,9 +116,7 @@ class Search:
         return self.outcomes.get(self.states[state].key)
 
     def wave(self) -> list[int]:
-        """List the commits to measure now, by index, one of each key.
-
-        Empty at the end of the search.
+        """List the commits to measure now, by index, one of each key; none at the end.
 
         The ends come first, because the search needs both.
         """
@@ -156,10 +154,7 @@ class Search:
         return Interval(start, end, unbuilt, tuple(i for i in inside if self.outcome(i) is None))
 
     def _between_undone(self, step: Interval) -> list[int]:
-        """Choose a state between a commit and the commit that undid it.
-
-        None if a state between them was measured already.
-        """
+        """Choose a state between each change and its reversal, if no state there was measured."""
         wanted = []
         for first, last in self._hints:
             if (

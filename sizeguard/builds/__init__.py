@@ -1,4 +1,4 @@
 """Records of builds, and the files and sizes of one link."""
 
 RECORD = "build.json"  # file name of the record in a build's folder
-SUFFIX = ".link.json"  # of files with the record of a link
+LINK_SUFFIX = ".link.json"  # of the file with the record of a link

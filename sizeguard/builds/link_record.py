@@ -18,7 +18,7 @@ from sizeguard.base.digest import content_digest, digest
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.input_files import readable
-from sizeguard.builds import SUFFIX as SUFFIX
+from sizeguard.builds import LINK_SUFFIX as LINK_SUFFIX
 from sizeguard.builds.linker_options import read_options
 from sizeguard.formats.sniff import ELF, image_format
 

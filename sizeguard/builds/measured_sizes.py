@@ -28,15 +28,11 @@ def measure(shipped: Path) -> Sizes:
     """
     format_ = image_format(shipped)
     if format_ == MACHO:
-        # takes 12 ms, which reports of ELF images save: they read records of builds
-        from sizeguard.formats.macho.reader import FatFile, read_macho_file
-
-        file = read_macho_file(shipped)
-        images = file.images if isinstance(file, FatFile) else (file,)
+        images = _macho_images(shipped)
         return Sizes(
             load=max(macho.load for macho in images),
             ram=max(macho.ram for macho in images),
-            file=file.size,
+            file=readable(shipped).stat().st_size,
             page_slack=sum(_segment_slack(macho) for macho in images),
         )
     if format_ in (PE, COFF, WASM):
@@ -48,6 +44,15 @@ def measure(shipped: Path) -> Sizes:
         return _measure_members(shipped)
     elf = read_elf(shipped)
     return Sizes(load=elf.load, ram=elf.ram, file=elf.size, page_slack=_page_slack(elf))
+
+
+def _macho_images(path: Path) -> tuple[MachO, ...]:
+    """Read a Mach-O image, or all images of a universal binary."""
+    # 12 ms, which commands on ELF images save
+    from sizeguard.formats.macho.reader import FatFile, read_macho_file
+
+    file = read_macho_file(path)
+    return file.images if isinstance(file, FatFile) else (file,)
 
 
 def _measure_members(path: Path) -> Sizes:
@@ -87,11 +92,8 @@ def segment_pages(shipped: Path) -> int:
     """
     format_ = image_format(shipped)
     if format_ == MACHO:
-        from sizeguard.formats.macho.reader import FatFile, read_macho_file
-
-        file = read_macho_file(shipped)
-        images = file.images if isinstance(file, FatFile) else (file,)
-        return _MACHO_PAGE * sum(s.file_size > 0 for macho in images for s in macho.segments)
+        segments = (segment for macho in _macho_images(shipped) for segment in macho.segments)
+        return _MACHO_PAGE * sum(segment.file_size > 0 for segment in segments)
     if format_ in (PE, COFF, WASM):
         from sizeguard.formats.read_sectioned import read_sectioned
 

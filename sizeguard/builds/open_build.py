@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, is_folder, is_there
 from sizeguard.base.input_files import readable
-from sizeguard.builds import RECORD, SUFFIX
+from sizeguard.builds import LINK_SUFFIX, RECORD
 from sizeguard.formats.magics import SNAPSHOT
 from sizeguard.formats.sniff import image_format, names_member
 
 if TYPE_CHECKING:
     from sizeguard.builds.build_record import Build
 
-USUAL = Path(".sizeguard") / "links"  # below the folder where `sizeguard record` runs
+LINK_RECORDS = Path(".sizeguard") / "links"  # below the folder where `sizeguard record` runs
 INDEX = "index.json"  # of a folder of link records
 
 
@@ -99,7 +99,7 @@ def files_of(build: Build, given: Files | None = None) -> Files:
 
 def has_records(image: Path) -> bool:
     """Return quickly whether any links were recorded where the record of an image may be."""
-    beside = image.with_name(f"{image.name.removesuffix('.stripped')}{SUFFIX}")
+    beside = image.with_name(f"{image.name.removesuffix('.stripped')}{LINK_SUFFIX}")
     return beside.is_file() or any(True for _ in usual_folders(image))
 
 
@@ -107,5 +107,5 @@ def usual_folders(image: Path) -> Iterator[Path]:
     """Yield the folders of link records above an image and above the current folder."""
     for start in (Path(os.path.realpath(image)).parent, Path.cwd()):
         for folder in (start, *start.parents):
-            if (folder / USUAL / INDEX).is_file():
-                yield folder / USUAL
+            if (folder / LINK_RECORDS / INDEX).is_file():
+                yield folder / LINK_RECORDS

@@ -15,7 +15,7 @@ from pathlib import Path
 from sizeguard.base.digest import digest
 from sizeguard.base.files import write_atomic
 from sizeguard.builds.link_record import (
-    SUFFIX,
+    LINK_SUFFIX,
     ImageIdentity,
     LinkRecord,
     image_identity,
@@ -23,7 +23,7 @@ from sizeguard.builds.link_record import (
     write_link_record,
 )
 from sizeguard.builds.open_build import INDEX, usual_folders
-from sizeguard.builds.open_build import USUAL as USUAL
+from sizeguard.builds.open_build import LINK_RECORDS as LINK_RECORDS
 
 COPIES = "files"  # folder of copies, by content
 HOW_TO_RECORD = "record its build with `sizeguard record -- BUILD COMMAND`"
@@ -53,7 +53,7 @@ class _Entry:
 def record_name(output: Path) -> str:
     """Return the file name of an output's record; a later link of the same output overwrites it."""
     number = digest([os.fsencode(output)])[:16]
-    return f"{output.name[:80]}-{number}{SUFFIX}"
+    return f"{output.name[:80]}-{number}{LINK_SUFFIX}"
 
 
 def write_records(folder: Path, records: Iterable[LinkRecord]) -> list[Path]:
@@ -89,7 +89,7 @@ def write_records(folder: Path, records: Iterable[LinkRecord]) -> list[Path]:
 def _remove_others(folder: Path, files: set[str]) -> None:
     """Remove records that the index does not name, and copies that no record names."""
     used: set[Path] = set()
-    for path in folder.glob(f"*{SUFFIX}"):
+    for path in folder.glob(f"*{LINK_SUFFIX}"):
         if path.name not in files:
             path.unlink(missing_ok=True)
             continue
@@ -132,7 +132,7 @@ def find_record(image: Path, folders: Iterable[Path] = ()) -> FoundRecord:
 
     Raises InputError for an image that cannot be read.
     """
-    beside = image.with_name(f"{image.name.removesuffix('.stripped')}{SUFFIX}")
+    beside = image.with_name(f"{image.name.removesuffix('.stripped')}{LINK_SUFFIX}")
     if beside.is_file():
         return FoundRecord(beside)
     path = Path(os.path.realpath(image))

@@ -18,11 +18,9 @@ _SECTIONS = (".text", ".eh_frame", ".eh_frame_hdr")
 _ENTRY = 8  # bytes of a function in .eh_frame_hdr
 _ALIGNMENT = 16  # of functions, in bytes; compilers pad up to it
 _SLACK = 32  # bytes by which alignment can change the result
-# x86-64 opcodes that precede an offset to another place: call, jmp, jcc, and an operand [rip +
-# offset].
+# x86-64 code before an offset to another place: call, jmp, jcc, and the operand [rip + offset].
 _BEFORE = re.compile(rb"[\xe8\xe9]|\x0f[\x80-\x8f]|[\x05\x0d\x15\x1d\x25\x2d\x35\x3d]")
-
-_BRANCHES = b"\xe8\xe9\x0f"
+_BRANCHES = b"\xe8\xe9\x0f"  # first bytes of call, jmp and jcc
 
 
 @dataclass(slots=True)
@@ -53,11 +51,11 @@ def identical_functions(facts: ImageFacts) -> SizeFinding | None:
     if facts.elf.machine not in MACHINES or facts.has_runtime_inside:
         return None
     functions = _functions(facts)
-    kinds = _kinds(functions, _Targets(facts))
+    groups = _groups_of_same(functions, _Targets(facts))
     parts: dict[str, int] = {}
     low = high = 0
-    for kind in kinds:
-        first, *others = sorted(kind, key=lambda function: function.address)
+    for group in groups:
+        first, *others = sorted(group, key=lambda function: function.address)
         low += sum(len(each.code) + each.table for each in others)
         high += sum(each.span + each.table for each in others)
         parts[first.name] = sum(len(each.code) + each.table for each in others)
@@ -65,7 +63,7 @@ def identical_functions(facts: ImageFacts) -> SizeFinding | None:
         return None
     return SizeFinding(
         kind="identical-functions",
-        title=f"{sum(map(len, kinds)) - len(kinds):,} functions repeat the code of another",
+        title=f"{sum(map(len, groups)) - len(groups):,} functions repeat the code of another",
         low=low - _SLACK,
         high=high + _SLACK,
         metric=LOAD,
@@ -86,7 +84,7 @@ def _functions(facts: ImageFacts) -> list[_Function]:
     text = facts.elf.section(".text")
     if text is None:
         return []
-    tables, barred = _tables(facts)
+    tables, with_exceptions = _tables(facts)
     sections = facts.elf.sections
     found: dict[int, tuple[str, int, int]] = {}
     for symbol in facts.defined:
@@ -102,7 +100,7 @@ def _functions(facts: ImageFacts) -> list[_Function]:
     for address, following in zip_longest(starts, starts[1:], fillvalue=0):
         name, size, index = found[address]
         section = sections[index]
-        if address in barred or index != text.index:
+        if address in with_exceptions or index != text.index:
             continue
         end = min(following or 1 << 62, section.address + section.size)
         span = size if end < address + size else min(end - address, size + _ALIGNMENT - 1)
@@ -166,7 +164,7 @@ def _holds(section: Section, address: int) -> bool:
     return section.address <= address < section.address + section.size
 
 
-def _kinds(functions: list[_Function], targets: _Targets) -> list[list[_Function]]:
+def _groups_of_same(functions: list[_Function], targets: _Targets) -> list[list[_Function]]:
     """Group functions of the same code, until no group falls apart."""
     by_size: dict[int, list[_Function]] = defaultdict(list)
     for function in functions:
@@ -184,16 +182,15 @@ def _kinds(functions: list[_Function], targets: _Targets) -> list[list[_Function
     while True:
         groups: dict[bytes, list[_Function]] = defaultdict(list)
         for function, places in rows:
-            kind = b"%d;" % same[function.address]
-            groups[kind + function.text(places, same)].append(function)
-        kinds = [group for group in groups.values() if len(group) > 1]
+            before = b"%d;" % same[function.address]
+            groups[before + function.text(places, same)].append(function)
         now = {
             function.address: min(each.address for each in group)
             for group in groups.values()
             for function in group
         }
         if now == same:
-            return kinds
+            return [group for group in groups.values() if len(group) > 1]
         same = now
 
 

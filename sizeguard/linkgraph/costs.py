@@ -15,9 +15,11 @@ from sizeguard.linkgraph.live import live
 # and an .eh_frame_hdr entry.
 RELOCATION_SIZE, SYMBOL_SIZE, SLOT_SIZE, PLT_SIZE, HEADER_ENTRY = 24, 26, 8, 16, 8
 
-# Relocation types of x86-64 and aarch64: absolute 64-bit addresses, and calls.
-ABSOLUTE = (1, 257)
-CALLS = (4, 2, 282, 283)
+# Relocation types of x86-64 and aarch64.
+R_X86_64_64, R_X86_64_PC32, R_X86_64_PLT32 = 1, 2, 4
+R_AARCH64_ABS64, R_AARCH64_JUMP26, R_AARCH64_CALL26 = 257, 282, 283
+ABSOLUTE = (R_X86_64_64, R_AARCH64_ABS64)
+CALLS = (R_X86_64_PLT32, R_X86_64_PC32, R_AARCH64_JUMP26, R_AARCH64_CALL26)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -203,7 +203,9 @@ def _check_placeholders(place: str, fields: Mapping[str, str]) -> None:
                     " {operator}"
                 )
             if "within" not in fields:
-                raise InputError(f"{place}: {{{placeholder}}} is a member's; the rule needs within")
+                raise InputError(
+                    f"{place}: {{{placeholder}}} stands for a member's name; the rule needs within"
+                )
 
 
 def _check_identifier(place: str, fields: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.builds.link_record import (
     LINK_INPUTS,
-    SUFFIX,
+    LINK_SUFFIX,
     LinkRecord,
     read_link_record,
     write_link_record,
@@ -45,7 +45,7 @@ def keep_link(image: Path, tree: Path, records: Path, folder: Path) -> Path | No
         kept = _with_copies(record, tree.resolve(), folder / LINK_INPUTS)
     except (InputError, OSError):
         return None
-    place = folder / f"{image.name}{SUFFIX}"
+    place = folder / f"{image.name}{LINK_SUFFIX}"
     write_link_record(place, kept)
     return place
 

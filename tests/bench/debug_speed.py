@@ -20,11 +20,13 @@ from tests.support.image_laws import SIZEGUARD
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
 
-MORE = 0.1  # seconds
-SECONDS, MEMORY, SIZE = 3.0, 300, 56 << 20
+MORE = 0.1  # seconds that debug information may cost
+SECONDS, MEMORY = 3.0, 300  # of a report by operator and dtype; memory in MiB
+SIZE = 56 << 20  # bytes of the image that these limits are for
 
 
 def main() -> int:
+    """Compare the median times with the limits, and print them."""
     parser = options_of(__doc__)
     parser.add_argument("image", type=Path)
     parser.add_argument("--runs", type=int, default=5)

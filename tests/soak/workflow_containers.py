@@ -9,8 +9,8 @@ gcc 12; Debian 13 has gcc 14, so there the base is measured. Each pull request p
 inconclusive, or has no result; then the commenting workflow's steps tell GitHub, which is a server
 on this machine.
 
-The first job of a container installs, later ones find what it installed. --apps: of our project,
-the apps that are gated; all if empty, four minutes and more a build.
+The first job of a container installs, later ones find what it installed. --apps: gate
+these apps of our project; all if empty, which takes four minutes and more a build.
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ def main() -> int:
     parser.add_argument("--base", type=Path, help="has the minimal systems, or gets them")
     parser.add_argument("--suite", action="append", choices=SUITES)
     parser.add_argument("--project", action="append", choices=("foreign", "ours"))
-    parser.add_argument("--apps", default="", help="of ours")
+    parser.add_argument("--apps", default="", help="gate these apps of our project")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="workflows-", dir="/var/tmp"))
     tally, baselines = Tally(), dict[str, str]()

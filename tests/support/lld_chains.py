@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.builds.build_record import Build
+from sizeguard.formats.elf import STT_FUNC
 from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.graph import ENTRY, SectionGraph
 from sizeguard.linkgraph.live import live
@@ -26,9 +27,10 @@ _LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LldChain:
-    """A chain from the symbol to the root: (object as lld names it, symbol or section).
+    """A chain of references.
 
-    how: lld's text about the last link.
+    links: object as lld names it, and symbol or section, from the symbol to the root
+    how:   lld's text about the last link
     """
 
     symbol: str
@@ -73,11 +75,11 @@ def relinked(
 
 
 def live_functions(graph: SectionGraph) -> list[tuple[str, int]]:
-    """Map names of live functions to nodes; a name in two objects is left out."""
+    """List live functions by name, with their nodes, without names that two objects have."""
     kept = live(graph)
     symbols = graph.symbols
     found: dict[str, set[int]] = {}
-    for i in np.flatnonzero((symbols.type == 2) & (symbols.node >= 0)).tolist():
+    for i in np.flatnonzero((symbols.type == STT_FUNC) & (symbols.node >= 0)).tolist():
         node = int(symbols.node[i])
         if kept[node]:
             found.setdefault(symbols.names[i].decode(), set()).add(node)

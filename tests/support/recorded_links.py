@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.builds.recorded_links import USUAL, find_record
+from sizeguard.builds.recorded_links import LINK_RECORDS, find_record
 from sizeguard.linkgraph.elf.elf_graph import graph_of
 from sizeguard.linkgraph.inputs.loader import load
 from sizeguard.linkgraph.inputs.lto import without_lto
@@ -49,11 +49,11 @@ def write_sources(folder: Path) -> Path:
     return folder
 
 
-def run(folder: Path, *command: str, **more: str) -> Run:
+def run(folder: Path, *command: str, **variables: str) -> Run:
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, **more},
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         errors="replace",
@@ -63,17 +63,17 @@ def run(folder: Path, *command: str, **more: str) -> Run:
     return Run(done.returncode, done.stdout, done.stderr)
 
 
-def sizeguard(folder: Path, *arguments: str, **more: str) -> Run:
-    return run(folder, str(SIZEGUARD), *arguments, **more)
+def sizeguard(folder: Path, *arguments: str, **variables: str) -> Run:
+    return run(folder, str(SIZEGUARD), *arguments, **variables)
 
 
-def record(folder: Path, script: str, *options: str, **more: str) -> Run:
+def record(folder: Path, script: str, *options: str, **variables: str) -> Run:
     """Run a shell script under `sizeguard record`."""
-    return sizeguard(folder, "record", *options, "--", "sh", "-c", script, **more)
+    return sizeguard(folder, "record", *options, "--", "sh", "-c", script, **variables)
 
 
 def record_file(folder: Path, image: Path) -> Path:
-    found = find_record(image, [folder / USUAL])
+    found = find_record(image, [folder / LINK_RECORDS])
     assert found.record is not None, found.why
     return found.record
 

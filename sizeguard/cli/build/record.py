@@ -57,7 +57,7 @@ def command(
     import os
 
     from sizeguard.base.errors import BuildError, InputError
-    from sizeguard.builds.recorded_links import USUAL
+    from sizeguard.builds.recorded_links import LINK_RECORDS
     from sizeguard.report.build.link_lines import link_lines
     from sizeguard.toolchains.links.built_links import record_built
     from sizeguard.toolchains.links.recording import RecordedBuild, record_build
@@ -66,7 +66,7 @@ def command(
         raise click.NoSuchOption(build[0], ctx=context)
     if bool(build) == (built is not None):
         raise InputError("give a build command or --built: sizeguard record -- make")
-    folder = records or Path.cwd() / USUAL
+    folder = records or Path.cwd() / LINK_RECORDS
     if built is not None:
         done = RecordedBuild(0, record_built(built, folder))
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Bytes
@@ -31,6 +31,7 @@ MACHINES = {
 }
 BIG_OBJECT = bytes.fromhex("c7a1bad1eebaa94baf20faf66aa4dcb8")  # class id of /bigobj files
 MOST_SECTIONS = 1 << 20
+_SYMBOL, _BIG_SYMBOL = 18, 20  # bytes of a symbol record; the second in /bigobj files
 
 CNT_CODE, CNT_ZEROS = 0x20, 0x80
 LNK_INFO, LNK_REMOVE = 0x200, 0x800
@@ -67,13 +68,20 @@ class PeSection:
         return bool(self.flags & CNT_ZEROS) and not self.flags & CNT_CODE
 
 
+class SymbolRecords(NamedTuple):
+    """The symbol table. start: its offset in the file; width: bytes of a record."""
+
+    start: int
+    records: int
+    width: int
+
+
 @dataclass(frozen=True, slots=True)
 class PeLayout:
     """A file's headers.
 
     headers:     bytes before the sections
     directories: address and size of each data directory; for CERTIFICATES an offset in the file
-    symbols:     offset and number of symbol records, and bytes of one
     """
 
     path: Path
@@ -83,7 +91,7 @@ class PeLayout:
     headers: int
     sections: tuple[PeSection, ...]
     directories: tuple[tuple[int, int], ...]
-    symbols: tuple[int, int, int]
+    symbols: SymbolRecords
 
     @property
     def arch(self) -> str:
@@ -137,14 +145,13 @@ def _image(path: Path, data: Bytes, at: int) -> PeLayout:
         for address, size in (_unpack(path, data, where + 4 + 8 * i, "<II") for i in range(number))
     )
     table = body + optional
-    strings = _Strings.of(data, symbols, records, 18)
+    table_of_symbols = SymbolRecords(symbols, records, _SYMBOL)
+    strings = _Strings.of(data, table_of_symbols)
     sections = _sections(path, data, table, count, strings, is_object=False)
     begin = min((s.offset for s in sections if s.size), default=len(data))
     end = table + 40 * count
     headers = min(max(headers, end), max(begin, end), len(data))
-    return PeLayout(
-        path, data, machine, False, headers, sections, directories, (symbols, records, 18)
-    )
+    return PeLayout(path, data, machine, False, headers, sections, directories, table_of_symbols)
 
 
 def _object(path: Path, data: Bytes, head: bytes) -> PeLayout:
@@ -156,15 +163,14 @@ def _object(path: Path, data: Bytes, head: bytes) -> PeLayout:
             )
         machine = int.from_bytes(head[6:8], "little")
         count, symbols, records = _unpack(path, data, 44, "<III")
-        start, width = 56, 20
+        start, width = 56, _BIG_SYMBOL
     else:
         machine, count, _, symbols, records, optional, _ = _unpack(path, data, 0, "<HHIIIHH")
-        start, width = 20 + optional, 18
-    strings = _Strings.of(data, symbols, records, width)
+        start, width = 20 + optional, _SYMBOL
+    table_of_symbols = SymbolRecords(symbols, records, width)
+    strings = _Strings.of(data, table_of_symbols)
     sections = _sections(path, data, start, count, strings, is_object=True)
-    return PeLayout(
-        path, data, machine, True, start + 40 * count, sections, (), (symbols, records, width)
-    )
+    return PeLayout(path, data, machine, True, start + 40 * count, sections, (), table_of_symbols)
 
 
 def _unpack(path: Path, data: Bytes, at: int, form: str) -> tuple[int, ...]:
@@ -183,9 +189,9 @@ class _Strings:
     end: int
 
     @staticmethod
-    def of(data: Bytes, symbols: int, records: int, width: int) -> _Strings:
-        start = symbols + records * width
-        if not symbols or start + 4 > len(data):
+    def of(data: Bytes, symbols: SymbolRecords) -> _Strings:
+        start = symbols.start + symbols.records * symbols.width
+        if not symbols.start or start + 4 > len(data):
             return _Strings(data, 0, 0)
         size = int.from_bytes(data[start : start + 4].tobytes(), "little")
         return _Strings(data, start, min(start + max(size, 4), len(data)))
@@ -200,7 +206,7 @@ class _Strings:
 
 def string_table(layout: PeLayout) -> tuple[int, int]:
     """Return start and end of the string table; zeros if there is none."""
-    strings = _Strings.of(layout.data, *layout.symbols)
+    strings = _Strings.of(layout.data, layout.symbols)
     return strings.start, strings.end
 
 

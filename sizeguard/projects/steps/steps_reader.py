@@ -70,9 +70,7 @@ def items_of(node: Node | None) -> list[Node]:
 
 def _images(fields: Mapping[str, Node], place: str) -> Mapping[str, ImageFiles]:
     if IMAGES not in fields:
-        if IMAGE not in fields:
-            raise InputError(f"{place}: names no {IMAGE}, the file to measure")
-        return {"": _files(fields, place_of(fields[IMAGE]))}
+        return {"": _files(fields, place)}
     node = fields[IMAGES]
     alone = next((name for name in (*_FILES, SELECTION) if name in fields), "")
     if alone:
@@ -146,8 +144,7 @@ def _variables(node: Node) -> Mapping[str, str | None]:
     found: dict[str, str | None] = {}
     if isinstance(node, YamlTable):
         for name, value in table_of(node, None, "").items():
-            is_text = isinstance(value, Scalar) and not is_empty(value)
-            found[name] = value.text if is_text and isinstance(value, Scalar) else None
+            found[name] = value.text if isinstance(value, Scalar) and not is_empty(value) else None
     else:
         found = dict.fromkeys(map(text_of, items_of(node)))
     for name in found:

@@ -92,17 +92,17 @@ def _lines(result: GateResult, style: Style) -> Iterator[str]:
 
 def _head(verdict: str, text: str, result: GateResult, style: Style) -> Iterator[str]:
     """Write the verdict and, on the right, the base of growth."""
-    verdict_ = style.bold(verdict)
+    painted = style.bold(verdict)
     if style.colour:
-        verdict_ = f"\x1b[{COLOURS[result.verdict]}m{verdict_}"
-    left = f"{verdict}  {printable(text)}"
+        painted = f"\x1b[{COLOURS[result.verdict]}m{painted}"
+    plain = f"{verdict}  {printable(text)}"
     base = printable(base_text(result))
     room = style.width - len(base)
-    shown_ = f"{verdict_}  {printable(text)}"
-    if base and len(left) + 2 <= room:
-        yield f"{shown_}{' ' * (room - len(left))}{style.dim(base)}"
+    line = f"{painted}  {printable(text)}"
+    if base and len(plain) + 2 <= room:
+        yield f"{line}{' ' * (room - len(plain))}{style.dim(base)}"
     else:
-        yield from wrapped(shown_, len(shown_) - len(left), style)
+        yield from wrapped(line, len(line) - len(plain), style)
         if base:
             yield f"  {style.dim(cut(base, style.room(style.width - 2)))}"
 

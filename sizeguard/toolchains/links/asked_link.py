@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError
-from sizeguard.builds.link_record import SUFFIX, LinkRecord, write_link_record
+from sizeguard.builds.link_record import LINK_SUFFIX, LinkRecord, write_link_record
 
 _LINKERS = re.compile(r"(^|/)(collect2|(\S+-)?ld(\.\w+)?(-\d+)?|ld64\.lld(-\d+)?|lld|mold|gold)$")
 
@@ -19,7 +19,7 @@ def record_link(line: Sequence[str], folder: Path, image: Path) -> Path:
 
     line: the words of ninja's command, `. && sh link_logged.sh DRIVER … && :`.
     """
-    record = folder / f"{image.name}{SUFFIX}"
+    record = folder / f"{image.name}{LINK_SUFFIX}"
     if not record.is_file() or record.stat().st_mtime_ns < image.stat().st_mtime_ns:
         start = next(
             (i + 1 for i, word in enumerate(line) if word.endswith("link_logged.sh")), None
