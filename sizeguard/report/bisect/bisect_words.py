@@ -57,7 +57,7 @@ def failures_text(culprit: Culprit) -> str:
     )
 
 
-class RowTexts(NamedTuple):
+class ShownNames(NamedTuple):
     """The names of a row, as they are shown."""
 
     operator: str
@@ -73,10 +73,10 @@ class ShownRows(NamedTuple):
     other_bytes: int
 
 
-def row_texts(row: CulpritRow, width: int) -> RowTexts:
+def row_texts(row: CulpritRow, width: int) -> ShownNames:
     """Return the names to show; width: most characters of the symbol."""
     operator, dtype, symbol = row.keys
-    return RowTexts(
+    return ShownNames(
         shown("operator", operator, 40),
         shown("dtype", dtype) if dtype else "",
         shown("symbol", symbol, width),
