@@ -11,7 +11,7 @@ from tests.support.all_leaks import ALL_LEAKS, CONTROL
 from tests.support.leak_bench import LeakBench
 from tests.support.places import ROOT
 
-COVERING = ("renamed_namespace", "inlined", "bytes_in_rodata", "c_function")
+COVERING = ("renamed_namespace", "inlined", "bytes_in_rodata", "c_function", "object_not_recorded")
 
 
 @pytest.fixture(scope="module")

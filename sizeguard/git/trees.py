@@ -29,7 +29,8 @@ class Scope:
 
     Empty paths mean all files. Examples of globs are *.md and docs/*.
 
-    unnamed: globs of files that do not count, and whose names do not count either
+    unnamed: globs of files that do not count, and whose names do not count either; * and ? match
+        no slash, so a file in a folder below counts
     """
 
     paths: tuple[str, ...] = ()
@@ -119,7 +120,7 @@ def _scoped_rows(repository: Path, commit: str, scope: Scope) -> Sequence[_TreeR
             not entry.startswith(_FILE) or _is_attributes(path),
             _is_in(path, scope),
             f"{entry}\t{path}",
-            "" if _matches(path, scope.unnamed) else f"{entry.split()[0]}\t{path}",
+            "" if _is_unnamed(path, scope.unnamed) else f"{entry.split()[0]}\t{path}",
         )
         for path, entry in sorted(tree_entries(repository, commit, "-r", "--full-tree").items())
     ]
@@ -139,13 +140,19 @@ def _matches(path: str, globs: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(path, glob) for glob in globs)
 
 
+def _is_unnamed(path: str, globs: Iterable[str]) -> bool:
+    slashes = path.count("/")
+    return _matches(path, (glob for glob in globs if glob.count("/") == slashes))
+
+
 def _is_in(path: str, scope: Scope) -> bool:
     """Return whether a path is in scope."""
     below = not scope.paths or any(
         path == each.rstrip("/") or path.startswith(f"{each.rstrip('/')}/") or each == "."
         for each in scope.paths
     )
-    return below and not _matches(path, (*scope.ignore, *scope.unnamed))
+    is_out = _matches(path, scope.ignore) or _is_unnamed(path, scope.unnamed)
+    return below and not is_out
 
 
 def tree_hash(repository: Path, commit: str, scope: Scope) -> str:
@@ -162,14 +169,16 @@ def _tree_hash(repository: Path, commit: str, scope: Scope) -> str:
             raise InputError(
                 f"--inputs {path}: name a file or folder of the repository, from its root"
             )
-    ignored = (*scope.ignore, *scope.unnamed)
-    if not scope.paths and not ignored:
+    if not (scope.paths or scope.ignore or scope.unnamed):
         return git(repository, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
     return _files(
         repository,
         commit,
         scope.paths,
-        lambda path: _is_attributes(path) or not _matches(path, ignored),
+        lambda path: (
+            _is_attributes(path)
+            or not (_matches(path, scope.ignore) or _is_unnamed(path, scope.unnamed))
+        ),
     )
 
 

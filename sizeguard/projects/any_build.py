@@ -17,7 +17,14 @@ from sizeguard.base.files import write_atomic
 from sizeguard.base.fingerprint import files_key, fingerprint, package_hash
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_inputs import BuildInputs
-from sizeguard.git.trees import Reads, Scope, check_scope, opened_hash, reads_hash, tree_hash
+from sizeguard.git.trees import (
+    Reads,
+    Scope,
+    check_scope,
+    opened_hash,
+    reads_hash,
+    tree_hash,
+)
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
 from sizeguard.projects.command import ccache_path, own_command
 from sizeguard.projects.kept_link import records_of_tree
@@ -25,6 +32,7 @@ from sizeguard.projects.known_reads import FOLDER as READS
 from sizeguard.projects.known_reads import KnownReads
 from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
 from sizeguard.projects.steps.commit_steps import scope_of_commit, steps_of_commit
+from sizeguard.projects.steps.left_outputs import remove_images
 from sizeguard.toolchains.environment import (
     build_environment,
     code_variables,
@@ -97,7 +105,14 @@ class AnyBuildRecipe:
             "packages": files_key(package_lists()),
             "package": package_hash(),
             **({"rules": steps.rules} if steps.rules else {}),
+            **self._stripping(repository, commit),
         }
+
+    def _stripping(self, repository: Path, commit: str) -> Mapping[str, object]:
+        """Hash all files if one of them strips the image, since nobody watches what it reads."""
+        if "/" not in self.files.strip or Path(self.files.strip).is_absolute():
+            return {}
+        return {"strips": tree_hash(repository, commit, Scope(unnamed=_TERMS))}
 
     def left_out(self, repository: Path, commit: str, inputs: BuildInputs | None) -> str:
         """Return nothing: the key has the files that builds were seen to read."""
@@ -111,6 +126,8 @@ class AnyBuildRecipe:
         start = time.monotonic()
         if self._is_set_up(tree):
             self._run(self.steps.clean, tree, limits, start)
+            images = [*self.steps.images.values(), *(twin.files for twin in self.twins)]
+            remove_images(tree.path, tree.repository, commit, images)
             self._build(tree, limits, start)
             return self.gathered(tree, commit)
         tree.setup.unlink(missing_ok=True)

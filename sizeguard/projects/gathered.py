@@ -69,7 +69,8 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
 
     Raises DoesNotBuildError for a missing file, BuildError if it cannot be copied or stripped.
     """
-    files = made.files
+    files = _with_own_tool(root, made.files)
+    made = replace(made, files=files)
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -120,6 +121,12 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
     )
     sizes = with_libraries(measure(build.shipped), shipped_libraries(build))
     return _recorded(replace(build, sizes=sizes), folder)
+
+
+def _with_own_tool(root: Path, files: ImageFiles) -> ImageFiles:
+    """Run a strip program that is a file of the project from the folder of the build."""
+    is_own = "/" in files.strip and not Path(files.strip).is_absolute()
+    return replace(files, strip=str(root.resolve() / files.strip)) if is_own else files
 
 
 def moved(folder: Path, to: Path, fingerprint: str, was: Path | None = None) -> Build:

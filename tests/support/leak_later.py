@@ -155,7 +155,7 @@ LATER = (
     Leak("lambda_in_variable", _lambda, GATHER),
     Leak("virtual_function", _virtual, GATHER),
     Leak("destructor", _destructor, (*GATHER, "late")),
-    Leak("prefixed_symbol", _whole_archive, GATHER, (ELF,)),
+    Leak("prefixed_symbol", _whole_archive, GATHER, (ELF,), with_gcc_lto=False),
     Leak("gap_filled_by_script", _patched_image, ("does not explain", "fill.ld"), (ELF,)),
     Leak("line_tables_alone", _debug_of_other, (*GATHER, "debug information")),
     Leak(

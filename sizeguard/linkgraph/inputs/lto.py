@@ -12,15 +12,21 @@ from sizeguard.linkgraph.inputs.link_inputs import LinkInput, LinkInputs
 from sizeguard.linkgraph.inputs.objects import is_lto
 
 
+def lto_inputs(inputs: LinkInputs) -> list[LinkInput]:
+    """List the files whose code the linker compiles, archives with such members included."""
+    searched = {file.content for file in inputs.files if file.kind in ("object", "archive")}
+    found = {path for path in searched if is_lto(read_bytes(path))}
+    return [file for file in inputs.files if file.kind == "bitcode" or file.content in found]
+
+
 def without_lto(inputs: LinkInputs, kept: Sequence[Path] = ()) -> LinkInputs:
     """Replace LTO inputs by the generated objects, from `kept` or next to the output.
 
     Raises InconclusiveError if there are LTO inputs but no generated objects, since no other object
     contains the image's code.
     """
-    searched = {file.content for file in inputs.files if file.kind in ("object", "archive")}
-    found = {path for path in searched if is_lto(read_bytes(path))}
-    is_input = [file.kind == "bitcode" or file.content in found for file in inputs.files]
+    found = set(lto_inputs(inputs))
+    is_input = [file in found for file in inputs.files]
     if not any(is_input):
         return inputs
     objects = (

@@ -48,6 +48,7 @@ class Evidence:
     removed:         sections that the linker reports as removed
     record, given:   the linker's command line, and the paths of the objects as given
     hidden_prefixes: namespaces, with `::`, that short names leave out
+    lto_inputs:      original inputs of an LTO link by the build's record; None without a record
     """
 
     image: Binary
@@ -61,6 +62,7 @@ class Evidence:
     record: Path | None
     given: tuple[Path, ...]
     hidden_prefixes: tuple[str, ...] = ()
+    lto_inputs: tuple[Path, ...] | None = None
 
     @cached_property
     def linked(self) -> Linked:
@@ -89,6 +91,12 @@ class Evidence:
             return recorded(self.record, self.given, self.objects), ""
         except (InconclusiveError, InputError) as error:
             return None, str(error)
+
+    @property
+    def compiled(self) -> tuple[Path, ...] | None:
+        """Inputs whose code the linker compiled, by LTO; None without a record of the link."""
+        found = self._recorded[0]
+        return found.compiled if found is not None else None
 
     @property
     def link_doubt(self) -> str:

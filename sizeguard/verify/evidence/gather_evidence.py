@@ -89,6 +89,7 @@ def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
         files.link_record,
         files.objects,
         tuple(hidden_prefixes),
+        files.build.lto_inputs if files.build is not None else None,
     )
 
 

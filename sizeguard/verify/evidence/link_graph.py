@@ -14,7 +14,7 @@ from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.inputs.inferred import inferred
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInputs, expand
 from sizeguard.linkgraph.inputs.loader import as_placed, load
-from sizeguard.linkgraph.inputs.lto import without_lto
+from sizeguard.linkgraph.inputs.lto import lto_inputs, without_lto
 from sizeguard.linkgraph.inputs.objects import Object
 from sizeguard.linkgraph.inputs.recorded_link import read_link
 from sizeguard.linkgraph.live import live
@@ -33,12 +33,14 @@ class Linked:
     reachable: sections that the linker must keep by its own rules, found without map and image;
                None if not known
     libraries: shared libraries on the linker's command line, with those that it searches itself
+    compiled:  inputs whose code the linker compiled, by LTO
     """
 
     graph: SectionGraph
     nodes: Mapping[int, Node]
     reachable: frozenset[Node] | None
     libraries: tuple[Path, ...] = ()
+    compiled: tuple[Path, ...] = ()
 
 
 def recorded(record: Path, given: Sequence[Path], objects: Objects) -> Linked:
@@ -59,7 +61,8 @@ def recorded(record: Path, given: Sequence[Path], objects: Objects) -> Linked:
         else None
     )
     libraries = tuple(file.path for file in inputs.files if file.kind == "shared")
-    return Linked(graph, nodes, reachable, libraries)
+    compiled = tuple(file.path for file in lto_inputs(inputs))
+    return Linked(graph, nodes, reachable, libraries, compiled)
 
 
 def dead_stripped(

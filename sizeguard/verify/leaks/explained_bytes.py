@@ -175,6 +175,10 @@ def _strangers(evidence: Evidence) -> Verdict:
             notes[:_MOST_SHOWN],
             "linked, but not among the objects of the build's record",
         )
+    if unlisted := _unlisted_lto_inputs(evidence):
+        notes = tuple(f"the linker compiled {path}" for path in unlisted[:_MOST_SHOWN])
+        cause = "linked by LTO, but not among the inputs of the build's record"
+        return _failed(STRANGERS, 0, notes, cause)
     if unread := other_libraries(evidence):
         notes = tuple(
             f"the image needs {path}, whose code is not among the objects" for path in unread
@@ -184,6 +188,17 @@ def _strangers(evidence: Evidence) -> Verdict:
         return _undecided(STRANGERS, evidence.link_doubt)
     note = "the map names only files of the record and of the toolchain"
     return Verdict("section", STRANGERS, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
+
+
+def _unlisted_lto_inputs(evidence: Evidence) -> list[Path]:
+    """List the files that the linker compiled and that the build's record does not have.
+
+    Their code is in the objects that LTO generates, so no place in the map has their name.
+    """
+    if evidence.lto_inputs is None or not evidence.has_lto:
+        return []
+    known = {path.resolve() for path in evidence.lto_inputs}
+    return [path for path in evidence.compiled or () if path.resolve() not in known]
 
 
 def other_libraries(evidence: Evidence) -> tuple[str, ...]:

@@ -1,0 +1,114 @@
+"""Growth that an earlier output, a strip program or a file beside the terms would hide."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sizeguard.git.trees import Reads, Scope, reads_hash, tree_hash
+from sizeguard.projects.project import ImageFiles
+from sizeguard.projects.steps.left_outputs import remove_images
+from tests.support.any_project import made_project
+
+CONFIG = """limits:
+  load: {growth: 64 B}
+  file: {growth: "max(1%, 512B)"}
+apps:
+  app:
+    build: sh build.sh
+    image: app
+    ignore: ['*.md', '*.sh']
+"""
+MAIN = "char a[1] = {1};\nint main(void) { return a[0]; }\n"
+GROWN = MAIN.replace("[1]", "[6000]")
+STRIP = '#!/bin/sh\nstrip "$@"\n'
+MORE = 'for last; do :; done\nhead -c 9000 /dev/zero | tr "\\\\0" x >> "$2"\n'
+FAIL = 1
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("config", "base", "change"),
+    [
+        (
+            CONFIG + "    clean: 'true'\n",
+            {"build.sh": "[ -f app ] || cc -Os -o app main.c\n", "main.c": MAIN},
+            {"main.c": GROWN},
+        ),
+        (
+            CONFIG + "    strip: ./strip.sh\n",
+            {"build.sh": "cc -Os -o app main.c\n", "main.c": MAIN, "strip.sh": STRIP},
+            {"strip.sh": STRIP + MORE},
+        ),
+        (
+            CONFIG,
+            {
+                "build.sh": "[ -f baselines/old/a.b.c.yaml ] && cp grown.c main.c\n"
+                "cc -Os -o app main.c\n",
+                "main.c": MAIN,
+                "grown.c": GROWN,
+            },
+            {"baselines/old/a.b.c.yaml": "1\n"},
+        ),
+    ],
+    ids=["a kept output", "a strip program", "a file below the baselines"],
+)
+def test_growth_is_seen(
+    tmp_path: Path, config: str, base: dict[str, str], change: dict[str, str]
+) -> None:
+    """In one step, and after a harmless commit."""
+    project = made_project(tmp_path, config, base)
+    if "strip.sh" in base:
+        (tmp_path / "strip.sh").chmod(0o755)
+        project.commit("A program")
+    project.run("gate", "--base", "main")
+    project.git("checkout", "-q", "-b", "work")
+    for files in (change, {"README.md": "Words.\n"}):
+        project.write(files)
+        project.commit("Change")
+        done = project.run("gate", "--base", "main", "--format", "json")
+        assert done.code == FAIL, done.err
+        assert json.loads(done.out)["apps"][0]["growth_since_base"]["file"] > 5000
+
+
+def test_what_is_tracked_stays(tmp_path: Path) -> None:
+    project = made_project(tmp_path, "apps: {}\n", {"kept": "1\n", "real": "1\n"})
+    commit = project.git("rev-parse", "HEAD")
+    project.write(dict.fromkeys(("app", "app.stripped", "pack.zip", "other"), "1\n"))
+    (tmp_path / "link").symlink_to("real")
+    images = [
+        ImageFiles("app", shipped="app.stripped"),
+        ImageFiles("pack.zip!lib/x.so"),
+        ImageFiles("kept"),
+        ImageFiles("link"),
+        ImageFiles("missing"),
+    ]
+    remove_images(tmp_path, tmp_path, commit, images)
+    left = {path.name for path in tmp_path.iterdir()} - {".git", "sizeguard.yaml"}
+    assert left == {"kept", "real", "other"}
+
+
+@pytest.mark.parametrize(
+    ("path", "counts"),
+    [
+        ("baselines/a.b.c.yaml", False),
+        ("baselines/a.b-c.d.yaml", False),
+        ("baselines/a.yaml", True),
+        ("baselines/old/a.b.c.yaml", True),
+        ("other/baselines/a.b.c.yaml", True),
+    ],
+)
+def test_only_files_of_the_terms_do_not_count(tmp_path: Path, path: str, *, counts: bool) -> None:
+    """Builds may ask whether any other file exists."""
+    project = made_project(tmp_path, "", {"a.c": "int a;\n"})
+    before = project.git("rev-parse", "HEAD")
+    project.write({path: "1\n"})
+    after = project.commit("More")
+    scope = Scope(unnamed=("baselines/*.*.*.yaml",))
+    reads = Reads(frozenset({"a.c"}))
+    one, other = (reads_hash(tmp_path, each, scope, reads) for each in (before, after))
+    assert (one != other) is counts
+    one, other = (tree_hash(tmp_path, each, scope) for each in (before, after))
+    assert (one != other) is counts
