@@ -228,14 +228,7 @@ def _elf_analysis(
 
     elf = read_elf(image)
     if link_map is not None and not elf.is_relocatable:
-        # Thread-local zeros take no memory of the image.
-        sections = [
-            s
-            for s in elf.sections
-            if s.is_allocated and s.size and not (s.is_nobits and s.flags & SHF_TLS)
-        ]
-        placed = [(s.name, s.address, s.size, s.is_executable) for s in sections]
-        check_fit(image, placed, link_map, files.link_map)
+        _check_map(image, elf, link_map, files)
     names = _names_of(files)
     twin = read_elf(names) if names is not None else None
     reached = reach_of_link(files, link_map)
@@ -266,6 +259,17 @@ def _elf_analysis(
             options.preset != "auto",
         )
     )
+
+
+def _check_map(image: Path, elf: Elf, link_map: LinkMap, files: Files) -> None:
+    # Thread-local zeros take no memory of the image.
+    sections = [
+        s
+        for s in elf.sections
+        if s.is_allocated and s.size and not (s.is_nobits and s.flags & SHF_TLS)
+    ]
+    placed = [(s.name, s.address, s.size, s.is_executable) for s in sections]
+    check_fit(image, placed, link_map, files.link_map)
 
 
 def _with_regions(

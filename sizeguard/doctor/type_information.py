@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
 from sizeguard.doctor.image_facts import ImageFacts
+from sizeguard.formats.elf import Symbol
 
 _USERS = (
     "__dynamic_cast",
@@ -22,30 +25,12 @@ def type_information(facts: ImageFacts) -> SizeFinding | None:
     names = {symbol.name for symbol in facts.defined} | facts.imported
     if names & set(_USERS) or facts.has_runtime_inside:
         return None
+    described = [symbol for symbol in facts.defined if _is_described(symbol)]
     exported = {symbol.name for symbol in facts.exported}
-    parts: dict[str, int] = {}
-    padding = 0
-    for symbol in facts.defined:
-        if "$" in symbol.name or symbol.name.startswith(_BASE):
-            # mold names GOT slots like this, X$got; copies of the library's tables are counted
-            # below
-            continue
-        if symbol.name.startswith(("_ZTI", "_ZTS")):
-            size = symbol.size
-            size += facts.fixup_size * facts.fixups_in(symbol.address, symbol.size)
-            padding += facts.padding_before(symbol)
-        elif symbol.name.startswith("_ZTV"):
-            # The second word of a table names the type.
-            word = facts.elf.layout.word_size
-            parts[symbol.name] = facts.fixup_size * facts.fixups_in(symbol.address + word, word)
-            continue
-        else:
-            continue
-        parts[symbol.name] = size + (
-            facts.export_size(symbol.name) if symbol.name in exported else 0
-        )
+    parts = {symbol.name: _bytes_of(symbol, facts, exported) for symbol in described}
     if not any(name.startswith("_ZTI") for name in parts):
         return None
+    padding = sum(facts.padding_before(each) for each in described if not _is_table(each))
     imports = [name for name in facts.imported if name.startswith(_BASE)]
     # An imported name is not in a hash table.
     low = sum(parts.values()) + sum(facts.export_size(name) - 4 for name in imports)
@@ -56,7 +41,7 @@ def type_information(facts: ImageFacts) -> SizeFinding | None:
     sections = facts.elf.sections
     low += sum(symbol.size for symbol in copied if not sections[symbol.section].is_nobits)
     padding += _COPY * len(copied)
-    gone = len(copied) + len(exported & set(parts))
+    gone = len(copied) + len(exported & parts.keys())
     return SizeFinding(
         kind="rtti",
         title="type information (RTTI) that no cast and no exception uses",
@@ -67,3 +52,28 @@ def type_information(facts: ImageFacts) -> SizeFinding | None:
         parts=len(parts),
         change="-fno-rtti, unless typeid is used or another image catches or casts these types",
     )
+
+
+def _is_described(symbol: Symbol) -> bool:
+    """Return whether a symbol is a type's name, its description or its virtual table.
+
+    mold names GOT slots X$got. Copies of the library's tables are counted apart.
+    """
+    name = symbol.name
+    return (
+        name.startswith(("_ZTI", "_ZTS", "_ZTV")) and "$" not in name and not name.startswith(_BASE)
+    )
+
+
+def _is_table(symbol: Symbol) -> bool:
+    return symbol.name.startswith("_ZTV")
+
+
+def _bytes_of(symbol: Symbol, facts: ImageFacts, exported: Set[str]) -> int:
+    """Return the bytes that a symbol's part of the type information takes."""
+    if _is_table(symbol):
+        word = facts.elf.layout.word_size
+        # The second word of a table names the type.
+        return facts.fixup_size * facts.fixups_in(symbol.address + word, word)
+    size = symbol.size + facts.fixup_size * facts.fixups_in(symbol.address, symbol.size)
+    return size + (facts.export_size(symbol.name) if symbol.name in exported else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sizeguard.base.errors import GateError, InputError, SizeguardError
@@ -21,7 +22,7 @@ from sizeguard.gate.policy.terms_result import Waiver, WaiverUse
 from sizeguard.gate.policy.waiver_use import waiver_uses
 from sizeguard.gate.policy.waivers import TRAILER, parse_trailer, read_waivers
 from sizeguard.gate.request import Request
-from sizeguard.projects.pairs import build_pairs
+from sizeguard.projects.pairs import Pair, build_pairs
 
 
 def run_gate(request: Request) -> GateResult:
@@ -76,21 +77,7 @@ def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> G
         except SizeguardError as error:
             # A malformed file fails its app only; the other apps go on.
             problems.append(Problem.of(error, pair.app.name, pair.target.name))
-    apps = tuple({app.name: app for app, _ in request.pairs() if app.is_selective}.values())
-    fulls = [pair.full for pair in pairs if pair.full is not None]
-    selection: tuple[SelectionFinding, ...] = ()
-    more: tuple[Problem, ...] = ()
-    if apps:
-        from sizeguard.gate.selection.all_apps import check_selections
-
-        selection, more = check_selections(
-            request.root,
-            apps,
-            fulls,
-            request.history.place.store,
-            source=request.source,
-            surplus=request.config.surplus,
-        )
+    selection, more = _check_selections(request, pairs)
     checks = [check for result in results for check in result.checks]
     uses = waiver_uses(
         waivers,
@@ -101,6 +88,24 @@ def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> G
         merged=base is not None and base.merged,
     )
     return _whole(request, base, uses, tuple(results), (*problems, *more), selection)
+
+
+def _check_selections(
+    request: Request, pairs: Iterable[Pair]
+) -> tuple[tuple[SelectionFinding, ...], tuple[Problem, ...]]:
+    apps = tuple({app.name: app for app, _ in request.pairs() if app.is_selective}.values())
+    if not apps:
+        return (), ()
+    from sizeguard.gate.selection.all_apps import check_selections
+
+    return check_selections(
+        request.root,
+        apps,
+        [pair.full for pair in pairs if pair.full is not None],
+        request.history.place.store,
+        source=request.source,
+        surplus=request.config.surplus,
+    )
 
 
 def all_waivers(

@@ -6,9 +6,10 @@ import contextlib
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sizeguard.snapshots.cleaning_result import Cleaning, StorePart
 from sizeguard.snapshots.store_users import StoreUsers, running_users
@@ -36,6 +37,13 @@ class _StoreEntry:
     used: int
 
 
+class _FreedEntry(NamedTuple):
+    """An entry to remove, and the bytes that this frees."""
+
+    entry: _StoreEntry
+    freed: int
+
+
 def clean_store(folder: Path, limits: StoreLimits, *, is_dry: bool) -> Cleaning:
     """Remove old entries, then the least recently used ones until the rest fits the size limit."""
     users = running_users(folder)
@@ -48,8 +56,8 @@ def clean_store(folder: Path, limits: StoreLimits, *, is_dry: bool) -> Cleaning:
         sizes[name] for name in owners if name in sizes
     )
     held = StorePart(len(entries), total)
-    old: list[tuple[_StoreEntry, int]] = []
-    over: list[tuple[_StoreEntry, int]] = []
+    old: list[_FreedEntry] = []
+    over: list[_FreedEntry] = []
     busy: list[_StoreEntry] = []
     for entry in entries:
         is_old, is_over = entry.used < oldest, total > limits.max_size
@@ -61,15 +69,10 @@ def clean_store(folder: Path, limits: StoreLimits, *, is_dry: bool) -> Cleaning:
         owners[entry.snapshot] -= 1
         freed = entry.size + (sizes.get(entry.snapshot, 0) if not owners[entry.snapshot] else 0)
         total -= freed
-        (old if is_old else over).append((entry, freed))
-    known = {entry.snapshot for entry in entries}
-    lost = [
-        path
-        for name, path in snapshots.items()
-        if name not in known and not _may_be_used(users, _modified(path))
-    ]
+        (old if is_old else over).append(_FreedEntry(entry, freed))
+    lost = _lost(snapshots, entries, users)
     if not is_dry:
-        gone = [entry for entry, _ in (*old, *over)]
+        gone = [each.entry for each in (*old, *over)]
         _remove(gone, users)
         unused = {entry.snapshot for entry in gone} & {n for n, left in owners.items() if not left}
         _unlink([*(snapshots[name] for name in unused if name in snapshots), *lost])
@@ -90,8 +93,20 @@ def clean_store(folder: Path, limits: StoreLimits, *, is_dry: bool) -> Cleaning:
     )
 
 
-def _part(taken: Sequence[tuple[_StoreEntry, int]]) -> StorePart:
-    return StorePart(len(taken), sum(freed for _, freed in taken))
+def _lost(
+    snapshots: Mapping[str, Path], entries: Iterable[_StoreEntry], users: StoreUsers
+) -> list[Path]:
+    """List the snapshots that no entry names and that no running command may be writing."""
+    known = {entry.snapshot for entry in entries}
+    return [
+        path
+        for name, path in snapshots.items()
+        if name not in known and not _may_be_used(users, _modified(path))
+    ]
+
+
+def _part(taken: Sequence[_FreedEntry]) -> StorePart:
+    return StorePart(len(taken), sum(each.freed for each in taken))
 
 
 def _may_be_used(users: StoreUsers, used: int) -> bool:
