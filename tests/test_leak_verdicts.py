@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verdict
+from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, Verdict
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
@@ -185,7 +185,9 @@ def test_gaps_make_missing_names_of_kernels_inconclusive(opened: Opener) -> None
 
 
 def explained(evidence: Evidence) -> dict[str, tuple[str, int]]:
-    return {verdict.name: shown(verdict) for verdict in judge_explained(evidence)}
+    found = [*judge_explained(evidence)]
+    assert all(verdict.expect == ABSENT for verdict in found)
+    return {verdict.name: shown(verdict) for verdict in found}
 
 
 def placed(evidence: Evidence, *without: tuple[int, int], **changed: Any) -> Evidence:

@@ -1,0 +1,166 @@
+"""Parts of the evidence: labels of the graph, masks, texts of constants, and presence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.verify.build_names import feature_marks
+from sizeguard.verify.evidence import image_presence
+from sizeguard.verify.evidence.code_search import pattern_of
+from sizeguard.verify.evidence.image_presence import check_presence, is_present
+from sizeguard.verify.evidence.link_graph import _number
+
+
+@pytest.mark.parametrize(
+    "machine, type_, offset, changed",
+    [
+        ("x86_64", 2, 4, range(4, 8)),  # PC32
+        ("x86_64", 1, 4, range(4, 12)),  # 64
+        ("x86_64", 9, 4, range(1, 8)),  # GOTPCREL: the opcode before it, too
+        ("x86_64", 41, 1, range(5)),  # GOTPCRELX at the beginning
+        ("x86_64", 12, 22, range(22, 24)),  # 16, at the end
+        ("aarch64", 283, 4, range(4, 8)),  # CALL26: the whole instruction
+        ("aarch64", 283, 6, range(4, 8)),
+        ("aarch64", 257, 4, range(4, 12)),  # ABS64
+        ("aarch64", 258, 6, range(6, 10)),  # ABS32 in data: only these bytes
+        ("aarch64", 259, 4, range(4, 6)),  # ABS16
+        ("riscv64", 99, 4, range(4, 8)),
+        ("riscv64", 257, 4, range(4, 12)),
+    ],
+)
+def test_bytes_that_relocations_change_are_masked(
+    machine: str, type_: int, offset: int, changed: Sequence[int]
+) -> None:
+    elf: Any = SimpleNamespace(machine=machine, content=lambda section: bytes(24))
+    table: Any = SimpleNamespace(offset=np.array([offset]), type=np.array([type_]))
+    nothing: Any = None
+    found = pattern_of(elf, nothing, table)
+    assert np.flatnonzero(~found.fixed).tolist() == list(changed)
+    assert pattern_of(elf, nothing, None).strength == 24
+
+
+@pytest.mark.parametrize(
+    "label, expected",
+    [
+        ("a.o", 0),
+        ("libk.a(add.o)", 1),
+        ("lto.o(x)", 2),
+        ("libk.a", None),
+        ("libk.a(mul.o)", None),
+        ("other.o", None),
+    ],
+)
+def test_labels_name_objects_members_and_files_with_brackets(
+    label: str, expected: int | None
+) -> None:
+    numbers = {("a.o", ""): 0, ("libk.a", "add.o"): 1, ("lto.o(x)", ""): 2}
+    assert _number(numbers, label) == expected
+
+
+PLACED, EMPTY, REMOVED, UNKNOWN = range(4)
+
+
+@pytest.mark.parametrize(
+    "nodes, has_map, expected",
+    [
+        ([PLACED], True, True),
+        ([PLACED], False, True),
+        ([REMOVED, UNKNOWN, PLACED], True, True),
+        ([REMOVED], True, False),
+        ([REMOVED], False, None),
+        ([REMOVED, REMOVED], True, False),
+        ([EMPTY], True, None),
+        ([UNKNOWN], True, None),
+        ([REMOVED, UNKNOWN], True, None),
+        ([EMPTY, REMOVED], True, None),
+    ],
+)
+@pytest.mark.parametrize("is_live", [True, False])
+def test_presence_is_known_by_places(
+    monkeypatch: pytest.MonkeyPatch,
+    nodes: list[int],
+    has_map: bool,
+    expected: bool | None,
+    is_live: bool,
+) -> None:
+    sizes = {(0, PLACED): 8, (0, EMPTY): 0, (0, REMOVED): 8}
+    placement = SimpleNamespace(
+        address={(0, PLACED): 0x1000},
+        section=lambda node: SimpleNamespace(size=sizes[node]),
+        has_map=has_map,
+    )
+    evidence: Any = SimpleNamespace(placement=placement, image=SimpleNamespace(path="program"))
+    graph: Any = SimpleNamespace(section_of=lambda node: node)
+    monkeypatch.setattr(
+        image_presence, "_section", lambda _, __, n: None if n == UNKNOWN else (0, n)
+    )
+    assert is_present(evidence, graph, nodes) is expected
+    monkeypatch.setattr(image_presence, "live", lambda _: np.array([is_live] * 4))
+    subject: Any = SimpleNamespace(nodes=frozenset(nodes), name="f")
+    if expected in (None, is_live):
+        check_presence(evidence, graph, subject)
+        return
+    with pytest.raises(InconclusiveError, match=r"they belong to another link"):
+        check_presence(evidence, graph, subject)
+
+
+CONSTANTS = {"is_allocated": True, "is_executable": False, "is_writable": False}
+
+
+def image(
+    sections: Mapping[str, bytes], sizes: Mapping[str, int], *inlined: str, **flags: bool
+) -> Any:
+    rows = [
+        SimpleNamespace(name=name, file_size=len(content), **(CONSTANTS | flags))
+        for name, content in sections.items()
+    ]
+    shipped = SimpleNamespace(sections=rows, content=lambda row: sections[row.name])
+    symbols = {name: [SimpleNamespace(size=size)] for name, size in sizes.items()}
+    return SimpleNamespace(shipped=shipped, symbols=symbols, inlined=dict.fromkeys(inlined))
+
+
+@pytest.mark.parametrize(
+    "full, without, texts, others",
+    [
+        (b"a feature\0", b"", ("a feature",), ()),
+        (b"a feature\0", b"a feature\0", (), ()),
+        (b"", b"a feature\0", (), ("a feature",)),
+        (b"feature\0", b"", (), ()),  # too short to tell
+        (b"features\0", b"", ("features",), ()),
+        (b"a feature\0", b"not a feature\0", (), ("not a feature",)),
+        (b"a feature\0", b"a feature!\0", ("a feature",), ("a feature!",)),
+        (b"a\x01feature\0", b"", (), ()),
+        (b"a feature\xc3\xbc\0", b"", (), ()),
+    ],
+)
+def test_texts_of_a_feature_are_those_of_one_build_alone(
+    full: bytes, without: bytes, texts: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    marks = feature_marks(image({".rodata": full}, {}), image({".rodata": without}, {}))
+    assert marks.texts == texts
+    assert marks.without == others
+
+
+@pytest.mark.parametrize("flag", ["is_executable", "is_writable", "is_allocated"])
+def test_only_constants_have_texts_of_features(flag: str) -> None:
+    flags = {flag: flag != "is_allocated"}
+    marks = feature_marks(image({".x": b"a feature\0"}, {}, **flags), image({}, {}))
+    assert marks.texts == ()
+    imports = image({".dynstr": b"a feature\0"}, {})
+    assert feature_marks(imports, image({}, {})).texts == ()
+
+
+def test_functions_of_a_feature_are_those_that_the_other_build_lacks() -> None:
+    full = {"_Zkept": 8, "_Zmore": 9, "_Zsmall": 8, "_Zin": 8, "_Zx.isra.0": 8, "main": 9}
+    without = image({}, {"_Zkept": 8, "_Zsmall": 7}, "_Zin")
+    marks = feature_marks(image({}, full), without)
+    assert marks.functions == ("_Zmore",)
+    assert marks.hosts == ("_Zsmall",)
+    texts = feature_marks(image({".rodata": b"a feature\0"}, full), without)
+    assert texts.hosts == ()

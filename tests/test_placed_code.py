@@ -1,0 +1,179 @@
+"""Places of code in an image, on made-up sections, and bytes outside of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE
+from sizeguard.verify.evidence.code_search import ImageBytes, Pattern
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.evidence.placement import Placement, by_symbols, check_bytes
+
+CODE = bytes(range(1, 17))
+OTHER = b"\xee\xee" + CODE[2:]
+BASE = 0x1000
+
+
+def pattern(data: bytes, *masked: int) -> Pattern:
+    fixed = [at not in masked for at in range(len(data))]
+    return Pattern(np.frombuffer(data, np.uint8), np.array(fixed))
+
+
+class File(SimpleNamespace):
+    """An object whose sections have given patterns."""
+
+    def pattern(self, section: Any) -> Pattern:
+        found: Pattern = self.patterns[section.index]
+        return found
+
+
+def objects_of(*patterns: Pattern, **flags: object) -> Any:
+    """Return one object with a section of code for each pattern."""
+    rows = [
+        SimpleNamespace(
+            **(
+                {
+                    "index": number,
+                    "name": f".text.f{number}",
+                    "size": len(each.data),
+                    "is_nobits": False,
+                    "is_executable": True,
+                    "is_allocated": True,
+                    "flags": 0,
+                    "type": 1,
+                }
+                | flags
+            )
+        )
+        for number, each in enumerate(patterns)
+    ]
+    pieces = [(f"f{number}", number, 0, row.size) for number, row in enumerate(rows)]
+    file = File(
+        elf=SimpleNamespace(sections=rows), patterns=patterns, definitions=pieces, label="a.o"
+    )
+    return SimpleNamespace(files=[file])
+
+
+def image_of(content: bytes) -> Any:
+    row = SimpleNamespace(is_allocated=True, file_size=len(content), address=BASE, name=".text")
+    return ImageBytes(SimpleNamespace(sections=[row], content=lambda _: content))
+
+
+def placed(content: bytes, objects: Any, address: Mapping[tuple[int, int], int]) -> Placement:
+    return Placement(objects, image_of(content), address, (), True)
+
+
+PIECE = NamedPiece(0, 0, 0, 16, "f0")
+
+
+@pytest.mark.parametrize(
+    "own, other, content, expected",
+    [
+        # The code is in the image, outside of placed sections.
+        (pattern(CODE), None, CODE, [BASE]),
+        (pattern(CODE), None, b"\xcc" * 4 + CODE + b"\xcc", [BASE + 4]),
+        (pattern(CODE), None, CODE + CODE, [BASE, BASE + 16]),
+        (pattern(CODE), None, CODE[:-1], []),
+        # Another placed section accounts for it.
+        (pattern(CODE), pattern(CODE), CODE, []),
+        (pattern(CODE), pattern(CODE + b"\xee"), CODE + b"\xee", []),
+        # The section is shorter: the rest may change, or it counts.
+        (pattern(CODE, 14, 15), pattern(CODE[:14]), CODE, []),
+        (pattern(CODE, 15), pattern(CODE[:14]), CODE, [BASE]),
+        # All that counts in the other section is there.
+        (pattern(CODE), pattern(CODE, *range(4, 16)), CODE, []),
+        # Relocations change two bytes; a section with fewer that count accounts for no more.
+        (pattern(CODE, 0, 1), pattern(OTHER), OTHER, []),
+        (pattern(CODE, 0, 1), pattern(OTHER, 14, 15), OTHER, []),
+        (pattern(CODE, 0, 1), pattern(OTHER, 13, 14, 15), OTHER, [BASE]),
+    ],
+)
+def test_copies_are_bytes_that_no_placed_section_explains(
+    own: Pattern, other: Pattern | None, content: bytes, expected: list[int]
+) -> None:
+    objects = objects_of(own, *([other] if other else []))
+    places = {(0, 1): BASE} if other else {}
+    assert placed(content, objects, places).copies(PIECE) == expected
+
+
+@pytest.mark.parametrize(
+    "own, flags, is_known",
+    [
+        (pattern(CODE), {}, True),
+        (pattern(CODE, 0, 1, 2, 3), {}, True),
+        (pattern(CODE, 0, 1, 2, 3, 4), {}, False),  # 11 bytes may occur anywhere
+        (pattern(CODE), {"is_nobits": True}, False),
+        (pattern(CODE), {"is_executable": False}, False),
+    ],
+)
+def test_small_code_and_data_cannot_be_recognised(
+    own: Pattern, flags: dict[str, object], is_known: bool
+) -> None:
+    assert (placed(CODE, objects_of(own, **flags), {}).copies(PIECE) is not None) == is_known
+
+
+@pytest.mark.parametrize(
+    "content, checked, flags, is_other",
+    [
+        (CODE, 1, {}, False),
+        (CODE[:-1] + b"\0", 1, {}, True),
+        (CODE[:-1], 1, {}, True),
+        (CODE[:-1] + b"\0", 0, {}, False),  # a file of the toolchain
+        (CODE[:-1] + b"\0", 1, {"is_nobits": True}, False),
+        (CODE[:-1] + b"\0", 1, {"flags": SHF_MERGE}, False),
+        (CODE[:-1] + b"\0", 1, {"type": SHT_NOTE}, False),
+        (CODE[:-1] + b"\0", 1, {"name": ".eh_frame"}, False),
+        (CODE[:-1] + b"\0", 1, {"name": ".data"}, True),
+    ],
+)
+def test_objects_of_another_build_are_refused(
+    content: bytes, checked: int, flags: dict[str, object], is_other: bool
+) -> None:
+    placement = placed(content, objects_of(pattern(CODE), **flags), {(0, 0): BASE})
+    if not is_other:
+        check_bytes(placement, checked)
+        return
+    with pytest.raises(InconclusiveError, match=r"a.o is of another build"):
+        check_bytes(placement, checked)
+
+
+SAME = b"\xcc" * 2 + CODE + CODE
+
+
+@pytest.mark.parametrize(
+    "content, symbols, patterns, expected",
+    [
+        (CODE, {"f0": BASE}, [pattern(CODE)], {(0, 0): BASE}),
+        (CODE, {}, [pattern(CODE)], {(0, 0): BASE}),  # by its bytes alone
+        (CODE, {"f0": BASE + 1}, [pattern(CODE)], {(0, 0): BASE}),
+        (CODE[:-1] + b"\0", {"f0": BASE}, [pattern(CODE)], {}),
+        (CODE, {}, [pattern(CODE, *range(5))], {}),
+        (CODE, {"f0": BASE}, [pattern(CODE, *range(5))], {(0, 0): BASE}),
+        # Two functions with the same code have two places.
+        (SAME, {}, [pattern(CODE)] * 2, {(0, 0): BASE + 2, (0, 1): BASE + 18}),
+        (SAME, {"f0": BASE + 18}, [pattern(CODE)] * 2, {(0, 0): BASE + 18, (0, 1): BASE + 2}),
+        (CODE, {"f0": BASE, "f1": BASE}, [pattern(CODE)] * 2, {(0, 0): BASE}),
+    ],
+)
+@pytest.mark.parametrize("is_stripped", [True, False])
+def test_without_a_map_symbols_and_bytes_place_code(
+    content: bytes,
+    symbols: dict[str, int],
+    patterns: list[Pattern],
+    expected: dict[tuple[int, int], int],
+    is_stripped: bool,
+) -> None:
+    rows = [SimpleNamespace(name=n, address=at, section=1) for n, at in symbols.items()]
+    image: Any = SimpleNamespace(symbols=rows, is_stripped=is_stripped)
+    found = by_symbols(objects_of(*patterns), image, image_of(content))
+    if is_stripped and symbols:
+        nameless = SimpleNamespace(symbols=[], is_stripped=False)
+        again: Any = nameless
+        expected = by_symbols(objects_of(*patterns), again, image_of(content))
+    assert found == expected
