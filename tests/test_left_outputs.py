@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.trees import Reads, Scope, reads_hash, tree_hash
 from sizeguard.projects.project import ImageFiles
 from sizeguard.projects.steps.left_outputs import remove_images
@@ -71,6 +72,32 @@ def test_growth_is_seen(
         done = project.run("gate", "--base", "main", "--format", "json")
         assert done.code == FAIL, done.err
         assert json.loads(done.out)["apps"][0]["growth_since_base"]["file"] > 5000
+
+
+@pytest.mark.native
+def test_a_sparse_checkout_hides_no_file(tmp_path: Path) -> None:
+    base = {"build.sh": "cc -Os -o app main.c more/*.c\n", "main.c": MAIN, "more/b.c": "int b;\n"}
+    project = made_project(tmp_path, CONFIG, base)
+    project.git("checkout", "-q", "-b", "work")
+    project.write({"more/b.c": "int b;\nchar c[6000] = {1};\n"})
+    project.commit("Grow")
+    project.git("sparse-checkout", "set", "--no-cone", "/*", "!/more/")
+    assert not (tmp_path / "more").exists()
+    done = project.run("gate", "--base", "main", "--format", "json")
+    assert done.code == FAIL, done.err
+    assert json.loads(done.out)["apps"][0]["growth_since_base"]["load"] > 5000
+
+
+def test_the_files_that_a_sparse_checkout_leaves_out_belong_to_it(tmp_path: Path) -> None:
+    project = made_project(tmp_path, "", {"a.c": "1\n", "d/b.c": "1\n", "d/é.c": "1\n"})
+    head = project.git("rev-parse", "HEAD")
+    project.git("sparse-checkout", "set", "--no-cone", "/*", "!/d/")
+    assert checked_out_commit(tmp_path) == head
+    project.write({"a.c": "2\n", "d/b.c": "2\n"})
+    made = checked_out_commit(tmp_path)
+    assert project.git("diff", "--name-only", head, made) == "a.c\nd/b.c"
+    (tmp_path / "a.c").unlink()
+    assert "D\ta.c" in project.git("diff", "--name-status", head, checked_out_commit(tmp_path))
 
 
 def test_what_is_tracked_stays(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,6 +37,8 @@ def checked_out_commit(repository: Path) -> str:
         # assume-unchanged.
         git_bytes(repository, "read-tree", "HEAD", more=index)
         git_bytes(repository, "-c", "advice.addEmbeddedRepo=false", "add", "--all", more=index)
+        if left_out := _left_out(repository):
+            git_bytes(repository, "update-index", "-z", "--index-info", stdin=left_out, more=index)
         for path in _submodules(repository, index):
             commit = checked_out_commit(repository / path)
             entry = f"{GITLINK},{commit},{path}"
@@ -46,6 +49,21 @@ def checked_out_commit(repository: Path) -> str:
     text = "Files that are checked out"
     made = git_bytes(repository, "commit-tree", tree, "-p", head, "-m", text, more=_NOBODY)
     return made.decode().strip()
+
+
+def _left_out(repository: Path) -> bytes:
+    """List HEAD's entries of the files that a sparse checkout leaves out, as git ls-tree does.
+
+    They are missing on disk, but nobody removed them.
+    """
+    rows = git_bytes(repository, "ls-files", "-t", "-z").split(b"\0")
+    sparse = {row[2:] for row in rows if row.startswith(b"S ")}
+    missing = {path for path in sparse if not os.path.lexists(repository / os.fsdecode(path))}
+    if not missing:
+        return b""
+    listed = git_bytes(repository, "ls-tree", "-r", "-z", "--full-tree", "HEAD").split(b"\0")
+    kept = [row + b"\0" for row in listed if row.partition(b"\t")[2] in missing]
+    return b"".join(kept)
 
 
 def _submodules(repository: Path, index: dict[str, str]) -> Iterator[str]:

@@ -121,7 +121,9 @@ class Worktree:
                 str(self.path),
                 commit,
             )
-        git(self.path, "checkout", "--force", "--quiet", "--detach", commit)
+        # A worktree inherits the patterns of a sparse checkout, and a build would lack files.
+        whole = ("-c", "core.sparseCheckout=false")
+        git(self.path, *whole, "checkout", "--force", "--quiet", "--detach", commit)
 
     def _has_other_attributes(self, commit: str) -> bool:
         """Return whether git would check out equal files with other content, such as line ends.

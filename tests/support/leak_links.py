@@ -129,5 +129,5 @@ LEAKS = (
     Leak("ifunc", _ifunc, GATHER, (ELF,)),
     Leak("constructor", _constructor, (*GATHER, "early")),
     Leak("second_library", _second_library, (*GATHER, "local.obj"), (ELF,), with_gcc_lto=False),
-    Leak("bitcode", _bitcode, (*GATHER, "LTO")),
+    Leak("bitcode", _bitcode, (*GATHER, "LTO"), with_gcc_lto=False),
 )
