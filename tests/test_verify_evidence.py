@@ -100,6 +100,29 @@ def test_places_are_those_of_nm_with_the_map_and_without(full_build: Build) -> N
     assert checked > 1000
 
 
+def test_bytes_that_were_checked_are_not_read_again(
+    full_build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = files_of(full_build)
+    evidence = gather(files)
+    objects, placed = evidence.objects, evidence.placement
+    compared: list[int] = []
+    read = ImageBytes.at
+
+    def counted(content: ImageBytes, address: int, size: int) -> np.ndarray:
+        compared.append(address)
+        return read(content, address, size)
+
+    monkeypatch.setattr(ImageBytes, "at", counted)
+    again = place(objects, evidence.image, evidence.link_map, files.link_map, before=placed)
+    assert again.address == placed.address
+    assert not compared
+    own = replace(objects, files=objects.files[: evidence.own])
+    elsewhere = replace(placed, objects=own, address={})
+    place(objects, evidence.image, evidence.link_map, files.link_map, before=elsewhere)
+    assert compared, "sections that were elsewhere before are checked"
+
+
 def test_every_function_is_found_by_its_bytes(full_build: Build) -> None:
     """Search the stripped file, with relocations applied and loads of addresses relaxed."""
     evidence = gather(files_of(full_build))

@@ -141,7 +141,7 @@ def _with_toolchain(
         )
         lost += (label for label in read.lto if _file(label) in wanted)
     united = Objects((*objects.files, *added), objects.lto)
-    return united, place(united, image, link_map, files.link_map, trusted=len(objects.files)), lost
+    return united, place(united, image, link_map, files.link_map, before=placement), lost
 
 
 def _file(name: str) -> str:

@@ -116,12 +116,12 @@ def place(
     image: Binary,
     link_map: LinkMap | None,
     map_path: Path | None,
-    trusted: int | None = None,
+    before: Placement | None = None,
 ) -> Placement:
     """Find the objects' sections in the image.
 
-    trusted: number of objects that are checked byte by byte; the objects after them are the
-        toolchain's
+    before: the placement of the first of these objects, whose bytes were checked; the objects after
+        them are the toolchain's, whose bytes are not checked
 
     Raises InconclusiveError if the map or the objects are of another build.
     """
@@ -131,7 +131,7 @@ def place(
     check_outputs(image, link_map, map_path)
     address, missing = _by_map(objects, link_map.placed, image.path)
     placement = Placement(objects, content, address, missing, True)
-    check_bytes(placement, len(objects.files) if trusted is None else trusted)
+    check_bytes(placement, before)
     return placement
 
 
@@ -227,14 +227,18 @@ def _is_checked(section: Section) -> bool:
     )
 
 
-def check_bytes(placement: Placement, checked: int) -> None:
-    """Check placed sections against the bytes of the image.
+def check_bytes(placement: Placement, before: Placement | None) -> None:
+    """Check placed sections against the bytes of the image, except those checked before.
 
     Raises InconclusiveError for objects or a map of another build.
     """
+    known = {} if before is None else before.address
+    count = len((placement if before is None else before).objects.files)
     for node, address in placement.address.items():
+        if node[0] >= count or known.get(node) == address:
+            continue
         section = placement.section(node)
-        if node[0] >= checked or not _is_checked(section):
+        if not _is_checked(section):
             continue
         pattern = placement.pattern(node)
         if not pattern.matches(placement.image.at(address, section.size)):
