@@ -12,6 +12,7 @@ from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_LOW_PC,
     DW_AT_RANGES,
     DW_AT_SIBLING,
+    DW_AT_TYPE,
     DW_TAG_INLINED,
     DW_TAG_SUBPROGRAM,
     FORM_ADDR,
@@ -115,6 +116,8 @@ _KINDS = {DW_TAG_SUBPROGRAM: FUNCTION, DW_TAG_INLINED: INLINED}
 
 
 _PLACED = frozenset({DW_AT_LOW_PC, DW_AT_RANGES})
+# Attributes whose places readers ask for.
+_LOOKED_UP = WANTED | NAMING | {DW_AT_SIBLING, DW_AT_TYPE}
 
 
 class DwarfError(ValueError):
@@ -140,7 +143,7 @@ class Abbreviation:
 
     size:   bytes of the entry; -1 if it varies: then `steps` describes how to skip one
     places: for a fixed size, the attributes in WANTED
-    fixed:  attributes before the first one whose size varies
+    fixed:  attributes before the first one whose size varies, of those that readers ask for
     naming: the attributes in NAMING; None if one of them is not fixed
     placed: whether entries have an address of code
     """
@@ -258,49 +261,55 @@ def _abbreviation(
     attributes: (attribute, form, constant) triples
     sizes:      bytes of an address, of an offset, and of FORM_REF_ADDR
     """
-    address_size, offset_size, reference_size = sizes
-    widths = {ADDRESS: address_size, OFFSET: offset_size}
+    widths = _widths(*sizes)
     steps: list[int] = []
     places = []
     fixed: dict[int, AttributePlace] = {}
     offset = 0
+    is_first = is_plain = True
     for attribute, form, _ in attributes:
-        width = FIXED_SIZES.get(form, reference_size if form == FORM_REF_ADDR else None)
-        if width is not None:
-            width = widths.get(width, width)
+        width = widths.get(form)
+        if width is None:
+            steps.append(_step(form))
+            is_first = is_plain = False
+            continue
+        if attribute in _LOOKED_UP:
             place = AttributePlace(attribute, form, offset, width, form in UNIT_REFERENCES)
             if attribute in WANTED and form != FORM_IMPLICIT:
                 places.append(place)
-            if len(steps) <= 1 and all(step >= 0 for step in steps) and width:
+            # If a wanted constant is in the abbreviation, the entry is read attribute by attribute.
+            is_plain = is_plain and not (attribute in WANTED and form == FORM_IMPLICIT)
+            if is_first and width:
                 fixed[attribute] = place
-            offset += width
-            if steps and steps[-1] >= 0:
-                steps[-1] += width
-            else:
-                steps.append(width)
+        offset += width
+        if steps and steps[-1] >= 0:
+            steps[-1] += width
         else:
-            steps.append(_step(form))
+            steps.append(width)
     kind = _KINDS.get(tag, TYPE if tag in TYPE_TAGS else PLAIN)
-    # If a wanted constant is in the abbreviation, the entry is read attribute by attribute.
-    is_plain = all(step >= 0 for step in steps) and not any(
-        a in WANTED and form == FORM_IMPLICIT for a, form, _ in attributes
-    )
-    size = sum(steps) if is_plain else -1
-    has_sibling = any(attribute == DW_AT_SIBLING for attribute, _, _ in attributes)
+    there = {attribute for attribute, _, _ in attributes}
     naming = [attribute for attribute, _, _ in attributes if attribute in NAMING]
     return Abbreviation(
         tag,
         kind,
         has_children,
-        has_sibling,
+        DW_AT_SIBLING in there,
         attributes,
-        size,
+        sum(steps) if is_plain else -1,
         tuple(steps),
         tuple(places),
         fixed,
         tuple(fixed[name] for name in naming) if fixed.keys() >= set(naming) else None,
-        any(attribute in _PLACED for attribute, _, _ in attributes),
+        not _PLACED.isdisjoint(there),
     )
+
+
+@functools.cache
+def _widths(address_size: int, offset_size: int, reference_size: int) -> Mapping[int, int]:
+    """Return the bytes of each form with a fixed size."""
+    of_unit = {ADDRESS: address_size, OFFSET: offset_size}
+    widths = {form: of_unit.get(width, width) for form, width in FIXED_SIZES.items()}
+    return {**widths, FORM_REF_ADDR: reference_size}
 
 
 def _step(form: int) -> int:
