@@ -34,6 +34,27 @@ def predictor(full_build: Build) -> Predictor:
     return predictor_of(full_build.image.parent)
 
 
+def test_a_prediction_does_not_depend_on_those_before(
+    predictor: Predictor, full_build: Build
+) -> None:
+    known = predictor.operators
+    some = frozenset(sorted(known)[::3])
+    without = frozenset(predictor.facts.features) - {predictor.facts.verbose_feature}
+    asked = [
+        Kept(some, features=without),
+        Kept(some),
+        Kept(known, features=without),
+        Kept(known, dtypes={"add": ["Float"]}),
+        Kept(known, dtypes={"add": ["Long"]}),
+    ]
+    expected = [predictor_of(full_build.image.parent).size(kept) for kept in asked]
+    assert len(set(expected)) == len(asked)
+    assert [predictor.size(kept) for kept in [*asked, *reversed(asked)]] == [
+        *expected,
+        *reversed(expected),
+    ]
+
+
 def test_everything_is_the_full_build(predictor: Predictor, full_build: Build) -> None:
     size = predictor.size(Kept())
     assert (size.load, size.ram, size.margin) == (full_build.sizes.load, full_build.sizes.ram, 0)

@@ -21,6 +21,8 @@ _TOKEN = re.compile(
     r"|\boperator(?: |\"\" ?|(?:\(\)|\[\]|<=>|<<=?|<=?|>>=?|>=?|->\*?|[-+*/%^&|!=~,]+)"
     r"(?!\(anonymous namespace\))(?=[(<\[.]|$))"
 )
+# The tokens that matter inside brackets: spaces and commas do not.
+_INNER_TOKEN = re.compile(_TOKEN.pattern.replace("[<>() ,]", "[<>()]"))
 _QUALIFIER = re.compile(r" (?:const|volatile|&&?)(?!\w)")
 _CLONES = re.compile(r"(?: \[clone [^\]]*\])+$")
 _SCOPE = re.compile(r"(?:\(anonymous namespace\)|\w+)::")
@@ -79,17 +81,20 @@ def top_level(text: str) -> Iterator[tuple[str, int, int]]:
 
     A < that is not a bracket, as in an expression, ends with the ) around it.
     """
-    depth: list[str] = []
-    start = 0
-    for match in _TOKEN.finditer(text):
+    found = _TOKEN.search(text)
+    while found:
+        token, (begin, end) = found[0], found.span()
+        if token in ("<", "("):
+            end = _end_of_bracket(text, begin)
+        yield token, begin, end
+        found = _TOKEN.search(text, end)
+
+
+def _end_of_bracket(text: str, begin: int) -> int:
+    """Return the end of the bracket that begins there; the end of the text if it has none."""
+    depth = [text[begin]]
+    for match in _INNER_TOKEN.finditer(text, begin + 1):
         token = match[0]
-        if not depth:
-            if token in ("<", "("):
-                depth.append(token)
-                start = match.start()
-            else:
-                yield token, match.start(), match.end()
-            continue
         if token in ("<", "("):
             depth.append(token)
         elif token == ">" and depth[-1] == "<":
@@ -98,9 +103,8 @@ def top_level(text: str) -> Iterator[tuple[str, int, int]]:
             while depth.pop() != "(":
                 pass
         if not depth:
-            yield text[start], start, match.end()
-    if depth:
-        yield text[start], start, len(text)
+            return match.end()
+    return len(text)
 
 
 def qualified_name(text: str) -> str:

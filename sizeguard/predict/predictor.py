@@ -125,6 +125,7 @@ class Predictor:
             self._verbose[graph.edges.target] & nodes.is_exec[graph.edges.source]
         )
         self._features = FeaturePrices(graph, facts)
+        self._last: tuple[Kept, Remaining] | None = None
         handlers = (facts.handler, f"_{facts.handler}")  # symbols of Mach-O have an underscore
         self.handler = np.array(
             [i for i in range(nodes.sections) if graph.symbol_of(i) in handlers], np.int64
@@ -166,6 +167,25 @@ class Predictor:
 
     def remaining(self, kept: Kept) -> Remaining:
         """Return the part of the graph that remains."""
+        # A prediction asks for one selection with and without each feature.
+        linked = replace(kept, features=None)
+        if self._last is None or self._last[0] != linked:
+            self._last = linked, self._linked(linked)
+        found = self._last[1]
+        if kept.features is None or self.facts.verbose_feature in kept.features:
+            return found
+        shrunk = dict(found.shrunk)
+        for source in self.graph.edges.source[self._messages].tolist():
+            shrunk[source] = shrunk.get(source, 0) + self._sizes_of.message_code
+        return replace(found, seen=found.seen & ~self._verbose, shrunk=self._at_most(shrunk))
+
+    def _at_most(self, shrunk: Mapping[int, int]) -> dict[int, int]:
+        """Limit the bytes that each function loses to its size."""
+        size = self.graph.nodes.size
+        return {node: min(less, int(size[node])) for node, less in shrunk.items()}
+
+    def _linked(self, kept: Kept) -> Remaining:
+        """Return the part of the graph that remains with all features."""
         graph = self.graph
         what = self.unselected(kept)
         shrunk = dict(what.shrunk)
@@ -180,13 +200,7 @@ class Predictor:
                 roots = np.concatenate([roots, self.handler])
         seen = reachable(graph, roots, without=what.gone, cut=cut)
         seen[tables] = False
-        if kept.features is not None and self.facts.verbose_feature not in kept.features:
-            for source in graph.edges.source[self._messages].tolist():
-                shrunk[source] = shrunk.get(source, 0) + self._sizes_of.message_code
-            seen &= ~self._verbose
-        # A function loses at most its own size.
-        shrunk = {node: min(less, int(graph.nodes.size[node])) for node, less in shrunk.items()}
-        return Remaining(seen, shrunk, margin, roots, what.gone, cut, tables)
+        return Remaining(seen, self._at_most(shrunk), margin, roots, what.gone, cut, tables)
 
     def unselected(self, kept: Kept) -> Unselected:
         """Return the code that disappears with entries that are not selected."""

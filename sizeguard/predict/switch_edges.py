@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -125,6 +126,15 @@ class _Functions:
         return [node for node, name in self.name.items() if (self.source(node), name) in places]
 
 
+@functools.lru_cache(maxsize=1 << 14)
+def bare_of(name: str) -> str:
+    """Return the bare name of a mangled name, or of one in the source's spelling.
+
+    A prediction asks three times for the names of 1,000 symbols.
+    """
+    return bare_name(demangle(name))
+
+
 def _named_functions(graph: SectionGraph, dtype_of: Callable[[str], str]) -> _Functions:
     nodes = graph.nodes
     names: dict[int, str] = {}
@@ -132,7 +142,7 @@ def _named_functions(graph: SectionGraph, dtype_of: Callable[[str], str]) -> _Fu
     for node in np.flatnonzero(nodes.is_exec[: nodes.sections]).tolist():
         symbol = graph.symbol_of(node)
         if symbol:
-            names[node] = bare_name(demangle(symbol))
+            names[node] = bare_of(symbol)
             dtypes[node] = dtype_of(symbol).partition("+")[0]
     return _Functions(names, dtypes, nodes.object, [source_of(label) for label in graph.objects])
 
@@ -234,7 +244,7 @@ def tag_holders(graph: SectionGraph, facts: BuildFacts) -> dict[str, Int]:
     """
     nodes = graph.nodes
     code = np.flatnonzero(nodes.is_exec[: nodes.sections]).astype(np.int64)
-    functions = {node: bare_name(demangle(graph.symbol_of(node))) for node in code.tolist()}
+    functions = {node: bare_of(graph.symbol_of(node)) for node in code.tolist()}
     of_file: dict[str, list[int]] = {}
     sources = [source_of(label) for label in graph.objects]
     for node in code.tolist():

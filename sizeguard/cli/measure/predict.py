@@ -108,7 +108,7 @@ def command(
         asked = translated(find_sources(runtime_source), read_selection(selection).selection)
     build = full_build(full, "--full")
     predictor = predictor_of(build)
-    check_one_link(open_build(build))
+    evidence = check_one_link(open_build(build))
     result = predict(
         predictor,
         asked,
@@ -116,6 +116,6 @@ def command(
         dtypes=dtypes,
         add=add,
         drop=drop,
-        savings=Savings(predictor, build),
+        savings=Savings(predictor, build, evidence.link_map),
     )
     output.emit(prediction_chunks(result, output.format, limit, output.style()))

@@ -5,17 +5,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from sizeguard.attribution.owners.inlined import case_dtypes
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build
 from sizeguard.formats.dwarf import InlineFrames, inline_frames
 from sizeguard.formats.linkmap import read_map
+from sizeguard.formats.linkmap.link_map import InputSection, LinkMap
 from sizeguard.linkgraph.graph import SectionGraph
-from sizeguard.names.demangle import demangle
 from sizeguard.names.rules import Rules
-from sizeguard.names.short import bare_name
+from sizeguard.predict.switch_edges import bare_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +44,23 @@ class CaseCode:
 
 
 def read_case_code(
-    graph: SectionGraph, build: Build, rules: Rules, functions: Collection[str]
+    graph: SectionGraph,
+    build: Build,
+    rules: Rules,
+    functions: Collection[str],
+    link_map: LinkMap | None = None,
 ) -> CaseCode:
-    """Read the pieces of a build. `functions`: bare names of functions with switches.
+    """Read the pieces of a build.
+
+    functions: bare names of functions with switches
+    link_map:  the build's map, if it was read before
 
     Raises InconclusiveError for a build without debug information or without a map.
     """
     if build.map is None:
         raise InconclusiveError(f"{build.image}: this build has no linker map")
     frames = inline_frames(build.image, build.debug)
-    places = _Places(graph, build.map)
+    places = _Places(graph, read_map(build.map) if link_map is None else link_map.placed)
     dtypes = case_dtypes(frames.names, rules)
     bare = {i: bare_of(frames.names[i]) for i in set(frames.frame.tolist())}
     pieces: list[CasePiece] = []
@@ -83,22 +89,17 @@ def _ranges(frames: InlineFrames) -> Iterable[tuple[int, int, list[int]]]:
         yield start, end, frame[first[row] : first[row + 1]]
 
 
-def bare_of(name: str) -> str:
-    """Return the bare name of a mangled name, or of one in the source's spelling."""
-    return bare_name(demangle(name))
-
-
 class _Places:
     """Sections of the graph by address in the image, from the linker's map."""
 
-    def __init__(self, graph: SectionGraph, path: Path) -> None:
+    def __init__(self, graph: SectionGraph, rows: Iterable[InputSection]) -> None:
         nodes: dict[tuple[str, str], list[int]] = {}
         for node in range(graph.nodes.sections):
             if graph.nodes.is_exec[node] and not graph.nodes.is_duplicate[node]:
                 label = graph.objects[int(graph.nodes.object[node])]
                 nodes.setdefault((_leaf(label), graph.names[node]), []).append(node)
         found = []
-        for row in read_map(path):
+        for row in rows:
             here = nodes.get((_leaf(row.file), row.name), ())
             if len(here) == 1 and int(graph.nodes.size[here[0]]) == row.size:
                 found.append((row.address, row.size, here[0]))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sizeguard.linkgraph.graph import SectionGraph
-from sizeguard.predict.savings.case_code import CaseCode, bare_of
-from sizeguard.predict.switch_edges import SwitchEdges, source_of
+from sizeguard.predict.savings.case_code import CaseCode
+from sizeguard.predict.switch_edges import SwitchEdges, bare_of, source_of
 from sizeguard.runtimes.build_facts import BuildFacts
 
 Branch = tuple[str, str]  # tag, dtype

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build, read_build
+from sizeguard.formats.linkmap.link_map import LinkMap
 from sizeguard.linkgraph.merged_functions import coarse_objects
 from sizeguard.predict.prediction import PredictedSaving
 from sizeguard.predict.predictor import Kept, Predictor
@@ -43,10 +44,11 @@ class ImageSavings:
 class Savings:
     """Compute savings in the images that selections make from a full build."""
 
-    def __init__(self, predictor: Predictor, path: Path) -> None:
+    def __init__(self, predictor: Predictor, path: Path, link_map: LinkMap | None = None) -> None:
         """Read the code of the dtype branches.
 
-        path: the full build's folder or its build.json, from which the predictor was made
+        path:     the full build's folder or its build.json, from which the predictor was made
+        link_map: the build's map, if it was read before
         """
         self._predictor = predictor
         self._unknown: list[str] = []
@@ -60,7 +62,7 @@ class Savings:
         self._recompiler = Recompiler(predictor.graph)
         functions = {switch.function for switch in predictor.facts.switches}
         try:
-            code = read_case_code(predictor.graph, build, rules_of(build), functions)
+            code = read_case_code(predictor.graph, build, rules_of(build), functions, link_map)
         except InconclusiveError as error:
             self._unknown.append(f"savings of dtypes: {error}")
             return
