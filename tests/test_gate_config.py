@@ -245,6 +245,11 @@ WRONG = [
         r"sizeguard\.yaml:3:10: unknown metric 'opertor'; nearest is 'operator/…'",
         True,
     ),
+    (
+        f"apps: {{a: {{image: build/{'a' * 256}}}}}",
+        r"1:19: no file has a name of more than 255 bytes",
+        False,
+    ),
     (APPS + "growth: {load: many}", r"sizeguard\.yaml:3:16: 'many' is not a limit", True),
     (APPS + "limits: {load: 1%}", r"3:16: '1%' is not a size in whole bytes; write 41,000 B", True),
     (APPS + "limits: {load: [1]}", r"3:16: a limit is a size, or a table", True),

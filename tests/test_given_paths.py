@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.files import cannot_read, is_folder, is_there
 from sizeguard.base.nearest import nearest_file
 from sizeguard.builds.open_build import open_build
@@ -23,10 +24,12 @@ from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
 from sizeguard.formats.sniff import names_member
 from sizeguard.linkgraph.open_graph import graph_of_path
 from sizeguard.proposals.image_files import _has_sections
+from sizeguard.report.bisect.bisect_progress import BisectProgress
 from sizeguard.report.doctor.render import _head
 from tests.support.made_elf import Form, MadeSection, make_elf
 
 LONG = "a" * 300
+IDENTITY = ("-c", "user.name=n", "-c", "user.email=n@example.org")
 COMMANDS = (
     "report PATH",
     "diff PATH PATH",
@@ -193,3 +196,38 @@ def test_a_time_limit_is_a_number_of_seconds(command: str, seconds: str) -> None
     done = CliRunner().invoke(cli, words, standalone_mode=False)
     assert isinstance(done.exception, click.UsageError), done.exception
     assert "--timeout" in usage_message(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("bisect a b --app parze", "no app 'parze'; did you mean 'parse'"),
+        ("bisect a b", "--app is missing: sizeguard.yaml has parse"),
+    ],
+)
+def test_bisect_in_a_project_names_its_apps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, told: str
+) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / "sizeguard.yaml").write_text("apps: {parse: {image: parse, build: make}}\n")
+    for name in ("a", "b"):
+        subprocess.run(
+            ["git", "-C", tmp_path, *IDENTITY, "commit", "-q", "--allow-empty", "-m", name],
+            check=True,
+        )
+        subprocess.run(["git", "-C", tmp_path, "tag", name], check=True)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, words.split())
+    assert isinstance(done.exception, InputError), done.exception
+    assert told in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_offered"), [(InputError("no"), False), (InconclusiveError("no"), True)]
+)
+def test_a_bisect_that_cannot_continue_offers_no_resume(
+    capsys: pytest.CaptureFixture[str], error: Exception, is_offered: bool
+) -> None:
+    with pytest.raises(type(error)), BisectProgress("a → b", "load"):
+        raise error
+    assert ("--resume" in capsys.readouterr().err) is is_offered

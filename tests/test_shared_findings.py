@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
-from sizeguard.gate.gate_result import GateResult, Problem
-from sizeguard.report.gate.findings.gate_findings import findings
-from sizeguard.report.gate.gate_words import verdict_line
+from sizeguard.gate.gate_result import ABSOLUTE, GROWTH, Check, GateResult, Problem
+from sizeguard.report.gate.findings.gate_findings import GateFinding, findings
+from sizeguard.report.gate.gate_words import _reason, verdict_line
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.gate.shared.build_findings import findings_by_build
 from sizeguard.report.gate.shared.shared_builds import GroupedFindings, grouped_findings
@@ -146,3 +146,18 @@ def test_the_order_of_builds_does_not_matter() -> None:
             shuffled = replace(sample, apps=tuple(apps) if sample is result else sample.apps[::-1])
             mine = {frozenset(each.builds) for each in parts_of(shuffled).others}
             assert mine == {frozenset(each.builds) for each in parts_of(sample).others}
+
+
+@pytest.mark.parametrize(
+    ("kind", "headroom", "told"),
+    [
+        (ABSOLUTE, 0, "`symbol/f` cannot be decided"),  # an unknown name
+        (ABSOLUTE, None, "`symbol/f` cannot be decided"),  # a region that no map names
+        (GROWTH, None, "`symbol/f` has no baseline"),
+        (GROWTH, -3, "3 more than `symbol/f` allows"),
+    ],
+)
+def test_the_reason_of_an_undecided_limit(kind: str, headroom: int | None, told: str) -> None:
+    undecided = Check("id", "a", "t", "symbol/f", 0, 0, headroom, INCONCLUSIVE, "0", "", kind)
+    found = GateFinding("r", "a", "t", "n", "i", INCONCLUSIVE, message="m", check=undecided)
+    assert _reason(found) == told

@@ -94,10 +94,7 @@ class CommitBuild:
             each for each in runtimes() if each.source_tree(repository, repository) is not None
         ]
         if not building:
-            raise InputError(
-                f"{repository}: not a sizeguard source tree; name the build with --build-command "
-                f"and --image"
-            )
+            raise InputError(self._without_runtime(repository))
         self._check_variant()
         require("cmake", "ninja", "flatc")
         toolchain = find_toolchain(self.compiler, self.linker, self.target)
@@ -106,6 +103,22 @@ class CommitBuild:
         if recipe is None:
             raise InputError(f"{repository}: {building[0].name} is not built here")
         return recipe
+
+    def _without_runtime(self, repository: Path) -> str:
+        """Say which build to name in a repository that does not contain a runtime."""
+        from sizeguard.base.nearest import did_you_mean
+        from sizeguard.projects.project import CONFIG
+        from sizeguard.projects.reader import read_config
+
+        if not (repository / CONFIG).is_file():
+            return (
+                f"{repository}: not a sizeguard source tree; name the build with --build-command "
+                f"and --image"
+            )
+        names = [app.name for app in read_config(repository).apps if not app.is_selective]
+        if self.app:
+            return f"--app: {CONFIG} has no app '{self.app}'{did_you_mean(self.app, names)}"
+        return f"--app is missing: {CONFIG} has {', '.join(names)}"
 
     def _check_variant(self) -> None:
         from sizeguard.base.errors import InputError

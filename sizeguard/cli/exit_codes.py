@@ -103,7 +103,12 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
             4: _BUILD,
         },
         "baseline show": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
-        "baseline log": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
+        "baseline log": {
+            0: _DONE,
+            2: _USAGE,
+            3: "not the root of a git repository with commits",
+            4: _INTERNAL,
+        },
         "waive": {0: "written", 2: _USAGE, 3: "evidence is missing", 4: _BUILD},
         "triage": {0: "explained", 2: "wrong usage, or a line without a known name", 4: _INTERNAL},
         "waivers": {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ import click
 
 _Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[_Command], _Command]
+_MOST_SECONDS = 100_000_000
 
 
 class NamedPath(click.Path):
@@ -48,13 +48,13 @@ class Seconds(click.FloatRange):
 
     def __init__(self) -> None:
         """Allow up to three years."""
-        super().__init__(min=0, min_open=True, max=1e8)
+        super().__init__(min=0, min_open=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check that it is a number."""
+        """Check that it is a number, and not too large."""
         number = super().convert(value, param, ctx)
-        if math.isnan(number):
-            self.fail(f"{value} is not a valid float", param, ctx)
+        if not number <= _MOST_SECONDS:
+            self.fail(f"{value} is not a number of seconds up to {_MOST_SECONDS:,}", param, ctx)
         return number
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable
 from sizeguard.projects.project import CONFIG
+
+_LONGEST = 255  # bytes of a file's name, on all usual file systems
 
 
 def table_of(node: Node, known: tuple[str, ...] | None, expected: str) -> Mapping[str, Node]:
@@ -88,6 +91,8 @@ def path_of(node: Node) -> str:
     text = text_of(node)
     if Path(text).is_absolute() or ".." in Path(text).parts or "\0" in text:
         raise InputError(f"{place_of(node)}: '{text}' is not a path inside the source tree")
+    if any(len(os.fsencode(part)) > _LONGEST for part in Path(text).parts):
+        raise InputError(f"{place_of(node)}: no file has a name of more than {_LONGEST} bytes")
     return text
 
 

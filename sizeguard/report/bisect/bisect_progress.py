@@ -6,6 +6,7 @@ import time
 from types import TracebackType
 from typing import Self
 
+from sizeguard.base.errors import InputError
 from sizeguard.base.progress import announce, clock
 from sizeguard.bisect.bisect_result import News
 from sizeguard.report.writers.printable import printable
@@ -37,6 +38,8 @@ class BisectProgress:
     ) -> None:
         """Print the counts and the time."""
         ending = "stopped; continue with sizeguard bisect --resume" if kind is not None else "done"
+        if isinstance(error, InputError):
+            ending = "stopped"  # it would end in the same way
         counts = f"{self._built} built, {self._stored} from the store"
         announce(f"{ending}: {counts}, {clock(time.monotonic() - self._start)}")
 

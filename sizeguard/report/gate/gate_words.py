@@ -11,6 +11,7 @@ from sizeguard.gate.gate_result import (
     ABSOLUTE,
     CREEP,
     ELIMINATION,
+    GROWTH,
     NOT_RUN,
     SIZE_KINDS,
     AppResult,
@@ -143,7 +144,8 @@ def _reasons(found: Sequence[GateFinding]) -> list[str]:
 
 
 def _lacks_baseline(check: Check | None) -> bool:
-    return check is not None and check.kind in SIZE_KINDS and check.headroom is None
+    """Return whether a limit of growth has no size to count from; an absolute one needs none."""
+    return check is not None and check.kind in (GROWTH, CREEP) and check.headroom is None
 
 
 def _change(app: AppResult, unit: str) -> str:
@@ -163,8 +165,10 @@ def _reason(finding: GateFinding) -> str:
                 f" {'does' if check.actual == 1 else 'do'} not hold"
             )
         return finding.message
-    if check.headroom is None:
+    if _lacks_baseline(check):
         return f"`{check.metric}` has no baseline"
+    if check.headroom is None or check.headroom >= 0:
+        return f"`{check.metric}` cannot be decided"
     limit = " since a release" if check.kind == CREEP else ""
     return f"{-check.headroom:,} more than `{check.metric}` allows{limit}"
 
