@@ -6,10 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from sizeguard.names.scan.rust_grammar import references
+
 # Longer texts are not shown; longer names would crash the demangler by recursion, as 31 kB of
 # pointers do in a thread.
 MOST_SHOWN = 4 << 10
 MOST_MANGLED = 8 << 10
+MOST_COMPARED = 32 << 10  # with names that a user writes
 
 # A reference at most doubles a name, so a symbol of 210 bytes can expand to 33 MB. Names with at
 # most this many unknown doublings take some megabytes for a short time.
@@ -43,11 +46,11 @@ _MORE_RUST_REFERENCES = 8  # each time: a text of MOST_SHOWN becomes 1 MiB at mo
 _CLONE = re.compile(r"\.[a-z0-9_]+(?:\.[0-9]+)*")
 
 
-def demangle(name: str) -> str:
+def demangle(name: str, most: int = MOST_SHOWN) -> str:
     """Demangle a name of C++, Rust, Swift or Microsoft's C++; return other names unchanged.
 
-    A name whose text is longer than MOST_SHOWN is returned unchanged, too. Clones are spelled as in
-    c++filt: f(int) const [clone .isra.0].
+    A name whose text is longer than `most` characters is returned unchanged, too. Clones are
+    spelled as in c++filt: f(int) const [clone .isra.0].
 
     A name takes 2 µs, or 15 µs if its length must be checked in steps, so demangle only the names
     to show. There is no cache: verify requests 1,578 names 2,158 times.
@@ -58,13 +61,13 @@ def demangle(name: str) -> str:
         return _of_others(name) or name
     # Compilers add .isra.0, .cold and the like, which are not part of the grammar.
     head, dot, suffix = base.partition(".")
-    if _may_explode(head):
+    if _may_explode(head, most):
         return name
     text = _demangled(head)
     if not text or text == head:
         return name
     shown = text + _clones(dot + suffix) if dot else text
-    return shown if len(shown) <= MOST_SHOWN else name
+    return shown if len(shown) <= most else name
 
 
 def demangled_path(name: str) -> str:
@@ -102,7 +105,9 @@ def demangle_rust(name: str) -> str:
     Each reference to an earlier part of a name can double the text. So the first ones are resolved,
     then more while the text is short enough to show; _ replaces the others.
     """
-    found = list(_RUST_REFERENCE.finditer(name))
+    found = references(name)
+    if found is None:
+        found = [match.span() for match in _RUST_REFERENCE.finditer(name)]
     shown = _MOST_RUST_REFERENCES
     text = _rust(name, found[shown:])
     while text and len(text) <= MOST_SHOWN and shown < len(found):
@@ -111,13 +116,12 @@ def demangle_rust(name: str) -> str:
     return text
 
 
-def _rust(name: str, left_out: Sequence[re.Match[str]]) -> str:
-    """Demangle a name of Rust without the references from the first that is left out."""
+def _rust(name: str, left_out: Sequence[tuple[int, int]]) -> str:
+    """Demangle a name of Rust without some references."""
     import pycxxfilt
 
-    if left_out:
-        start = left_out[0].start()
-        name = name[:start] + _RUST_REFERENCE.sub("C1__", name[start:])
+    for start, end in reversed(left_out):
+        name = f"{name[:start]}C1__{name[end:]}"
     try:
         return str(pycxxfilt.rust_demangle(name) or "")
     except ValueError:
@@ -153,7 +157,7 @@ def _clones(suffix: str) -> str:
     return "".join(f" [clone {clone}]" for clone in clones)
 
 
-def _may_explode(name: str) -> bool:
+def _may_explode(name: str, most: int) -> bool:
     """Check whether a name has a long text, without making a text that is much longer.
 
     References are numbered from the left: first demangle the name with later references replaced by
@@ -175,7 +179,7 @@ def _may_explode(name: str) -> bool:
             continue
         cut = found.start()
         text = _demangled(name[:cut] + _REFERENCES.sub(_class_name, name[cut:]))
-        if not text or len(text) > MOST_SHOWN:
+        if not text or len(text) > most:
             return True
         doublings = weight
     return False

@@ -8,7 +8,6 @@ overload. Globs match any of these spellings.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -17,7 +16,7 @@ import numpy as np
 
 from sizeguard.base.nearest import nearest_names
 from sizeguard.columns.texts import Int
-from sizeguard.names.demangle import demangled_path
+from sizeguard.names.demangle import MOST_COMPARED, demangle, demangled_path
 from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import glob_regex, is_glob
 from sizeguard.names.spelling import Spelling, bare_path, shown_symbol, spelling_of, spells
@@ -53,7 +52,7 @@ _THREAD_LOCAL = re.compile(
 # Tags, clones, vectors, complex numbers and `thunk to` are spelled differently in mangled names, or
 # are missing.
 _UNMANGLED = re.compile(
-    r"\[(?:abi:\w+|[0-9a-f]{5,16})\]|\A[a-z -]+ thunk to "
+    r"\[(?:abi:\w+|[0-9a-f]{5,16})\]|\A[a-z -]+ thunk to |\{(?:parm|default arg)#\d+\}"
     r"| vector\[\d*\]|(?:(?<=float)|(?<=double)) (?:complex|imaginary)\b"
     r"|(?: \[clone [^]]*\]| \(\.[\w.]+\)|(?<=[)\w])\.[a-z_][\w.]*)+\Z"
 )
@@ -61,6 +60,8 @@ _RUST = re.compile(rb"17h[0-9a-f]{16}E")
 _OF_OTHER = re.compile(
     r"(?:vtable|VTT|typeinfo(?: name)?|guard variable|[a-z-]+ thunk) (?:for|to) "
 )
+_AFTER_WORD = re.compile(r"(?!\A~)\W")
+_FIRST_BREAK = re.compile(r"[ (]")  # before it, removing spaces and scopes has no effect
 _NEAR = 400  # symbols to compare with an unknown spelling
 _GRAM = 3  # characters in a piece of a name
 # Claims request the instances of few templates again and again. In libtorch_cpu.so that many
@@ -112,12 +113,6 @@ class SymbolNames:
         return b"\n".join(names), np.cumsum(length) - length
 
     @cached_property
-    def _frequency(self) -> list[int]:
-        """Count each byte of the joined names."""
-        counts = np.bincount(np.frombuffer(self._joined[0], np.uint8), minlength=256)
-        return [int(count) for count in counts]
-
-    @cached_property
     def _clones(self) -> dict[str, list[str]]:
         """Names that contain a dot, by the part before it."""
         found: dict[str, list[str]] = {}
@@ -161,13 +156,10 @@ class SymbolNames:
             return ()
         candidates = [(name, self._shown(name)) for name in self._candidates(text)]
         found = _same(candidates, text)
-        if not found:
-            is_plain = written.is_plain
-            found = (
-                _plain(candidates, written, self._bare)
-                if is_plain
-                else _spelled(candidates, written)
-            )
+        if not found and written.is_plain:
+            found = _plain(candidates, written, self._bare)
+        elif not found:
+            found = _spelled(candidates, written) or _spelled(_long(candidates), written)
         if found:
             return found
         # C functions have no parameters in their names.
@@ -249,21 +241,9 @@ class SymbolNames:
         return self._hits[piece]
 
     def _places(self, piece: bytes) -> Int:
-        """Find where a text begins in the joined names, in order.
-
-        It searches the rarest byte first, which takes 50 ms in 60 MB; str.find takes up to a
-        second.
-        """
-        text = np.frombuffer(self._joined[0], np.uint8)
-        if not piece or len(piece) > len(text):
-            return np.zeros(0, np.int64)
-        rarest = min(range(len(piece)), key=lambda i: self._frequency[piece[i]])
-        last = len(text) - len(piece)
-        places = np.flatnonzero(text[rarest : rarest + last + 1] == piece[rarest])
-        for i, byte in enumerate(piece):
-            if i != rarest:
-                places = places[text[places + i] == byte]
-        return places
+        """Find where a text begins in the joined names, in order; 40 ms in 76 MB."""
+        found = re.finditer(re.escape(piece), self._joined[0])
+        return np.fromiter((match.start() for match in found), np.int64)
 
     def nearest(self, text: str) -> str:
         """Find the symbol whose spelling is most like a text; empty if there is none.
@@ -276,11 +256,9 @@ class SymbolNames:
         last = spelling_of(text).parts[-1].name if not mangled else text
         step = max(1, (len(last) - _GRAM) // 6)
         grams = {last[i : i + _GRAM] for i in range(0, max(1, len(last) - _GRAM + 1), step)}
-        shared: Counter[int] = Counter()
-        for gram in grams:
-            shared.update(self._holding(gram).tolist())
+        shared = np.concatenate([self._holding(gram) for gram in grams])
         wanted = text if mangled else spelling_of(text).bare()
-        near = [self.names[i] for i, _ in shared.most_common(_NEAR)]
+        near = [self.names[i] for i in _most_frequent(shared, _NEAR)]
         shown = {name if mangled else spelling_of(self._shown(name)).bare(): name for name in near}
         best = difflib.get_close_matches(wanted, shown, n=1, cutoff=0.6)
         return shown_symbol(shown[best[0]]) if best and not mangled else "".join(best)
@@ -323,6 +301,9 @@ def _same(candidates: Candidates, text: str) -> tuple[str, ...]:
     wanted = text.replace(" ", "")
     found = []
     for name, shown in candidates:
+        first = _FIRST_BREAK.split(shown, 1)[0]
+        if not wanted.startswith(first) and not first.startswith(wanted):
+            continue
         tight = shown.replace(" ", "")
         for each in (tight, tight.replace("(anonymousnamespace)::", "")):
             rest = each[len(wanted) :] if each.startswith(wanted) else None
@@ -332,10 +313,16 @@ def _same(candidates: Candidates, text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _long(candidates: Candidates) -> list[tuple[str, str]]:
+    """Demangle the names that are too long to show."""
+    long = [(name, demangle(name, MOST_COMPARED)) for name, shown in candidates if name == shown]
+    return [(name, shown) for name, shown in long if name != shown]
+
+
 def _spelled(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
     last = written.parts[-1].name.partition("[")[0].replace(" ", "")
-    if last.startswith("("):
-        last = ""  # a function type, in which template arguments may be left out
+    if not last.startswith("operator") or "::" in last:
+        last = _AFTER_WORD.split(last, 1)[0]  # template arguments may be left out
     parsed = [
         (name, spelling_of(shown)) for name, shown in candidates if last in shown.replace(" ", "")
     ]
@@ -374,6 +361,12 @@ def _plain(
 def _as_llvm(match: re.Match[str]) -> str:
     what = "wrapper" if match[1] == "wrapper" else "initialization"
     return f"thread-local {what} routine for "
+
+
+def _most_frequent(numbers: Int, count: int) -> list[int]:
+    """List the most frequent numbers, in the order of their frequency."""
+    distinct, times = np.unique(numbers, return_counts=True)
+    return [int(i) for i in distinct[np.argsort(-times, kind="stable")[:count]]]
 
 
 def _likeness(one: str, other: str) -> float:

@@ -8,13 +8,14 @@ written must agree.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from sizeguard.names.demangle import demangle, demangle_rust
+from sizeguard.names.rewrites import ANONYMOUS, is_expression, normal, without_defaults
 from sizeguard.names.short import split_name, top_level
 
-_ANONYMOUS = "(anonymous namespace)"
 _ABI = re.compile(r"\[abi:\w+\]")
 _RUST_HASH = re.compile(r"17h[0-9a-f]{16}E")
 _SHOWN_HASH = re.compile(r"::h[0-9a-f]{16}\Z")
@@ -30,29 +31,6 @@ _RUST_ESCAPES = {
     "..": "::",
 }
 _RUST_ESCAPE = re.compile(r"\$(?:LT|GT|RF|BP|C|SP|LP|RP)\$|\.\.|\$u([0-9a-f]{2,6})\$")
-# Spellings of binutils' demangler and of compilers' messages that differ from LLVM's.
-_REWRITES = (
-    (re.compile(r"\{anonymous\}|<unnamed>|\(anonymous\)"), _ANONYMOUS),
-    (re.compile(r"(?<=\w)\[[0-9a-f]{5,16}\]"), ""),  # of crates
-    (re.compile(r"(?<=\w): (?:[iu](?:8|16|32|64|128|size)|bool|char)(?=[],>])"), ""),
-    (re.compile(r" \[clone ([^]]*)\]"), r"\1"),
-    (re.compile(r" \((\.[\w.]+)\)\Z"), r"\1"),
-    (re.compile(r"\(bool\)1\b"), "true"),
-    (re.compile(r"\(bool\)0\b"), "false"),
-    (re.compile(r"\bstd::(?:__cxx11|__1|__ndk1)::"), "std::"),
-    (
-        re.compile(
-            r"\bstd::basic_string<char, ?std::char_traits<char>, ?std::allocator<char> ?>"
-            r"(?!::)"
-        ),
-        "std::string",
-    ),
-    (re.compile(r"\bstd::basic_(i|o|io)stream<char, ?std::char_traits<char> ?>"), r"std::\1stream"),
-    (re.compile(r"\bauto:\d+"), "auto"),
-    # People write const T&, demanglers T const&.
-    (re.compile(r"(?<=[(<,])( ?)const ((?:unsigned |long )*[\w:]+)(?=[&*,)> ])"), r"\1\2 const"),
-)
-_NUMBERED = re.compile(r"\{(lambda|unnamed type)(\([^{}]*\))?#(\d+)\}")
 _SPACE = re.compile(r"(?<![\w\"]) | (?![\w\"])")
 _QUALIFIERS = re.compile(r"(?: ?(?:const|volatile|&&?))+(?=\.|\Z)")
 _WORDS = re.compile(r"~?\w+")
@@ -65,6 +43,8 @@ _CALL = re.compile(r"\boperator\(\)(?=[(<])")
 _ODD = re.compile(r"\boperator(?!\$)|decltype| for |\$(?<!operator\$)|''|\([*&]+\w")
 _MEMBER = re.compile(r"(?: (?:const|volatile|&&?))+(?=::)")
 _TAIL = re.compile(r"(?: (?:const|volatile|&&?))*(?:\.[\w.]+)?\Z")
+# int (&f(int)) [3]: a result, its reference, the function and its bound
+_ARRAY = re.compile(r"([\w:<>, ]+?) ?\(([&*]+)(?=\w)(.+)\) ?(\[\d+\])")
 # typeinfo for void f<int>(int)::'lambda'(): the name after `for` may have a result.
 _SPECIAL = re.compile(r"((?:[\w#-]+ )+?(?:for|to))(?: (.*))?\Z")
 # The end of a result, even if _tight removed the space after it.
@@ -74,6 +54,7 @@ _BEFORE_NAME = re.compile(
     r"|(?<=[&*>])(?=\w+(?:::|<)|\(anonymous ?namespace\)::)"
 )
 _PIECE = re.compile(r"[<>(),\n]|[^<>(),\n]+")
+_UNGROUPED = re.compile(r"[()]")
 _FUNCTION = re.compile(r"&\((?![*&])")
 
 
@@ -105,7 +86,7 @@ class Spelling:
     def is_nameless(self) -> bool:
         """Return whether it contains an unnamed namespace."""
         return any(
-            _ANONYMOUS in text
+            ANONYMOUS in text
             for part in self.parts
             for text in (part.name, part.arguments, part.parameters)
         )
@@ -179,7 +160,9 @@ def _unescaped(word: str) -> str:
 @lru_cache(maxsize=4096)
 def spelling_of(text: str) -> Spelling:
     """Split a name into the parts that a user may leave out."""
-    text = _SHOWN_HASH.sub("", _normal(text))
+    text = _SHOWN_HASH.sub("", normal(text))
+    if (array := _ARRAY.fullmatch(text)) and _is_constructor(spelling_of(array[3]).parts):
+        text = f"{array[1]}({array[2]}){array[4]} {array[3]}"
     name = split_name(text)
     rest = name.head + name.parameters + name.suffix
     of = _SPECIAL.match(name.result)
@@ -189,7 +172,27 @@ def spelling_of(text: str) -> Spelling:
         clone = dot[0]
         rest = rest[: -len(clone)]
     parts = tuple(_part(part) for part in _split(rest))
+    if result and _is_constructor(parts):
+        return Spelling(_tight(special), "", _with_first(parts, _tight(result)), clone)
     return Spelling(_tight(special), _tight(result), parts, clone)
+
+
+def _is_constructor(parts: Sequence[_Part]) -> bool:
+    """Return whether a name is a template's constructor, which has no result.
+
+    If it has an ABI tag, binutils' demangler shows the type of its first parameter as its result.
+    """
+    *scopes, last = [_ABI.sub("", part.name) for part in parts]
+    return scopes[-1:] == [last] and bool(parts[-1].arguments)
+
+
+def _with_first(parts: tuple[_Part, ...], first: str) -> tuple[_Part, ...]:
+    """Put a type before the parameters, if they are written."""
+    last = parts[-1]
+    if not last.parameters:
+        return parts
+    others = last.parameters[1:-1]
+    return (*parts[:-1], replace(last, parameters=f"({first}{',' if others else ''}{others})"))
 
 
 def bare_path(shown: str) -> str | None:
@@ -201,27 +204,13 @@ def bare_path(shown: str) -> str | None:
     text = _CALL.sub("operator$", shown)
     if _ODD.search(text):
         return None
-    text = _ABI.sub("", _SHOWN_HASH.sub("", text).replace(f"{_ANONYMOUS}::", ""))
+    text = _ABI.sub("", _SHOWN_HASH.sub("", text).replace(f"{ANONYMOUS}::", ""))
     before = ""
     while text != before:
         before, text = text, _GROUP.sub("", text)
     text = _MEMBER.sub("", text)
-    match = _BARE.fullmatch(_TAIL.sub("", _normal(text)))
+    match = _BARE.fullmatch(_TAIL.sub("", normal(text)))
     return match[1].replace("$", "()") if match and not match[1].endswith("::") else None
-
-
-def _normal(text: str) -> str:
-    text = " ".join(text.split())
-    for pattern, replacement in _REWRITES:
-        text = pattern.sub(replacement, text)
-    return _NUMBERED.sub(_llvm_number, text)
-
-
-def _llvm_number(match: re.Match[str]) -> str:
-    """Spell {lambda(int)#2} as LLVM does: 'lambda0'(int); the first one has no number."""
-    number = int(match[3])
-    word = "lambda" if match[1] == "lambda" else "unnamed"
-    return f"'{word}{number - 2 if number > 1 else ''}'{match[2] or ''}"
 
 
 def _tight(text: str) -> str:
@@ -275,8 +264,8 @@ def spells(written: Spelling, actual: Spelling, *, ends: bool = False) -> bool:
     if written.result and actual.result and not _agree(written, written.result, actual.result):
         return False
     mine, parts = written.parts, actual.parts
-    if not any(part.name == _ANONYMOUS for part in mine):
-        parts = tuple(part for part in parts if part.name != _ANONYMOUS)
+    if not any(part.name == ANONYMOUS for part in mine):
+        parts = tuple(part for part in parts if part.name != ANONYMOUS)
     if ends:
         parts = parts[-len(mine) :]
     return len(mine) == len(parts) and all(
@@ -309,14 +298,17 @@ def _agree(written: Spelling, one: str, other: str) -> bool:
     if not written.has_tags:
         other = _ABI.sub("", other)
     if not written.is_nameless:
-        other = other.replace(f"{_ANONYMOUS}::", "")
+        other = other.replace(f"{ANONYMOUS}::", "")
     if not written.has_arguments:
         before = ""
         while other != before:
             before, other = other, _ARGUMENTS.sub("", other)
+        one, other = without_defaults(one), without_defaults(other)
     spaced = other
     one, other = one.replace(" ", ""), other.replace(" ", "")
     if one == other or ("&" in one and one == _without_addressed(other)):
+        return True
+    if is_expression(one) and _UNGROUPED.sub("", one) == _UNGROUPED.sub("", other):
         return True
     if "(" not in one:
         return False

@@ -1,4 +1,7 @@
-"""Spell symbols with binutils' demangler, an oracle that shares no code with ours."""
+"""Spell symbols with binutils' demangler, an oracle that shares no code with ours.
+
+LLVM's demangler spells the few symbols that binutils spells wrongly.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 _RUST = re.compile(r"\A_?_R|17h[0-9a-f]{16}E")
 _CLONE = re.compile(r" \[clone [^]]*\]")
-# binutils resolves template parameters wrongly if an argument is local to another function.
-_LOCAL_ARGUMENT = re.compile(r"I\w*Z\w*T\d*_\w*EU[lt]")
+# binutils and LLVM resolve template parameters differently if an argument is local to another
+# function.
+_LOCAL_ARGUMENT = re.compile(r"I[\w$]*Z[\w$]*T\d*_[\w$]*E(?:U[lt]|\d)")
+# binutils shows the type of the first parameter of a template's constructor as its result if there
+# is an ABI tag, and names an inherited constructor after the class that it comes from.
+_TAGGED_CONSTRUCTOR = re.compile(r"C[1-3]B\d+\w+I")
+_INHERITED_CONSTRUCTOR = re.compile(r"CI[12]")
 _LITERAL = re.compile(r"\{|operator|\[with|decltype|'|->|requires")
 
 
@@ -37,11 +45,12 @@ def spellings(symbols: Sequence[str], underscore: str = "") -> Iterator[tuple[st
     """
     plain = [symbol.removeprefix(underscore) for symbol in symbols]
     whole, short = demangled(plain), demangled(plain, "-p")
-    other = _filtered(plain, "llvm-cxxfilt-19")
-    for symbol, bare, full, named, llvm in zip(symbols, plain, whole, short, other, strict=True):
-        if _LOCAL_ARGUMENT.search(bare):
-            yield symbol, {"mangled": symbol, "demangled by LLVM": llvm}
-            continue
+    llvm = _filtered(plain, "llvm-cxxfilt-19")
+    llvm_short = _filtered(plain, "llvm-cxxfilt-19", "-p")
+    for i, (symbol, bare) in enumerate(zip(symbols, plain, strict=True)):
+        full, named = whole[i], short[i]
+        if _LOCAL_ARGUMENT.search(bare) or _INHERITED_CONSTRUCTOR.search(bare):
+            full, named = llvm[i], llvm_short[i]
         yield symbol, _spellings(bare, symbol, _CLONE.sub("", full), _CLONE.sub("", named))
 
 
@@ -66,6 +75,8 @@ def _spellings(bare: str, symbol: str, full: str, named: str) -> dict[str, str]:
     found["without parameters"] = named
     if "<" in named and not _LITERAL.search(named):
         found["without template arguments"] = without_brackets(named)
+    if _TAGGED_CONSTRUCTOR.search(bare):
+        return found
     if " for " not in full and full != named and full.endswith(")"):
         at = full.find(named)
         if at > 0:

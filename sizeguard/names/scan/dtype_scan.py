@@ -201,7 +201,8 @@ class ChunkDtypes:
     def lambda_parameters(self) -> Int:
         """Find lists of lambda parameters that begin with a builtin type, after their Ul."""
         text = self.chunk.text
-        after_ul = np.flatnonzero((text[:-3] == ord("U")) & (text[1:-2] == ord("l"))) + 2
+        after_u = np.flatnonzero(text[:-3] == ord("U")) + 1
+        after_ul = after_u[text[after_u] == ord("l")] + 1
         return self._of_builtin_types(after_ul, opening=2)
 
     def split_complex(self, lists: Int) -> tuple[Int, Found]:

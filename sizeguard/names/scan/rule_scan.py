@@ -173,11 +173,11 @@ class _Scan:
     def _after_substitutions(chunk: Chunk) -> Int:
         """Find identifiers' lengths, or an L before them, after a substitution (S3_, SB_)."""
         text = chunk.text
-        is_end = text[1:-2] == _UNDERSCORE
-        is_end &= ((text[2:-1] - np.uint8(48)) < 10) | (text[2:-1] == ord("L"))
-        at = np.flatnonzero(is_end) + 2
-        before = text[at - 2]
-        return at[((before - np.uint8(48)) < 10) | ((before - np.uint8(65)) < 26)]
+        is_begin = text[2:-1] == ord("L")
+        is_begin |= chunk.is_digit[2:-1]
+        is_begin &= text[1:-2] == _UNDERSCORE
+        at = np.flatnonzero(is_begin) + 2
+        return at[chunk.is_digit[at - 2] | ((text[at - 2] - np.uint8(65)) < 26)]
 
     def _mentions(self, hits: ChunkHits, chunk: Chunk, words: FoundWords) -> None:
         for tables, is_mention in ((self.tables, True), (self.word_tables, False)):

@@ -1,0 +1,79 @@
+"""Rewrite the spellings of other demanglers, of compilers and of people as LLVM's."""
+
+from __future__ import annotations
+
+import re
+
+ANONYMOUS = "(anonymous namespace)"
+
+_REWRITES = (
+    (re.compile(r"\{anonymous\}|<unnamed>|\(anonymous\)"), ANONYMOUS),
+    (re.compile(r"(?<=\w)\[[0-9a-f]{5,16}\]"), ""),  # of crates
+    (re.compile(r"(?<=\w): (?:[iu](?:8|16|32|64|128|size)|bool|char)(?=[],>])"), ""),
+    (re.compile(r" \[clone ([^]]*)\]"), r"\1"),
+    (re.compile(r" \((\.[\w.]+)\)\Z"), r"\1"),
+    (re.compile(r"\(bool\)1\b"), "true"),
+    (re.compile(r"\(bool\)0\b"), "false"),
+    (re.compile(r"\bstd::(?:__cxx11|__1|__ndk1)::"), "std::"),
+    (
+        re.compile(
+            r"\bstd::basic_string<char, ?std::char_traits<char>, ?std::allocator<char> ?>"
+            r"(?!::)"
+        ),
+        "std::string",
+    ),
+    (re.compile(r"\bstd::basic_(i|o|io)stream<char, ?std::char_traits<char> ?>"), r"std::\1stream"),
+    (re.compile(r"\bauto:\d+"), "auto"),
+    (re.compile(r"\bdecltype ?\(nullptr\)"), "std::nullptr_t"),
+    (re.compile(r"\(std::nullptr_t\)0\b"), "nullptr"),
+    (re.compile(r"\((auto[&*]*)\)\.\.\."), r"\1..."),
+    (re.compile(r"\{default arg#\d+\}::"), ""),
+    (re.compile(r"\Areference temporary #\d+"), "reference temporary"),
+    # Empty packs of arguments
+    (re.compile(r"(?<=[<(])(?: ?,)+ ?|(?: ?,)+ ?(?=[>)])"), ""),
+    (re.compile(r",(?: ?,)+"), ","),
+    # People write const T&, demanglers T const&.
+    (
+        re.compile(
+            r"(?:(?<=[(<,])|\A|(?<=\boperator))( ?)const ((?:unsigned |long )*[\w:]+)(?=[&*,)> ])"
+        ),
+        r"\1\2 const",
+    ),
+    (re.compile(r" const const\b"), " const"),
+    # binutils names the destructor of a lambda after an earlier type.
+    (re.compile(r"(?<=[})])::~\w+(?=\(\))"), "::~"),
+)
+_NUMBERED = re.compile(r"\{(lambda|unnamed type)(\([^{}]*\))?#(\d+)\}")
+_PARAMETER = re.compile(r"\{parm#(\d+)\}")
+_STREAM = re.compile(r"\bstd::(string|[io]stream|iostream)\b")
+_EXPRESSION = re.compile(r"decltype|sizeof|[=!]=|&&\(|\|\|")
+
+
+def normal(text: str) -> str:
+    """Rewrite a name as LLVM's demangler spells it."""
+    text = " ".join(text.split())
+    for pattern, replacement in _REWRITES:
+        text = pattern.sub(replacement, text)
+    return _PARAMETER.sub(_llvm_parameter, _NUMBERED.sub(_llvm_number, text))
+
+
+def without_defaults(text: str) -> str:
+    """Spell std::string as std::basic_string, as if its arguments were left out."""
+    return _STREAM.sub(r"std::basic_\1", text)
+
+
+def is_expression(text: str) -> bool:
+    """Return whether a text contains an expression, in which demanglers group differently."""
+    return _EXPRESSION.search(text) is not None
+
+
+def _llvm_number(match: re.Match[str]) -> str:
+    """Spell {lambda(int)#2} as LLVM does: 'lambda0'(int); the first one has no number."""
+    number = int(match[3])
+    word = "lambda" if match[1] == "lambda" else "unnamed"
+    return f"'{word}{number - 2 if number > 1 else ''}'{match[2] or ''}"
+
+
+def _llvm_parameter(match: re.Match[str]) -> str:
+    number = int(match[1])
+    return f"fp{number - 2 if number > 1 else ''}"

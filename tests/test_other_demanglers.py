@@ -1,0 +1,158 @@
+"""Spellings that binutils, LLVM and compilers write differently find the same symbol."""
+
+from __future__ import annotations
+
+import pytest
+
+from sizeguard.names.demangle import MOST_SHOWN, demangle
+from sizeguard.names.resolve_names import SymbolNames
+from sizeguard.names.scan.rust_grammar import references
+from sizeguard.names.spelling import shown_symbol
+
+STRING = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+SPELLINGS = {
+    # A constructor with a tag, whose first parameter binutils shows as a result
+    "_ZN2ns3BoxIiEC1B3tagIRKccEEOT_OT0_": (
+        "char const& ns::Box<int>::Box[abi:tag]<char const&, char>(char&&)",
+        "ns::Box<int>::Box[abi:tag]<char const&, char>(char const&, char&&)",
+        "ns::Box<int>::Box<char const&, char>",
+    ),
+    "_ZN2ns4PairIiEC1B3tagIRA4_KccEEOT_OT0_": (
+        "char const (&ns::Pair<int>::Pair[abi:tag]<char const (&) [4], char>(char&&)) [4]",
+        "ns::Pair<int>::Pair[abi:tag]<char const (&) [4], char>(char const (&) [4], char&&)",
+    ),
+    f"_ZTSFvRK{STRING}E": (
+        "typeinfo name for void (std::basic_string const&)",
+        "typeinfo name for void (std::__cxx11::basic_string<char, std::char_traits<char>,"
+        " std::allocator<char> > const&)",
+        "typeinfo name for void (std::string const&)",
+    ),
+    f"_ZZN2ns4readERK{STRING}E5table": (
+        "ns::read(std::basic_string const&)::table",
+        "ns::read(const std::string&)::table",
+    ),
+    "_ZN2ns3putIiJELDn0EEEvT_DpOT0_Dn": (
+        "void ns::put<int, , (decltype(nullptr))0>(int, , decltype(nullptr))",
+        "void ns::put<int, nullptr>(int, std::nullptr_t)",
+        "ns::put<int, , (decltype(nullptr))0>",
+    ),
+    "_ZNK2ns4dataIKiEEPKT_v": (
+        "int const* ns::data<int const>() const",
+        "const int* ns::data<const int>() const",
+    ),
+    "_ZGRZN2ns3mapEvE5table_": (
+        "reference temporary #0 for ns::map()::table",
+        "reference temporary for ns::map()::table",
+    ),
+    "_ZN2ns4pickILl2EEENSt9enable_ifIXooeqT_Li1EeqT_Li2EEiE4typeEv": (
+        "std::enable_if<((2l)==(1))||((2l)==(2)), int>::type ns::pick<2l>()",
+        "std::enable_if<2l == 1 || 2l == 2, int>::type ns::pick<2l>()",
+    ),
+    "_ZN2ns6HolderIiEcvNS_3PtrIiEEEv": (
+        "ns::Holder<int>::operator ns::Ptr<int>()",
+        "ns::Holder<int>::operator ns::Ptr<int>",
+    ),
+    "_ZZN2ns3runEvENUliE_D1Ev": (
+        "ns::run()::{lambda(int)#1}::~run()",
+        "ns::run()::'lambda'(int)::~()",
+    ),
+    "_ZN2ns4callIiEEDTclfp_Li0EEET_": (
+        "decltype ({parm#1}(0)) ns::call<int>(int)",
+        "decltype(fp(0)) ns::call<int>(int)",
+    ),
+    "_ZZN2ns4walkEvENUlDpOT_E_D1Ev": (
+        "ns::walk()::{lambda((auto:1&&)...)#1}::~walk()",
+        "ns::walk()::'lambda'(auto&&...)::~()",
+    ),
+}
+KNOWN = SymbolNames.of(SPELLINGS)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "text"), [(symbol, text) for symbol, texts in SPELLINGS.items() for text in texts]
+)
+def test_every_demangler_s_spelling_finds_its_symbol(symbol: str, text: str) -> None:
+    assert KNOWN.find(text) == (symbol,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "long const& ns::Box<int>::Box[abi:tag]<char const&, char>(char&&)",
+        "char const& ns::Box<int>::Box[abi:tag]<char const&, char>(long&&)",
+        "char const (&ns::Pair<int>::Pair[abi:tag]<char const (&) [4], char>(char&&)) [5]",
+        "typeinfo name for void (std::basic_istream const&)",
+        "void ns::put<int, long, (decltype(nullptr))0>(int, , decltype(nullptr))",
+        "reference temporary #0 for ns::map()::tables",
+        "std::enable_if<((2l)==(1))||((2l)==(3)), int>::type ns::pick<2l>()",
+        "ns::Holder<int>::operator ns::Ptr<long>()",
+        "ns::run()::{lambda(long)#1}::~run()",
+        "decltype ({parm#1}(1)) ns::call<int>(int)",
+    ],
+)
+def test_what_differs_in_them_is_unknown(text: str) -> None:
+    assert KNOWN.find(text) == ()
+
+
+def test_a_name_too_long_to_show_is_found_by_its_whole_spelling() -> None:
+    scope = "scope" * 200
+    symbol = f"_ZN{len(scope)}{scope}1fINS_1AENS_1BENS_1CENS_1DENS_1EEEEvT_"
+    whole = demangle(symbol, 16 << 10)
+    assert len(whole) > MOST_SHOWN and shown_symbol(symbol) == symbol
+    table = SymbolNames.of([symbol])
+    assert table.find(whole) == table.find(whole.split(" ", 1)[1].partition("(")[0]) == (symbol,)
+    assert table.find(whole.replace("::E>", "::F>")) == ()
+
+
+def test_the_nearest_name_shares_most_pieces() -> None:
+    table = SymbolNames.of(["_ZN2ns9quantizedEv", "_ZN2ns9quantizerEv", "_ZN2ns4moveEv"])
+    assert table.nearest("ns::quantizedd") == "ns::quantized()"
+
+
+def test_identifiers_of_rust_are_no_references() -> None:
+    symbol = "_RINvNtC1a5Break5B0_xyNtB2_3FooBa_E"
+    assert [symbol[slice(*place)] for place in references(symbol) or ()] == ["B2_", "Ba_"]
+    # Lengths have no leading zeros: 00 are two names without letters.
+    closures = "_RNCNCNvC1a1f00B3_"
+    assert [closures[slice(*place)] for place in references(closures) or ()] == ["B3_"]
+
+
+@pytest.mark.parametrize(
+    ("symbol", "count"),
+    [
+        ("_RNvC1a1b", 0),
+        ("_RNvMs2_NtC1a1bINtB3_1cReE1d", 1),
+        ("_RINvC1a1bDNtC1a1tp1xlEL_E", 0),
+        ("_RINvC1a1bFG_UKCRL0_hEuE", 0),
+        ("_RINvC1a1bKj1f_KB2_E", 1),
+        ("_RINvC1a1bAhj4_TlB2_EE", 1),
+        ("_RNvYlNtC1a1t1f", 0),
+    ],
+)
+def test_the_grammar_of_rust_is_read(symbol: str, count: int) -> None:
+    found = references(symbol)
+    assert found is not None and len(found) == count
+
+
+@pytest.mark.parametrize("symbol", ["_RNvC1a9b", "_RR", "_RNvC1aB3", "_RINvC1a1b", "_R" + "P" * 9])
+def test_a_malformed_name_of_rust_is_refused(symbol: str) -> None:
+    assert references(symbol) is None
+
+
+# Of addr2line in Rust's standard library: B_ in CsiK12aF3ve0B_ ends a crate's hash.
+LONG = (
+    "_RNvMs2_NtCsPlFyi5y0Kx_9addr2line6lookupINtB5_13LoopingLookupINtNtCsevLNFiNqfJP_4core6re"
+    "sult6ResultINtNtB7_5frame9FrameIterINtNtNtCsiK12aF3ve0B_5gimli4read12endian_slice11Endia"
+    "nSliceNtNtB23_9endianity12LittleEndianEENtB21_5ErrorEINtB5_12MappedLookupIBX_TINtNtB11_6"
+    "option6OptionRINtNtB7_8function8FunctionB1W_EEIB44_NtB1B_8LocationEEB3r_EINtB5_12SimpleL"
+    "ookupIBX_TNtB7_9DebugFileINtNtB21_5dwarf7UnitRefB1W_EEB3r_EB1W_NCNvMNtB7_4unitINtB6J_7Re"
+    "sUnitB1W_E14dwarf_and_units4_0ENCNvB6I_25find_function_or_location0ENCNvMs_B7_INtB7_7Con"
+    "textB1W_E11find_frames0E10new_lookupCsgHYyB3hU8Ec_3std"
+)
+
+
+def test_a_rust_name_with_28_references_and_words_like_them_is_shown() -> None:
+    assert len(references(LONG) or ()) > 20
+    shown = shown_symbol(LONG)
+    assert shown.startswith("<addr2line::lookup::LoopingLookup<core::result::Result<")
+    assert shown.endswith("::find_frames::{closure#0}>>::new_lookup")
