@@ -43,6 +43,7 @@ Changes = Mapping[str, object]
         ({"optimize": "2"}, False),
         ({"lto": "full"}, False),
         ({"objects": ["/nowhere/a.o"]}, False),
+        ({"objects": [__file__, "/nowhere/a.o"]}, False),
         ({"objects": 3}, False),  # damaged
     ],
 )

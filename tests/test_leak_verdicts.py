@@ -18,6 +18,7 @@ from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, Verdict
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.leaks import explained_bytes
 from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode, FoundCopy
 from sizeguard.verify.leaks.explained_bytes import (
     FRAGMENTS,
@@ -303,6 +304,25 @@ def test_doubts_about_the_link_leave_the_inputs_undecided(opened: Opener) -> Non
     evidence = renamed(evidence, 4, "/home/me/kernels.o")
     evidence.__dict__["_recorded"] = (None, "a linker script")
     assert explained(evidence)[STRANGERS] == (FAIL, 210)
+
+
+@pytest.mark.parametrize(
+    "library, needed, verdict",
+    [
+        ("/home/me/libkernels.so", ["libkernels.so"], INCONCLUSIVE),
+        ("/home/me/libkernels.so", ["/home/me/libkernels.so"], INCONCLUSIVE),
+        ("/home/me/libkernels.so", ["libc.so.6"], PASS),  # the linker read it in vain
+        ("/usr/lib/libkernels.so", ["libkernels.so"], PASS),
+        ("/home/me/libc.so.6", ["libc.so.6"], PASS),
+    ],
+)
+def test_a_needed_library_of_others_leaves_the_inputs_undecided(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, library: str, needed: list[str], verdict: str
+) -> None:
+    evidence = opened("00")
+    evidence.__dict__["linked"] = SimpleNamespace(libraries=(Path(library),))
+    monkeypatch.setattr(explained_bytes, "needed_libraries", lambda image: needed)
+    assert explained(evidence) == FINE | {STRANGERS: (verdict, 0)}
 
 
 def test_without_a_map_no_code_is_explained(opened: Opener) -> None:
