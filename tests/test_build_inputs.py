@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.base.hash_cache import HashCache
+from sizeguard.base.kept.hash_cache import HashCache
 from sizeguard.builds.build_inputs import (
     MISSING,
     BuildInputs,
@@ -37,7 +37,6 @@ from sizeguard.git.tree_contents import (
     may_be_inside,
     relative_to,
 )
-from sizeguard.runtimes.sizeguard.building.driver import first_moving
 from sizeguard.runtimes.sizeguard.building.read_inputs import (
     parse_deps,
     parse_ld64,
@@ -50,6 +49,7 @@ from sizeguard.runtimes.sizeguard.building.search_paths import (
     parse_search_path,
     search_options,
 )
+from sizeguard.runtimes.sizeguard.building.stale_outputs import first_moving
 from sizeguard.toolchains.environment import (
     build_environment,
     code_variables,

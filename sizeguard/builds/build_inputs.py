@@ -16,7 +16,8 @@ from pathlib import Path
 
 from sizeguard.base.digest import content_digest
 from sizeguard.base.fingerprint import fingerprint
-from sizeguard.base.hash_cache import HashCache
+from sizeguard.base.kept.hash_cache import HashCache
+from sizeguard.base.kept.moment import kept_now
 
 MISSING = "missing"  # hash of a missing file
 # Hash of files that a program reads without a record, under a path that names the program; it
@@ -147,13 +148,26 @@ def input_changes(
     recorded: BuildInputs, hash_of: Hash, environment: Mapping[str, str]
 ) -> InputChanges:
     """Compare the record of a build with the present files and variables."""
+    same = kept_now("inputs", _Unchanged)
+    missing = frozenset(recorded.absent) - same.absent
+    appeared = frozenset(path for path in missing if os.path.lexists(path))
+    same.absent |= missing - appeared
     return InputChanges(
-        files=_changed(recorded.files, hash_of),
-        tools=_changed(recorded.tools, hash_of),
-        appeared=tuple(path for path in recorded.absent if os.path.lexists(path)),
-        globs=tuple(glob for glob, found in recorded.globs.items() if glob_hash(glob) != found),
+        files=_changed(recorded.files, hash_of, same.files),
+        tools=_changed(recorded.tools, hash_of, same.files),
+        appeared=tuple(sorted(appeared)),
+        globs=_changed(recorded.globs, glob_hash, same.globs),
         environment=tuple(sorted(changed_keys(recorded.environment, environment))),
     )
+
+
+@dataclass(slots=True)
+class _Unchanged:
+    """Files and patterns that are as some build recorded them, and paths that do not exist."""
+
+    files: set[tuple[str, str]] = field(default_factory=set)
+    globs: set[tuple[str, str]] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)
 
 
 def changed_keys(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[str]:
@@ -161,8 +175,14 @@ def changed_keys(old: Mapping[str, str], new: Mapping[str, str]) -> frozenset[st
     return frozenset(key for key in {*old, *new} if old.get(key) != new.get(key))
 
 
-def _changed(recorded: Mapping[str, str], hash_of: Hash) -> tuple[str, ...]:
-    return tuple(path for path, content in recorded.items() if hash_of(path) != content)
+def _changed(
+    recorded: Mapping[str, str], hash_of: Hash, same: set[tuple[str, str]]
+) -> tuple[str, ...]:
+    """List what differs from the record, sorted, and add the rest to `same`."""
+    unknown = recorded.items() - same
+    changed = {(path, content) for path, content in unknown if hash_of(path) != content}
+    same |= unknown - changed
+    return tuple(sorted(path for path, _ in changed))
 
 
 def glob_hash(pattern: str) -> str:
@@ -266,4 +286,5 @@ def content_hash(path: str) -> str:
 
 def project_hashes(root: Path) -> HashCache:
     """Open the cache of hashes that all commands of a project share."""
-    return HashCache(root / ".sizeguard" / "hashes.json", content_hash)
+    file = root / ".sizeguard" / "hashes.json"
+    return kept_now(("hashes", file), lambda: HashCache(file, content_hash))

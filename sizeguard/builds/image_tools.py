@@ -8,7 +8,6 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.formats.containers.member_files import container_of, copy_member
-from sizeguard.formats.elf import read_elf
 from sizeguard.formats.magics import MEMBER
 from sizeguard.formats.sniff import ELF, MACHO, PE, WASM, image_format, names_member
 
@@ -72,6 +71,9 @@ def image_tools(image: Path) -> ImageTools:
     """
     if image_format(image) != ELF:
         return ImageTools("", UNKNOWN, "")
+    # Takes 75 ms to import, with numpy; a gate without changes takes 0.4 s.
+    from sizeguard.formats.elf import read_elf
+
     elf = read_elf(image)
     section = elf.section(".comment")
     content = elf.content(section) if section is not None and not section.is_nobits else b""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from sizeguard.base.errors import GateError, InputError, SizeguardError
+from sizeguard.base.kept.moment import one_moment
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
 from sizeguard.gate.cache.whole_run import earlier_run, store_result, terms_key
 from sizeguard.gate.changed_terms import changed_terms, with_accepted_growth, with_changed_terms
@@ -35,7 +36,8 @@ def run_gate(request: Request) -> GateResult:
     request.check_snapshots()
     base = request.history.base(request.base)
     waivers, malformed = all_waivers(request, base)
-    _, earlier = earlier_run(request, base, waivers)
+    with one_moment():
+        _, earlier = earlier_run(request, base, waivers)
     changes = changed_terms(request, base, waivers)
     if earlier is not None:
         changes = with_accepted_growth(request, base, earlier, changes)
@@ -65,19 +67,21 @@ def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> G
         from sizeguard.gate.cache.fan_out import build_at_once
 
         build_at_once(request, base)
-    pairs, failed = build_pairs(tree, request.pairs(), request.heads)
-    problems = [Problem.of(each.error, each.app, each.target) for each in failed]
     results: list[AppResult] = []
     reviewed: list[Check] = []
-    for pair in pairs:
-        try:
-            result, more_checks = judge_app(request, base, waivers, pair)
-            results.append(result)
-            reviewed += more_checks
-        except SizeguardError as error:
-            # A malformed file fails its app only; the other apps go on.
-            problems.append(Problem.of(error, pair.app.name, pair.target.name))
-    selection, more = _check_selections(request, pairs)
+    with one_moment():
+        pairs, failed = build_pairs(tree, request.pairs(), request.heads)
+        problems = [Problem.of(each.error, each.app, each.target) for each in failed]
+        for pair in pairs:
+            try:
+                result, more_checks = judge_app(request, base, waivers, pair)
+                results.append(result)
+                reviewed += more_checks
+            except SizeguardError as error:
+                # A malformed file fails its app only; the other apps go on.
+                problems.append(Problem.of(error, pair.app.name, pair.target.name))
+    with one_moment():
+        selection, more = _check_selections(request, pairs)
     checks = [check for result in results for check in result.checks]
     uses = waiver_uses(
         waivers,

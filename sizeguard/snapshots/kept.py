@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from sizeguard.base.kept.moment import ask_again
 from sizeguard.snapshots.store import Facts, Store, content_key
 
 T = TypeVar("T")
@@ -20,7 +21,7 @@ def kept(
     """Return the stored result for the same inputs, else make and store it.
 
     Without a store it is always made. An unreadable result, such as one from another version, is
-    made again.
+    made again. A result is not stored if its inputs changed while it was made.
     """
     if store is None:
         return make()
@@ -32,5 +33,7 @@ def kept(
         except (KeyError, TypeError, ValueError, AttributeError):
             pass
     found = make()
-    store.put(name, write(found))
+    ask_again()
+    if content_key(key()) == name:
+        store.put(name, write(found))
     return found

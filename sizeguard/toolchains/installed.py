@@ -51,14 +51,19 @@ def is_below_any(path: str, below: tuple[str, ...]) -> bool:
 
 def is_below(path: str, root: Path) -> bool:
     """Return whether a path leads into a folder, by its spelling or through links."""
-    lexical = os.path.normpath(path).startswith(f"{root}/")
-    return lexical or os.path.realpath(path).startswith(f"{os.path.realpath(root)}/")
+    top = f"{root}/"
+    if path.startswith(top) and "/." not in path:
+        return True  # normpath takes 2 µs, and builds read 1,000 files
+    return os.path.normpath(path).startswith(top) or os.path.realpath(path).startswith(
+        f"{os.path.realpath(root)}/"
+    )
 
 
 def foreign_files(inputs: BuildInputs, root: Path) -> Collection[str]:
     """List the files and programs of a build that are neither inside a root nor installed."""
-    paths = (*inputs.files, *inputs.tools)
     below = installed_folders(root)
+    # The spelling of most paths is enough, and asking it first saves following links.
+    paths = (path for path in (*inputs.files, *inputs.tools) if not path.startswith(below))
     return [path for path in paths if not is_below(path, root) and not is_below_any(path, below)]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 
+from sizeguard.base.kept.moment import one_moment
 from sizeguard.builds.build_inputs import (
     BuildInputs,
     input_changes,
@@ -56,10 +57,14 @@ def keep_record(request: Request, pairs: Pairs) -> bool:
     hashes = project_hashes(request.root)
     environment = recorded_environment()
     records = []
-    for app, target, tools in pairs:
-        for name in _builds(app, target):
-            options = options_of(target, tools)
-            built = request.tree.recorded(name, app.selection, options)
+    builds = {
+        (target.name, name): (app, target, tools)
+        for app, target, tools in pairs
+        for name in _builds(app, target)
+    }
+    with one_moment():
+        for (_, name), (app, target, tools) in builds.items():
+            built = request.tree.recorded(name, app.selection, options_of(target, tools))
             inputs = built.inputs if built is not None else None
             if inputs is None or input_changes(inputs, hashes, environment):
                 return False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sizeguard.base.fingerprint import file_hash, files_hash, fingerprint
 from sizeguard.base.import_closure import PACKAGE, import_closure
+from sizeguard.base.kept.moment import kept_now
 from sizeguard.runtimes.model_files import READERS
 
 if TYPE_CHECKING:
@@ -91,6 +92,10 @@ def generator_files(*, models: bool = False) -> tuple[Path, ...]:
 
 def sources_hash(root: Path) -> str:
     """Hash all sources with their paths, and the running generator."""
+    return kept_now(("sources", root), lambda: _sources_hash(root))
+
+
+def _sources_hash(root: Path) -> str:
     generator = files_hash(PACKAGE, generator_files())
     return fingerprint({"sources": files_hash(root, source_files(root)), "generator": generator})
 

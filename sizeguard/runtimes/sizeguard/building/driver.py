@@ -17,9 +17,10 @@ from pathlib import Path
 from sizeguard.base.errors import BuildError
 from sizeguard.base.files import write_atomic, write_if_changed
 from sizeguard.base.fingerprint import fingerprint
-from sizeguard.base.hash_cache import HashCache, state_of
+from sizeguard.base.kept.hash_cache import HashCache
+from sizeguard.base.kept.moment import ask_again
 from sizeguard.base.progress import Progress
-from sizeguard.builds.build_inputs import UNKNOWN, BuildInputs, content_hash, input_changes
+from sizeguard.builds.build_inputs import BuildInputs, content_hash, input_changes
 from sizeguard.builds.build_record import RECORD, Build, read_build
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.shipped_libraries import (
@@ -38,10 +39,16 @@ from sizeguard.runtimes.sizeguard.building.read_inputs import made_and_read, rea
 from sizeguard.runtimes.sizeguard.building.stale_outputs import (
     begin,
     finish,
+    first_moving,
     forget_everything,
     recorded_inputs,
     remove_outputs,
     remove_stale,
+)
+from sizeguard.runtimes.sizeguard.building.untouched import (
+    HASHES,
+    keep_untouched,
+    untouched_build,
 )
 from sizeguard.runtimes.sizeguard.building.variants import Variant, check_combination
 from sizeguard.runtimes.sizeguard.native_tree import CONFIGURED, FOLDER
@@ -58,7 +65,6 @@ from sizeguard.toolchains.toolchain import Toolchain, require
 _NOTHING = "ninja: no work to do."
 _ATTEMPTS = 3  # retries; files that still change then change all the time
 _TICK = 0.01  # seconds by which file times may lag behind the clock
-HASHES = ".hashes.json"  # in a build's folder
 _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 
 
@@ -77,9 +83,13 @@ def build(
         f"{toolchain.compiler} {toolchain.compiler_version} -O{variant.optimize} "
         f" {toolchain.target}"
     )
-    hashes = HashCache(folder / HASHES, content_hash)
     with _locked(folder), Progress(f"building {variant.app or variant.kind}", detail) as progress:
+        done = untouched_build(root, variant, toolchain, folder)
+        if done is not None:
+            return done
+        hashes = HashCache(folder / HASHES, content_hash)
         for _ in range(_ATTEMPTS):
+            ask_again()
             start = time.time_ns()
             time.sleep(_TICK)  # files written before are older than start
             before = recorded_inputs(folder)
@@ -93,6 +103,7 @@ def build(
                 target = find_target(toolchain.target)
                 _recorded_link(folder, folder / variant.image_name(toolchain), target)
                 inputs = read_inputs(made, toolchain.linker, target.strip, hashes)
+            ask_again()
             moving = first_moving(inputs, hashes, start)
             if not moving:
                 result = _record(root, variant, toolchain, folder, inputs)
@@ -100,6 +111,7 @@ def build(
                     made.save({*made_and_read(folder), str(result.shipped)}, hashes)
                 hashes.save()
                 finish(folder)
+                keep_untouched(root, variant, toolchain, folder)
                 return result
         raise BuildError(f"{moving}: changed while {folder.name} was built")
 
@@ -135,24 +147,6 @@ def _make(
         (folder / CONFIGURED).unlink(missing_ok=True)
         _configure(root, variant, toolchain, folder)
         return _compile(folder, jobs, progress)
-
-
-def first_moving(inputs: BuildInputs, hashes: HashCache, start: int) -> str:
-    """Name an input that changed after a build began; empty if there is none.
-
-    Then it is unknown whether tools read the old or the new content.
-
-    start: start of the build, in nanoseconds since 1970
-    """
-    for path, content in {**inputs.files, **inputs.tools}.items():
-        if content == UNKNOWN:
-            continue  # differs on each read
-        state = state_of(path)
-        if state is not None and max(state[3:]) >= start:
-            return path
-        if hashes(path) != content:
-            return path
-    return ""
 
 
 class _SourceIsGone(BuildError):
@@ -293,10 +287,11 @@ def _inputs(
 
     effective: its effective selection
     """
+    own, top = f"{effective.parents[2]}/", f"{root}/"
     read = {
-        str(Path(path).relative_to(root)) if Path(path).is_relative_to(root) else path: content
+        path.removeprefix(top): content
         for path, content in inputs.files.items()
-        if not Path(path).is_relative_to(effective.parents[2])
+        if not path.startswith(own)
     }
     return {
         "read": read,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.files import write_atomic
-from sizeguard.base.hash_cache import State, state_of
+from sizeguard.base.kept.hash_cache import State, state_of
 from sizeguard.builds.build_inputs import Hash
 
 _FILE = ".made.json"
@@ -68,14 +68,14 @@ class MadeFiles:
 
     def began(self) -> MadeFiles:
         """Record the states of all existing files, before tools run."""
-        return MadeFiles(self.folder, self.earlier, self.outputs, _states(self.folder))
+        return MadeFiles(self.folder, self.earlier, self.outputs, folder_states(self.folder))
 
     def save(self, outputs: Iterable[str], hash_of: Hash) -> None:
         """Write the record.
 
         Outputs: absolute paths of files to hash; other files are not hashed.
         """
-        made = sorted(self._inside(path) for path in _states(self.folder) if path in self)
+        made = sorted(self._inside(path) for path in folder_states(self.folder) if path in self)
         inside = {self._inside(path): path for path in outputs if path in self}
         hashes = {name: hash_of(path) for name, path in inside.items() if state_of(path)}
         text = {"version": _VERSION, "made": made, "outputs": dict(sorted(hashes.items()))}
@@ -102,7 +102,8 @@ def temporary_folder(folder: Path) -> Path:
     return found
 
 
-def _states(folder: Path) -> dict[str, State]:
+def folder_states(folder: Path) -> dict[str, State]:
+    """Return the states of all files below a folder, by absolute path."""
     found = {}
     for at, _, names in os.walk(folder):
         for name in names:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.fingerprint import package_hash
 from sizeguard.base.import_closure import PACKAGE
+from sizeguard.base.kept.moment import kept_now
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.builds.build_record import RECORD, read_build
 from sizeguard.git.tree_contents import relative_to
@@ -174,24 +175,53 @@ def _elsewhere(inputs: BuildInputs | None, tree: Path, selection: str) -> str:
     foreign = foreign_files(inputs, tree)
     # The key has a hash of the package; the interpreter may be inside the project, too
     shared = (*installed_folders(tree), f"{PACKAGE}/", f"{tree}/build/")
-    read = set(_inside(tree, inputs.files, shared)) - {selection, VERSION_FILE}
-    left_out = (path for path in sorted(read) if not is_source(path))
-    asked = (
-        path
-        for path in _inside(tree, (*inputs.absent, *inputs.globs), shared)
-        if "/" in path and not path.startswith(f"{FOLDER}/")
+    own = frozenset({selection, VERSION_FILE})
+    looked_for = frozenset((*inputs.absent, *inputs.globs))
+    return (
+        next(iter(foreign), "")
+        or _first_outside(tree, frozenset(inputs.files), shared, is_source, own)
+        or _first_outside(tree, looked_for, shared, _is_listed, own)
     )
-    return next(iter(foreign), "") or next(left_out, "") or next(asked, "")
 
 
-def _inside(tree: Path, paths: Iterable[str], shared: tuple[str, ...]) -> Iterator[str]:
-    """Yield the paths in a tree, relative to it, and where links lead; except shared ones."""
+def _is_listed(path: str) -> bool:
+    """Return whether a commit's key shows if a path exists."""
+    return "/" not in path or path.startswith(f"{FOLDER}/")
+
+
+def _first_outside(
+    tree: Path,
+    paths: frozenset[str],
+    shared: tuple[str, ...],
+    is_in_key: Callable[[str], bool],
+    own: frozenset[str],
+) -> str:
+    """Name the first path in a tree that is not part of a commit's key; empty if there is none.
+
+    shared: beginnings of paths that are not asked about; own: paths that are part of this key
+    """
+    known = kept_now(("in each key", tree, is_in_key), set[str])
     top = Path(os.path.realpath(tree))
-    for path in paths:
-        if path.startswith(shared) or relative_to(tree, path) is None:
-            continue
-        found = (relative_to(tree, path), relative_to(top, os.path.realpath(path)))
-        yield from (each for each in found if each is not None)
+    for path in sorted(paths - known):
+        names = set(_inside(tree, top, path)) if not path.startswith(shared) else set()
+        outside = sorted(name for name in names if not is_in_key(name))
+        if not outside:
+            known.add(path)
+        for name in outside:
+            if name not in own:
+                return name
+    return ""
+
+
+def _inside(tree: Path, top: Path, path: str) -> Iterator[str]:
+    """Yield a path relative to its tree, and where links lead; nothing for a path elsewhere.
+
+    top: the tree, with links followed
+    """
+    if relative_to(tree, path) is None:
+        return
+    found = (relative_to(tree, path), relative_to(top, os.path.realpath(path)))
+    yield from (each for each in found if each is not None)
 
 
 def _has_ccache() -> bool:

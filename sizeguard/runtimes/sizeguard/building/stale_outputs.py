@@ -13,8 +13,8 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
-from sizeguard.base.hash_cache import state_of
-from sizeguard.builds.build_inputs import BuildInputs, InputChanges
+from sizeguard.base.kept.hash_cache import HashCache, state_of
+from sizeguard.builds.build_inputs import UNKNOWN, BuildInputs, InputChanges
 from sizeguard.builds.build_record import RECORD, read_build
 from sizeguard.runtimes.sizeguard.building.read_inputs import (
     objects_that_read,
@@ -123,6 +123,24 @@ def remove_outputs(folder: Path, outputs: Iterable[str]) -> None:
         forget_everything(folder)  # no single step makes a linker's by-products
     for path in paths:
         Path(path).unlink(missing_ok=True)
+
+
+def first_moving(inputs: BuildInputs, hashes: HashCache, start: int) -> str:
+    """Name an input that changed after a build began; empty if there is none.
+
+    Then it is unknown whether tools read the old or the new content.
+
+    start: start of the build, in nanoseconds since 1970
+    """
+    for path, content in {**inputs.files, **inputs.tools}.items():
+        if content == UNKNOWN:
+            continue  # differs on each read
+        state = state_of(path)
+        if state is not None and max(state[3:]) >= start:
+            return path
+        if hashes(path) != content:
+            return path
+    return ""
 
 
 def _reach_code(names: Iterable[str], recorded: BuildInputs) -> bool:

@@ -19,7 +19,7 @@ from sizeguard.base.files import write_atomic
 State = tuple[int, int, int, int, int]
 
 # A write in the same tick of the kernel's clock (4 ms at 250 Hz) does not change the times.
-_SETTLED = 50_000_000  # ns
+SETTLED = 50_000_000  # ns
 _VERSION = 1
 
 
@@ -43,7 +43,7 @@ class HashCache:
             return known[1]
         start = time.time_ns()
         content = self._hash_of(path)
-        if state_of(path) == state and start - max(state[3:]) > _SETTLED:
+        if state_of(path) == state and start - max(state[3:]) > SETTLED:
             self._known[path] = (state, content)
             self._is_new = True
         return content

@@ -1,0 +1,1 @@
+"""Answers about files that are kept instead of asked again."""
