@@ -158,7 +158,7 @@ LATER = (
         with_gcc_lto=False,
     ),
     Leak("lambda_in_variable", _lambda, GATHER, with_gcc_lto=False),
-    Leak("virtual_function", _virtual, GATHER),
+    Leak("virtual_function", _virtual, GATHER, with_gcc_lto=False),
     Leak("destructor", _destructor, (*GATHER, "late")),
     Leak("prefixed_symbol", _whole_archive, GATHER, (ELF,), with_gcc_lto=False),
     Leak("gap_filled_by_script", _patched_image, ("does not explain", "fill.ld"), (ELF,)),
