@@ -251,6 +251,7 @@ WRONG = [
         False,
     ),
     (APPS + "growth: {load: many}", r"sizeguard\.yaml:3:16: 'many' is not a limit", True),
+    (APPS + "limits: {load: '4,096'}", r"3:16: '4,096' has no unit; write 4,096 B", True),
     (APPS + "limits: {load: 1%}", r"3:16: '1%' is not a size in whole bytes; write 41,000 B", True),
     (APPS + "limits: {load: [1]}", r"3:16: a limit is a size, or a table", True),
     (APPS + "limits: {load: {}}", r"3:16: a limit has max, growth or creep", True),

@@ -132,7 +132,7 @@ def test_terms_of_a_base_without_a_policy_are_all_new(gated: Gated) -> None:
     gated.on_main(None)
     found = gated.run()
     assert (changes(found), found.verdict) == ([("policy added", PASS, False)], PASS)
-    assert found.policy_changes[0].new == "2 apps, 1 limits"
+    assert found.policy_changes[0].new == "2 apps, 1 limit"
 
 
 def test_a_base_whose_terms_cannot_be_read_is_inconclusive(gated: Gated) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import replace
 
 from sizeguard.base.errors import InputError
@@ -31,7 +31,7 @@ def changed_terms(
     root = request.root
     case_role = request.models.case_role if request.is_selective else _no_role
     files = CommitFiles(root, base.commit)
-    apps = f"{len(request.config.apps)} apps, {len(request.limits)} limits"
+    apps = f"{_counted(request.config.apps, 'app')}, {_counted(request.limits, 'limit')}"
     if elsewhere := _elsewhere(request, files, base.commit[:7]):
         return elsewhere
     text = files.text(CONFIG)
@@ -54,6 +54,10 @@ def changed_terms(
 
     accepted = request.history.trailers(base.commit, TRAILER)
     return compare_terms(old, replace(new, waivers=tuple(waivers)), accepted)
+
+
+def _counted(things: Sized, what: str) -> str:
+    return f"{len(things)} {what}{'s' if len(things) != 1 else ''}"
 
 
 def with_accepted_growth(

@@ -44,6 +44,8 @@ def parse_size(text: str, where: str) -> int:
     inner = text.strip()
     found = _SIZE.fullmatch(inner)
     size = 0 if inner == "0" else _bytes(found) if found else None
+    if size is None and inner.replace(",", "").isdecimal():
+        raise InputError(f"{where}: '{text}' has no unit; write {inner} B")
     if size is None:
         raise InputError(f"{where}: '{text}' is not a size in whole bytes; write {SIZE_FORMS}")
     return size
