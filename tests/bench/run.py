@@ -2,7 +2,7 @@
 
     python -m tests.bench.run --torch-python PYTHON [--list] [--only NAME]… [--logs FOLDER]
 
-PYTHON is one that has torch 2.13; section_graph and gate_speed do without. Exit code 1 if a
+PYTHON is one that has torch 2.13; The first three do without. Exit code 1 if a
 benchmark failed.
 """
 
@@ -26,7 +26,7 @@ BY_HAND = ("debug_speed", "macho_speed")
 
 def scripts(torch_python: str | None) -> tuple[Script, ...]:
     """List all benchmarks; the two that need torch only if it is given."""
-    found = (Script("section_graph", 2), Script("gate_speed", 15))
+    found = (Script("section_graph", 2), Script("gate_speed", 15), Script("many_apps_speed", 30))
     if torch_python is None:
         return found
     library = subprocess.run(

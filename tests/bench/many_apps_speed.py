@@ -1,0 +1,130 @@
+"""Measure the gate of many apps of the runtime in native/, with builds and measurements at hand.
+
+In a copy of the source tree that is a repository of its own. Each app runs one small model, and
+also selects three operators, drawn with a fixed seed, with everything that they call. Exit code 1
+beyond a limit, or if the gate says anything but that it passes.
+
+Processor seconds of a warm run on one target: 0.95 for 2 apps, 1.32 for 8, so 0.06 for each more.
+The first run makes all builds, 20 s of processor time each.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+from pathlib import Path
+
+from sizeguard.runtimes.sizeguard.native_tree import FOLDER, op_deps
+from sizeguard.selection.op_deps import OpDeps
+from sizeguard.selection.reachable_needs import with_callees
+from sizeguard.selection.selection import SelectedOperator, Selection
+from sizeguard.selection.write import write_selection
+from tests.bench.gate_speed import SIZEGUARD, Run, gate, run
+from tests.support.places import ROOT
+from tests.support.script import Tally, options_of
+
+TARGETS = {
+    "x86_64-linux": "{}",
+    "aarch64-linux": "{run: false}",
+    "arm64-macos": "{run: false}",
+}
+OPERATORS = 3  # that an app names
+SEED = 17
+POLICY = """\
+growth:
+  load: max(1%, 512B)
+  ram: max(1%, 512B)
+limits:
+  operator/aten::*: {growth: "max(10%, 512B)"}
+"""
+MODEL = "native/models/mlp/model.pt2"
+LIMIT = 0.2  # processor seconds of a warm run for an app and target, with what all share
+
+
+def drawn(deps: OpDeps, draw: random.Random) -> Selection:
+    """Select a few operators for floats, with everything that they call."""
+    names = draw.sample(sorted(deps.calls), OPERATORS)
+    entry = SelectedOperator(
+        is_root_operator=True,
+        is_used_for_training=False,
+        include_all_overloads=False,
+        debug_info=frozenset(),
+    )
+    asked = with_callees(Selection(dict.fromkeys(names, entry)), deps).selection
+    tags = frozenset().union(*(deps.tags.get(name, frozenset()) for name in asked.operators))
+    return Selection(asked.operators, kernel_metadata=dict.fromkeys(tags, frozenset({"Float"})))
+
+
+def make_tree(tree: Path, apps: int, targets: list[str]) -> None:
+    """Make a repository: the sources, their reviewed sizes, and a document on a branch."""
+    shutil.copytree(ROOT / FOLDER, tree / FOLDER, dirs_exist_ok=True)
+    deps = op_deps(ROOT)
+    if deps is None:
+        raise SystemExit("error: native/ has no op_deps.yaml")
+    draw = random.Random(SEED)
+    config = [
+        "targets:\n",
+        *(f"  {name}: {TARGETS[name]}\n" for name in targets),
+        POLICY,
+        "apps:\n",
+    ]
+    for number in range(apps):
+        path = f"apps/app{number:03}/selected_operators.yaml"
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        write_selection(tree / path, drawn(deps, draw))
+        config.append(f"  app{number:03}:\n    selection: {path}\n    models: [{MODEL}]\n")
+    (tree / "sizeguard.yaml").write_text("".join(config))
+    (tree / ".gitignore").write_text("build/\n.sizeguard/\n")
+    run(tree, "git", "init", "-q", "-b", "main")
+    run(tree, SIZEGUARD, "select", "update")
+    commit(tree, "Add the apps")
+    run(tree, SIZEGUARD, "baseline", "update")
+    commit(tree, "Review the sizes")
+    run(tree, "git", "checkout", "-q", "-b", "change")
+    (tree / "README.md").write_text("A document.\n")
+    commit(tree, "Add a document")
+
+
+def commit(tree: Path, subject: str) -> None:
+    """Commit all files."""
+    who = ("-c", "user.name=bench", "-c", "user.email=bench@example.invalid")
+    run(tree, "git", "add", ".")
+    run(tree, "git", *who, "commit", "-q", "--allow-empty", "-m", subject)
+
+
+def main() -> int:
+    parser = options_of(__doc__)
+    parser.add_argument("--apps", type=int, default=20)
+    parser.add_argument("--target", action="append", choices=TARGETS)
+    parser.add_argument(
+        "--tree",
+        type=Path,
+        default=ROOT / "build" / "bench" / "many_apps",
+        help="Where the copy is made; builds in it are used again.",
+    )
+    options = parser.parse_args()
+    tree, targets = options.tree.resolve(), options.target or [*TARGETS]
+    tree.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(tree / ".git", ignore_errors=True)
+    make_tree(tree, options.apps, targets)
+    pairs = options.apps * len(targets)
+    steps: list[tuple[str, float | None, Run]] = [("first run", None, gate(tree))]
+    steps.append(("all again, warm", LIMIT * pairs, gate(tree, "--again")))
+    steps.append(("nothing changed", None, gate(tree)))
+    tally = Tally()
+    print(f"{options.apps} apps, {len(targets)} targets")
+    for what, limit, took in steps:
+        beyond = limit is not None and took.processor > limit
+        bound = f"limit {limit:g} s" if limit is not None else "no limit"
+        each = 1000 * took.processor / pairs
+        print(
+            f"{what:18} {took.wall:8.2f} s wall {took.processor:8.2f} s processor"
+            f" {each:6.1f} ms each   {bound}{'  BEYOND' * beyond}  exit {took.code}"
+        )
+        tally.check(not beyond and took.code == 0, f"{what}: {bound}, exit {took.code}")
+    return tally.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
