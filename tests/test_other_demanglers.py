@@ -104,6 +104,14 @@ def test_a_name_too_long_to_show_is_found_by_its_whole_spelling() -> None:
     assert table.find(whole.replace("::E>", "::F>")) == ()
 
 
+def test_a_short_overload_does_not_hide_one_too_long_to_show() -> None:
+    scope = "scope" * 200
+    short, long = (f"_ZN1000{scope}1fINS_1AENS_1BEEEv{types}" for types in ("v", "T_T0_"))
+    assert shown_symbol(short) != short and shown_symbol(long) == long
+    found = SymbolNames.of([short, long]).find(f"{scope}::f<{scope}::A, {scope}::B>")
+    assert set(found) == {short, long}
+
+
 def test_the_nearest_name_shares_most_pieces() -> None:
     table = SymbolNames.of(["_ZN2ns9quantizedEv", "_ZN2ns9quantizerEv", "_ZN2ns4moveEv"])
     assert table.nearest("ns::quantizedd") == "ns::quantized()"

@@ -159,7 +159,7 @@ class SymbolNames:
         if not found and written.is_plain:
             found = _plain(candidates, written, self._bare)
         elif not found:
-            found = _spelled(candidates, written) or _spelled(_long(candidates), written)
+            found = _spelled([*candidates, *_long(candidates)], written)
         if found:
             return found
         # C functions have no parameters in their names.
