@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sizeguard.columns.texts import Int, Texts
@@ -183,7 +183,8 @@ def plain_length(text: bytes, last: int) -> int:
 
 def plain_is_grammar(scan: Scan, place: int) -> bool:
     text = scan.text
-    earlier = [last for last in scan.candidates.tolist() if last < place]
+    name = max((start for start in scan.chunk.start.tolist() if start <= place), default=0)
+    earlier = [last for last in scan.candidates.tolist() if name <= last < place]
     if not earlier:
         return True
     last = earlier[-1]
@@ -211,8 +212,8 @@ def test_grammar_is_what_lies_outside_of_identifiers(scan: Scan) -> None:
     places = np.arange(8, len(scan.text) - 72)
     text = scan.chunk.text
     for found, plain in (
-        (is_grammar(text, scan.candidates, places), plain_is_grammar),
-        (is_substituted(text, scan.candidates, places), plain_is_substituted),
+        (is_grammar(scan.chunk, scan.candidates, places), plain_is_grammar),
+        (is_substituted(scan.chunk, scan.candidates, places), plain_is_substituted),
         (is_allocator(text, places), lambda scan, at: scan.text[at - 2 : at] == b"Sa"),
     ):
         assert found.tolist() == [plain(scan, place) for place in places.tolist()]
@@ -635,3 +636,22 @@ def test_labels_are_those_of_a_loop_over_rules_and_members(names: list[str]) -> 
     for i in range(len(names)):
         columns = (found.operator, found.kernel, found.dtype, found.component)
         assert tuple(c.texts[c.ids[i]] for c in columns) == plain_labels(scanned, i), names[i]
+
+
+OPERATOR = "_ZStlsIdcSt11char_traitsIcEERSt13basic_ostreamIT0_T1_ES6_RKSt7complexIT_E"
+
+
+@given(NAMES)
+@example(["_ZN2at6native3addILi16EEEv", OPERATOR])  # 16E looks like an identifier
+@example(["_ZN2at6native12_GLOBAL__N_13addE", "_ZN2at6native10add_kernelIdE"])
+def test_the_dtypes_of_a_name_do_not_depend_on_its_neighbours(names: list[str]) -> None:
+    """A string table has a zero after each name, and a name alone has zeros after it."""
+    text = "".join(f"{name}\0" for name in names).encode()
+    end = np.flatnonzero(np.frombuffer(text, np.uint8) == 0)
+    together = Texts(np.frombuffer(text, np.uint8), np.append(0, end[:-1] + 1), end)
+    assert dtypes_of(together) == [each for name in names for each in dtypes_of(Texts.of([name]))]
+
+
+def dtypes_of(names: Texts) -> list[str]:
+    found = label_names(names, RULES).dtype
+    return [found.texts[i] for i in found.ids]

@@ -195,7 +195,7 @@ class ChunkDtypes:
         at_i = starts - 1
         is_hidden = self._is_after(starts, self.words.end[self.kinds.is_container[self.words.word]])
         is_hidden &= ~self._is_after(starts, self._ends_of_complex)
-        is_hidden |= is_allocator(text, at_i) | is_substituted(text, self.candidates, at_i)
+        is_hidden |= is_allocator(text, at_i) | is_substituted(self.chunk, self.candidates, at_i)
         return starts[~is_hidden]
 
     def lambda_parameters(self) -> Int:
@@ -216,7 +216,7 @@ class ChunkDtypes:
         """Skip bounds in the arguments of generic lambdas: clIllE is read as lambda parameters."""
         text = self.chunk.text
         is_call = (text[lists - 3] == ord("c")) & (text[lists - 2] == ord("l"))
-        is_call &= is_grammar(text, self.candidates, lists - 3)
+        is_call &= is_grammar(self.chunk, self.candidates, lists - 3)
         return np.concatenate([lists[~is_call], self.without_bounds(lists[is_call])])
 
     def without_bounds(self, lambdas: Int) -> Int:
@@ -242,7 +242,7 @@ class ChunkDtypes:
         is_indexed = is_behind(self.chunk, lists, spaces)
         literals = np.flatnonzero((text[:-2] == ord("I")) & (text[1:-1] == ord("L"))) + 1
         literals = literals[is_behind(self.chunk, literals, spaces)]
-        literals = literals[is_grammar(text, self.candidates, literals - 1)]
+        literals = literals[is_grammar(self.chunk, self.candidates, literals - 1)]
         starts = np.concatenate([lists[is_indexed], literals])
         return lists[~is_indexed], element_types(text, starts)
 
@@ -270,7 +270,7 @@ class ChunkDtypes:
         """Keep lists outside identifiers that begin with a builtin type after `opening` bytes."""
         text = self.chunk.text
         starts = starts[CODE_OF_LETTER[text[starts]] != NONE]
-        return starts[is_grammar(text, self.candidates, starts - opening)]
+        return starts[is_grammar(self.chunk, self.candidates, starts - opening)]
 
     def _is_after(self, starts: Int, ends: Int) -> Bool:
         """Return which argument lists follow a word that ends at one of the places."""

@@ -109,8 +109,8 @@ def number_at(text: Bytes, at: Int) -> Int:
     return np.where((at > start) & (text[at] == ord("E")), value, NONE)
 
 
-def is_grammar(text: Bytes, candidates: Int, at: Int) -> Bool:
-    """Return for each place whether it is outside the preceding identifier.
+def is_grammar(chunk: Chunk, candidates: Int, at: Int) -> Bool:
+    """Return for each place whether it is outside the preceding identifier of its name.
 
     The I of IsEmpty does not begin a list of arguments.
 
@@ -118,12 +118,16 @@ def is_grammar(text: Bytes, candidates: Int, at: Int) -> Bool:
     """
     if not len(candidates):
         return np.ones(len(at), np.bool_)
+    text = chunk.text
+    # What looks like an identifier at the end of the name before it does not reach into this one.
+    name = chunk.start[np.maximum(np.searchsorted(chunk.start, at, side="right") - 1, 0)]
     index = np.searchsorted(candidates, at) - 1
     last = candidates[np.maximum(index, 0)]
+    is_first = (index < 0) | (last < name)
     length = _length(text, last)
     # 12general_c2r_: the 2 is a part of the identifier before it, and does not begin another.
     before = candidates[np.maximum(index - 1, 0)]
-    is_covered = (before < last) & (before + _length(text, before) >= last)
+    is_covered = (name <= before) & (before < last) & (before + _length(text, before) >= last)
     last = np.where(is_covered, before, last)
     length = np.where(is_covered, _length(text, before), length)
     is_outside = last + 1 + length <= at
@@ -131,7 +135,7 @@ def is_grammar(text: Bytes, candidates: Int, at: Int) -> Bool:
     units = (text[last] - np.uint8(48)).astype(np.int64)
     tens = text[np.maximum(last - 1, 0)] - np.uint8(48)
     is_alone = (tens < 10) & (text[np.maximum(last - 2, 0)] == ord("_")) & (last + 1 + units <= at)
-    return np.asarray((index < 0) | is_outside | is_alone)
+    return np.asarray(is_first | is_outside | is_alone)
 
 
 def _length(text: Bytes, last: Int) -> Int:
@@ -149,11 +153,12 @@ def is_allocator(text: Bytes, at: Int) -> Bool:
     )
 
 
-def is_substituted(text: Bytes, candidates: Int, at: Int) -> Bool:
+def is_substituted(chunk: Chunk, candidates: Int, at: Int) -> Bool:
     """Return for the I of argument lists whether a substitution precedes them: SB_IlE.
 
     The template's name occurred earlier and is hidden; most often it is std::optional.
     """
+    text = chunk.text
     start = at - 2
     for _ in range(2):
         letter = text[start]
@@ -161,4 +166,4 @@ def is_substituted(text: Bytes, candidates: Int, at: Int) -> Bool:
         is_letter = ((letter - np.uint8(65)) < 26) & (letter != ord("S"))
         start = start - (is_digit | is_letter)
     found = (text[at - 1] == ord("_")) & (text[start] == ord("S"))
-    return np.asarray(found & is_grammar(text, candidates, start))
+    return np.asarray(found & is_grammar(chunk, candidates, start))
