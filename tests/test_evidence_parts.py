@@ -11,7 +11,7 @@ import pytest
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.verify.build_names import feature_marks
-from sizeguard.verify.evidence import image_presence
+from sizeguard.verify.evidence import evidence, image_presence
 from sizeguard.verify.evidence.code_search import pattern_of
 from sizeguard.verify.evidence.image_presence import check_presence, is_present
 from sizeguard.verify.evidence.link_graph import _number
@@ -164,3 +164,22 @@ def test_functions_of_a_feature_are_those_that_the_other_build_lacks() -> None:
     assert marks.hosts == ("_Zsmall",)
     texts = feature_marks(image({".rodata": b"a feature\0"}, full), without)
     assert texts.hosts == ()
+
+
+@pytest.mark.parametrize(("unread", "is_whole"), [((2, 0), True), ((1, 0), False)])
+def test_a_recorded_graph_counts_if_it_has_all_objects_of_the_image(
+    monkeypatch: pytest.MonkeyPatch, unread: tuple[int, int], is_whole: bool
+) -> None:
+    """An object that only the map shows, such as a library's, would be code without an owner.
+
+    Objects from number `own` on are those of others, which the record may lack.
+    """
+    monkeypatch.setattr(evidence, "as_macho", lambda image: None)
+    monkeypatch.setattr(evidence, "placed", lambda *parts: "placed")
+    recorded = SimpleNamespace(nodes={"a": (0, 3)})
+    placement = SimpleNamespace(address={(0, 3): 64, unread: 128})
+    parts: Any = SimpleNamespace(
+        image=None, objects=None, own=2, placement=placement, _recorded=(recorded, "")
+    )
+    linked: Any = evidence.Evidence.linked
+    assert linked.func(parts) == (recorded if is_whole else "placed")

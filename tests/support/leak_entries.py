@@ -123,7 +123,6 @@ DTYPES = (
             "LEAK(relu(*(sg::Context*)argv[1], sg::ScalarType(*argv[3]), argv[2]); keep(&total))",
         ),
         ("Double", "relu"),
-        with_gcc_lto=False,
     ),
 )
 

@@ -18,7 +18,8 @@ class Leak:
     expects: words, one of which a finding must have; formats: image formats that support it
     with_lto: whether it can be made and decided with LTO, too
     with_gcc_lto: the same for gcc, which inlines kernels into their wrappers, so that a renamed
-        copy shares no machine code with them; its objects cannot be linked partially or edited
+        copy may share too little machine code with them; its objects cannot be linked partially
+        or edited
     """
 
     name: str
