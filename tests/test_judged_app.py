@@ -446,7 +446,7 @@ def test_commits_of_a_runtime_are_built_if_the_project_has_its_sources(
         sources.append(root)
         return SourceLines(root, commit="")
 
-    judge.use(growth_reference=reference, recipe_of_build=lambda *_: "recipe", SourceLines=lines)
+    judge.use(growth_reference=reference, recipe_of_commits=lambda *_: "recipe", SourceLines=lines)
     judge.use(check_elimination=lambda *_: (CLAIMS_HOLD, None))
     request, pair = selective(judge, is_run=False)
     request.has_own_sources = has_own_sources

@@ -107,6 +107,7 @@ def test_the_steps_of_a_commit(tmp_path: Path, config: str, build: str) -> None:
         assert found.build == build
 
 
+@pytest.mark.native  # the key has the compilers' versions
 def test_a_recipe_with_other_commands_has_its_own_reads(tmp_path: Path) -> None:
     """Reads that are fixed for one command say nothing of another."""
     project = made_project(tmp_path, CONFIG, FILES)
