@@ -139,17 +139,16 @@ def judge_code(
 
     not_generated: no object has the code, so it was never generated, rather than removed later
     """
+    never = NOT_GENERATED if not_generated else REMOVED_BY_COMPILER
     if expect == ABSENT:
-        return _judge_absent(
-            evidence, kind, name, found, REMOVED_BY_COMPILER if not not_generated else NOT_GENERATED
-        )
+        return _judge_absent(evidence, kind, name, found, never)
     if found.there:
         return Verdict(kind, name, PRESENT, PASS, THERE, found.bytes, found.evidence)
     if not evidence.is_complete:
         return Verdict(
             kind, name, PRESENT, INCONCLUSIVE, UNKNOWN, 0, (*found.evidence, *evidence.gaps)
         )
-    how = DISCARDED_BY_LINKER if found.pieces else REMOVED_BY_COMPILER
+    how = DISCARDED_BY_LINKER if found.pieces else never
     return Verdict(
         kind,
         name,

@@ -44,7 +44,8 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
         code = _with_constant(names.evidence, code, int(marked[2], 16))
     if not found.names and not code.there and not names.unknown_ok:
         return (_unknown(names.evidence, found, text, expect),)
-    return (judge_code(names.evidence, "symbol", text, expect, code),)
+    is_unknown = not found.names and not code.pieces
+    return (judge_code(names.evidence, "symbol", text, expect, code, not_generated=is_unknown),)
 
 
 def _code(evidence: Evidence, symbols: Sequence[str]) -> FoundCode:
