@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.git.git import git_bytes
+from sizeguard.git.file_versions import CommitFiles
 from sizeguard.projects.project import CONFIG, App, BuildSteps
 from sizeguard.projects.reader import parse_config
 
@@ -53,8 +53,8 @@ def _made_by(steps: BuildSteps, image: str) -> tuple[object, ...]:
 def _apps_of_commit(repository: Path, commit: str) -> Mapping[str, Sequence[App]]:
     """Read the apps of a commit's own sizeguard.yaml, by their names and those of their groups."""
     try:
-        data = git_bytes(repository, "show", f"{commit}:{CONFIG}")
-        apps = parse_config(repository, data).apps
+        data = CommitFiles(repository, commit).text(CONFIG)
+        apps = parse_config(repository, data).apps if data is not None else ()
     except (BuildError, InputError):
         return {}
     found: dict[str, list[App]] = {}
