@@ -67,6 +67,23 @@ def test_growth_by_commands_is_growth(tmp_path: Path, steps: str, grown: str) ->
 
 
 @pytest.mark.native
+def test_commands_of_a_linked_policy_grow(tmp_path: Path) -> None:
+    """git shows a link as the path that it names, so the commands stand behind it."""
+    project = made_project(tmp_path, CONFIG, FILES)
+    policy, linked = tmp_path / "sizeguard.yaml", tmp_path / "terms" / "size.yaml"
+    linked.parent.mkdir()
+    policy.rename(linked)
+    policy.symlink_to("terms/size.yaml")
+    project.commit("Link the policy")
+    project.git("checkout", "-q", "-b", "work")
+    linked.write_text(CONFIG.replace("build: sh", "build: more=-DSIZE=6000 sh"))
+    project.commit("Commands")
+    found = gated(project, FAIL)
+    assert found["apps"][0]["growth_since_base"]["load"] > 5000
+    assert "build" in {each["name"].rpartition(" ")[2] for each in found["policy_changes"]}
+
+
+@pytest.mark.native
 def test_what_is_no_longer_stripped_grows(tmp_path: Path) -> None:
     sources = {**FILES, "build.sh": "cc -Os -g3 -o app main.c\n"}
     project = made_project(tmp_path, CONFIG, sources)
