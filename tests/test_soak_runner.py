@@ -8,6 +8,7 @@ import pytest
 
 from tests.bench import run as bench
 from tests.soak import run as soak
+from tests.soak.room_mutants import draw, outcomes_in
 from tests.support.places import TESTS
 from tests.support.script import Tally, options_of
 from tests.support.script_runner import Outcome, Script, main, run_scripts, summary
@@ -84,3 +85,14 @@ def test_a_tally_counts_and_says_what_failed(capsys: pytest.CaptureFixture[str])
 
 def test_the_help_is_the_docstring() -> None:
     assert "python -m tests.soak.run [--list]" in options_of(soak.__doc__).format_help()
+
+
+def test_drawn_mutants_that_were_judged_are_known(tmp_path: Path) -> None:
+    drawn = draw(["claims"], seed=1, count=12)
+    assert drawn == draw(["claims"], seed=1, count=14)[:12] != draw(["claims"], seed=2, count=12)
+    assert len({each.key for each in drawn}) == 12
+    file = tmp_path / "outcomes"
+    assert outcomes_in(file) == {}
+    file.write_text("".join(f"{each.key}\tsurvives 2 of 3 tests\n" for each in drawn[:2]))
+    assert [each.key in outcomes_in(file) for each in drawn[:3]] == [True, True, False]
+    assert set(outcomes_in(file).values()) == {"survives 2 of 3 tests"}

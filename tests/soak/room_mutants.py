@@ -1,10 +1,13 @@
 """Change drawn expressions of the rooms that make evidence; unit tests must fail.
 
     python -m tests.soak.room_mutants [--room NAME]… [--count N] [--seed N] [--minutes N]
+        [--outcomes FILE]
 
 Mutants are those of verdict_mutants, drawn from all modules but the deciding ones, in random
-order. All unit tests run once, to find those that run a mutant's line; these judge it until one
-fails. Survivors are printed; the last lines have the counts by room.
+order, which a change of a function alters for its own mutants only. All unit tests run once, to
+find those that run a mutant's line; these judge it until one fails. Survivors are printed; the last
+lines have the counts by room. FILE gets a line for each judged mutant; those that it has already
+are counted, and not judged again.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import random
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
 
@@ -34,6 +38,19 @@ def modules_of(room: str) -> list[str]:
     return [name for name in names if name not in DECIDING]
 
 
+def draw(rooms: Iterable[str], seed: int, count: int) -> list[Mutant]:
+    """Draw mutants of rooms, in random order."""
+    every = [mutant for room in rooms for module in modules_of(room) for mutant in mutants(module)]
+    every.sort(key=lambda mutant: random.Random(f"{seed} {mutant.key}").random())
+    return every[:count]
+
+
+def outcomes_in(file: Path) -> dict[str, str]:
+    """Read the outcomes of earlier runs, by the mutants' keys; none of a missing file."""
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return dict(line.split("\t", 1) for line in lines)
+
+
 def main(arguments: list[str]) -> int:
     """Run the drawn mutants until the time is over; print the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -41,30 +58,33 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--count", type=int, default=1500)
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--minutes", type=float, default=10_000)
+    parser.add_argument("--outcomes", type=Path, default=Path(os.devnull))
     chosen = parser.parse_args(arguments)
     os.chdir(ROOT)
     end = time.monotonic() + 60 * chosen.minutes
-    every = [
-        mutant
-        for room in chosen.room or ROOMS
-        for module in modules_of(room)
-        for mutant in mutants(module)
-    ]
-    drawn = random.Random(chosen.seed).sample(every, min(chosen.count, len(every)))
-    print(f"{len(every)} mutants; {len(drawn)} are drawn", flush=True)
+    drawn = draw(chosen.room or ROOMS, chosen.seed, chosen.count)
+    known = outcomes_in(chosen.outcomes)
+    left = [mutant for mutant in drawn if mutant.key not in known]
+    print(f"{len(drawn)} mutants are drawn, {len(left)} not judged", flush=True)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for mutant in drawn:
+        if mutant.key in known:
+            counts[mutant.module.split(".")[1]][known[mutant.key]] += 1
 
     def work(session: Session) -> None:
         session.trace(range(len(session.items)))
         print(f"{len(session.items)} tests, {sum(session.seconds.values()):.0f} s", flush=True)
-        for mutant in drawn:
+        for mutant in left:
             outcome = _judge(session, mutant) if time.monotonic() < end else "left"
             counts[mutant.module.split(".")[1]][outcome] += 1
+            if outcome != "left":
+                with chosen.outcomes.open("a", encoding="utf-8") as file:
+                    file.write(f"{mutant.key}\t{outcome}\n")
             if outcome not in ("killed", "left"):
                 print(f"{outcome}: {mutant.module}:{mutant.line}: {mutant.what}", flush=True)
 
     files = sorted(path.as_posix() for path in Path("tests").glob("test_*.py"))
-    collected(files, probes(drawn), work)
+    collected(files, probes(left), work)
     for room, found in sorted(counts.items()):
         print(f"{room}: {', '.join(f'{count} {word}' for word, count in sorted(found.items()))}")
     return 0

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType
+from zlib import crc32
 
 from tests.support.mutant_runs import RAN, Change, Line, Session, collected
 from tests.support.places import ROOT
@@ -148,6 +149,7 @@ class Mutant:
     """A place in a function of a module, and which of its edits.
 
     decides: the expression is a verdict, a comparison or a condition. lines: of its statement.
+    key: names it in later runs, until its function changes.
     """
 
     module: str
@@ -159,6 +161,7 @@ class Mutant:
     what: str
     decides: bool
     lines: tuple[Line, ...]
+    key: str
 
     def change(self) -> Change:
         """Compile the function with the edit."""
@@ -185,12 +188,14 @@ def mutants(module: str) -> Iterator[Mutant]:
     """List every mutant of a module's functions."""
     path = importlib.import_module(module).__file__
     assert path is not None
-    for which, (_, function) in enumerate(_functions(_tree(path))):
+    for which, (name, function) in enumerate(_functions(_tree(path))):
+        text = crc32(ast.dump(function).encode())
         for i, (node, (first, last)) in enumerate(_inside(function)):
             for j, (what, decides) in enumerate(_edits(node)):
                 line = getattr(node, "lineno", first)
                 lines = tuple((path, number) for number in range(first, last + 1))
-                yield Mutant(module, path, which, i, j, line, what, decides, lines)
+                key = f"{module}.{name} {text:08x} {i}.{j}"
+                yield Mutant(module, path, which, i, j, line, what, decides, lines, key)
 
 
 def probes(drawn: Iterable[Mutant]) -> list[Change]:
