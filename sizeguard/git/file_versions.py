@@ -23,7 +23,7 @@ _ARGUMENTS = 200  # files per git command
 
 
 class FileVersions(Protocol):
-    """Files of one state of a repository, by their paths from its root."""
+    """Files of one state of a repository, by paths from its root; an empty path is no file."""
 
     def text(self, path: str) -> bytes | None:
         """Return the bytes of a file; None if it does not exist."""

@@ -98,7 +98,7 @@ class TermsReader:
         """
         from sizeguard.gate.policy.waivers import parse_waivers
 
-        names = AnyMetricNames(self.root if any(a.is_selective for a in config.apps) else None)
+        names = AnyMetricNames(None)
         text = self.files.text(f"{FOLDER}/{WAIVERS}")
         return Terms(
             config,
@@ -115,7 +115,7 @@ class TermsReader:
         paths = [CONFIG]
         for folder in (FOLDER, RECORDS.as_posix()):
             paths += [f"{folder}/{name}" for name in self.files.names(folder)]
-        paths += [config.rules_file] if config.rules_file else []
+        paths.append(config.rules_file)
         for app in config.apps:
             paths += self._selections(app)
             for model in (self._path(model) for model in app.models):
@@ -154,7 +154,7 @@ class TermsReader:
         from sizeguard.selection.read import parse_selection
 
         path = next(iter(self._selections(app)), "")
-        text = self.files.text(path) if path else None
+        text = self.files.text(path)
         try:
             return parse_selection(text, path).selection if text is not None else None
         except InputError:
