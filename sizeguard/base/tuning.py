@@ -1,4 +1,4 @@
-"""Settings that save time but change no result: numpy's start, malloc, threads.
+"""Settings that save time but change no result: numpy's start, malloc, threads, cycles.
 
 Each setting has its measurement beside it. This module does not import numpy, since some settings
 must precede that.
@@ -6,6 +6,7 @@ must precede that.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -49,6 +50,24 @@ def keep_freed() -> None:
         mallopt(_MMAP_MAX, 0)
         mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
         mallopt(_ARENA_MAX, 1)
+
+
+def collect_seldom() -> None:
+    """Search for garbage in cycles after 100,000 new objects, instead of after 700.
+
+    A command makes hundreds of thousands of objects and little such garbage. `predict` of a runtime
+    of 1 MB takes 0.62 s instead of 0.64, with the same memory.
+    """
+    gc.set_threshold(100_000)
+
+
+def skip_last_collection() -> None:
+    """Exempt all objects from the search for garbage that Python makes when it ends.
+
+    The system frees the memory anyway. Exit handlers still run. Saves 0.03 s of each command that
+    uses numpy: `report` of /bin/ls takes 0.15 s instead of 0.18.
+    """
+    gc.freeze()
 
 
 def _is_amd_with_avx512() -> bool:

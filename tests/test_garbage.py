@@ -1,0 +1,46 @@
+"""Garbage collection of a command: seldom while it runs, none at its end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.places import ROOT
+
+# Prints from an exit handler, after the output of the command.
+PROGRAM = """
+import atexit, gc, sys
+import sizeguard.cli.main as m
+atexit.register(lambda: print(gc.get_threshold()[0], gc.get_freeze_count() > 0))
+m.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["--help"], 0), (["report", "absent"], 2), (["no-command"], 2)]
+)
+def test_exit_handlers_run_and_objects_are_exempt(words: list[str], code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", PROGRAM, *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code
+    assert done.stdout.endswith("100000 True\n")
+
+
+def test_an_import_leaves_the_collector_alone() -> None:
+    program = "import gc; import sizeguard.cli.main; print(gc.get_threshold()[0])"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout != "100000\n"  # Python 3.14 begins with another number than 700
