@@ -14,8 +14,12 @@ import jsonschema
 import pytest
 
 import sizeguard
+from sizeguard.base.errors import InputError
+from sizeguard.base.kept.hash_cache import HashCache
+from sizeguard.projects.known_reads import KnownReads
 from sizeguard.snapshots.cleaning import StoreLimits, clean_store
 from sizeguard.snapshots.store import Store
+from sizeguard.toolchains.read_files import ReadFiles
 from tests.support.any_project import AnyProject
 from tests.support.golden_sample import new, old
 
@@ -93,6 +97,30 @@ def test_lost_snapshots_and_damaged_entries_go(store: Store) -> None:
     (store.folder / "facts" / "b.json").write_text("{")
     done = clean_store(store.folder, StoreLimits(max_age=999 * DAY), is_dry=False)
     assert (done.lost.count, keys(store), snapshots(store)) == (1, "cd", 1)
+
+
+@pytest.mark.parametrize("odd", ["a FIFO", "a device"])
+def test_what_is_no_file_is_never_read(store: Store, tmp_path: Path, odd: str) -> None:
+    """Reading a FIFO would wait forever, and a device may never end."""
+    reads = KnownReads(tmp_path, "parse")
+    reads.add(ReadFiles(frozenset({"a.c"})))
+    cache = tmp_path / "hashes.json"
+    for path in (*tmp_path.glob("parse*"), cache, store.folder / "facts" / "a.json"):
+        path.unlink(missing_ok=True)
+        if odd == "a FIFO":
+            os.mkfifo(path)
+        else:
+            path.symlink_to("/dev/zero")
+    assert reads.get() is None
+    assert HashCache(cache, lambda path: path)(__file__) == __file__
+    with pytest.raises(InputError, match="not a regular file"):
+        store.facts("a")
+
+
+def test_a_lock_that_is_a_folder_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / ".lock").mkdir()
+    with pytest.raises(InputError, match=r"\.lock: cannot write: it is a folder"):
+        KnownReads(tmp_path, "parse").add(ReadFiles(frozenset({"a.c"})))
 
 
 def test_a_running_process_loses_nothing(store: Store) -> None:

@@ -415,6 +415,19 @@ def test_a_commit_without_a_parent_is_compared_with_the_baseline(project: Projec
     assert reference_of(project, "HEAD") == ("baseline", 31_000, "baseline")
 
 
+def test_a_base_whose_parents_the_clone_lacks_proves_nothing(project: Project) -> None:
+    """The reviewed baseline of the same commit may accept its growth."""
+    run_git(project.root, "checkout", "-q", "-B", "main", project.commits["grown"])
+    (project.root / ".git" / "shallow").write_text(f"{project.commits['grown']}\n")
+    base = project.history.base("HEAD")
+    found, source = growth_reference(project.root, project.history, base, project.subject())
+    assert (found.measured, source, found.verdict) == (None, "", "inconclusive")
+    assert "--unshallow" in found.why
+    run_git(project.root, "checkout", "-q", "-B", "main", project.commits["first"])
+    (project.root / ".git" / "shallow").write_text(f"{project.commits['first']}\n")
+    assert reference_of(project, "HEAD") == ("baseline", 31_000, "baseline")  # it has no parents
+
+
 def test_without_anything_before_growth_is_not_run(project: Project) -> None:
     """Without git or an earlier commit, and without a baseline, only absolute limits decide."""
     run_git(project.root, "checkout", "-q", "-B", "main", project.commits["first"])

@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.base.files import write_atomic
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_write, write_atomic
+from sizeguard.base.input_files import readable
 from sizeguard.git.trees import Reads
 from sizeguard.toolchains.read_files import ReadFiles
 
@@ -87,13 +89,18 @@ class KnownReads:
     def _read(self) -> ReadFiles | str | None:
         """Read the file: a set, _UNKNOWN, _UNWATCHABLE, or None if nothing was built yet."""
         try:
-            return _parsed(self._file.read_bytes())
-        except (OSError, ValueError):
+            return _parsed(readable(self._file).read_bytes())
+        except (InputError, OSError, ValueError):
             return None
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        with (self.folder / ".lock").open("w") as lock:
+        path = readable(self.folder / ".lock")
+        try:
+            lock = path.open("w")
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.fingerprint import fingerprint
+from sizeguard.base.input_files import readable
 from sizeguard.snapshots.store_users import note_use
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Store:
         """Read an entry's facts and its snapshot's hash; remove a damaged entry."""
         path = self._facts_path(key)
         try:
-            with path.open("rb") as file:
+            with readable(path).open("rb") as file:
                 data = file.read(_MOST_FACTS + 1)
         except FileNotFoundError:
             return None

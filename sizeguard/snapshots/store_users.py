@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
+
 _FOLDER = "users"
 # This process's lock on each store: its file, which stays open, and its time in nanoseconds.
 _LOCKS: dict[tuple[int, Path], tuple[IO[bytes], int]] = {}
@@ -60,11 +63,11 @@ def running_users(folder: Path) -> StoreUsers:
         if path.stem == str(os.getpid()):
             continue
         try:
-            with path.open("rb") as file:
+            with readable(path).open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 path.unlink(missing_ok=True)
         except BlockingIOError:
             times.append(path.stat().st_mtime_ns)
-        except OSError:
+        except (InputError, OSError):
             continue
     return StoreUsers(len(times), min(times, default=None))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
+from sizeguard.base.input_files import readable
 
 State = tuple[int, int, int, int, int]
 
@@ -73,12 +74,15 @@ def state_of(path: str) -> State | None:
 
 def _read(file: Path) -> dict[str, tuple[State, str]]:
     try:
-        content = json.loads(file.read_bytes())
+        content = json.loads(readable(file).read_bytes())
         if content["version"] != _VERSION:
             return {}
         return {
             str(path): ((row[0], row[1], row[2], row[3], row[4]), str(row[5]))
             for path, row in content["files"].items()
         }
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+    except (
+        *(InputError, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError),
+        RecursionError,
+    ):
         return {}

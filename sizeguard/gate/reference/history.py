@@ -182,6 +182,13 @@ class History:
             self._parents[commit] = words[1] if len(words) > 1 else ""
         return self._parents[commit]
 
+    def lacks_parents(self, commit: str) -> bool:
+        """Return whether a commit has parents that this shallow clone does not have."""
+        if self.first_parent(commit) or not is_shallow(self.root):
+            return False
+        header, _, _ = git(self.root, "cat-file", "commit", commit).partition("\n\n")
+        return any(line.startswith("parent ") for line in header.splitlines())
+
     def text_at(self, commit: str, path: str) -> bytes | None:
         """Read a file's bytes in a commit, through links; None if it does not have the file."""
         return CommitFiles(self.root, commit).text(path)

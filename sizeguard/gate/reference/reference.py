@@ -27,6 +27,7 @@ from sizeguard.gate.policy.baselines import (
     tools_text,
 )
 from sizeguard.gate.policy.checks import SizeReference
+from sizeguard.gate.reference.base_branch import how_to_fetch
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.reference.tree_inputs import differing_inputs
 from sizeguard.measurement.measured_analysis import measurement_of
@@ -76,6 +77,8 @@ def growth_reference(
     judged_by_it = reviewed, REVIEWED if reviewed.measured is not None else ""
     commit, recipe = counted_from(history, base, subject), subject.recipe
     if not commit or base is None or recipe is None:
+        if cut := _cut_off(history, base, subject):
+            return cut, ""
         if reviewed.measured is None:
             return _first_of_all(root, history, base, subject, reviewed), ""
         return judged_by_it
@@ -132,6 +135,21 @@ def counted_from(history: History, base: Base | None, subject: MeasuredApp) -> s
     if is_head and not differs_from(history, base.commit, subject):
         return history.first_parent(base.commit)
     return base.commit
+
+
+def _cut_off(history: History, base: Base | None, subject: MeasuredApp) -> SizeReference | None:
+    """Return a reference without sizes if HEAD is the base, and a shallow clone lacks its parents.
+
+    The reviewed baseline may be a part of the change, so it cannot stand for the parent.
+    """
+    if base is None or not base.commit or subject.recipe is None:
+        return None
+    if history.head is None or history.head.id != base.commit:
+        return None
+    if not history.lacks_parents(base.commit):
+        return None
+    why = f"{base.commit[:7]} is the base itself, and this clone lacks its parents"
+    return SizeReference(PARENT, None, f"{why}; {how_to_fetch(history.root)}")
 
 
 def differs_from(history: History, commit: str, subject: MeasuredApp) -> bool:
