@@ -97,7 +97,35 @@ def test_eight_names_are_shown(opened: Opener) -> None:
 
 
 TEXTS, CODE, SYMBOL = 3, 1, 2  # sections of the object that has the name; symbol of the texts
+DATA = 2  # another section
 NAMED = b"x" + GELU.encode() + b"\0" + GELU.encode() + b"\0"  # whole at 12
+
+
+def full_with(changed: dict[str, Any]) -> Any:
+    """Return objects of a full build whose code refers to the name, with a change."""
+    given: dict[str, Any] = {"symbol": SYMBOL, "target": 12, "source": CODE, "text": NAMED}
+    given |= {"is_allocated": True, "is_executable": False} | changed
+    kinds = {CODE: True, TEXTS: given["is_executable"]}
+    sections = [
+        SimpleNamespace(
+            index=index,
+            is_allocated=given["is_allocated"],
+            is_executable=kinds.get(index, False),
+            file_size=50,
+        )
+        for index in range(4)
+    ]
+    table = SimpleNamespace(
+        offset=np.array([7]),
+        symbol=np.array([given["symbol"]]),
+        addend=np.array([given["target"] - 4]),
+    )
+    elf = SimpleNamespace(
+        sections=sections, content=lambda s: given["text"] if s.index == TEXTS else bytes(50)
+    )
+    symbols = [SimpleNamespace(section=section, address=4) for section in (0, CODE, TEXTS)]
+    file = SimpleNamespace(elf=elf, symbols=symbols, relocations={given["source"]: table})
+    return SimpleNamespace(files=[file])
 
 
 @pytest.mark.parametrize(
@@ -116,6 +144,13 @@ NAMED = b"x" + GELU.encode() + b"\0" + GELU.encode() + b"\0"  # whole at 12
         ({"table": TEXTS}, FAIL),
         ({"content": b"x" + NAMED[12:]}, FAIL),
         ({"content": NAMED[12:], "target": 0}, PASS),
+        ({"full": {}}, PASS),
+        ({"full": {"symbol": CODE}}, FAIL),  # code of the full build does not refer to it
+        ({"full": {"target": 13}}, FAIL),
+        ({"full": {"source": DATA}}, FAIL),  # only a table does
+        ({"full": {"text": b"x" + NAMED[12:]}}, FAIL),
+        ({"full": {"is_allocated": False}}, FAIL),
+        ({"full": {"is_executable": True}}, FAIL),
     ],
 )
 def test_a_name_passes_where_only_known_functions_refer_to_it(
@@ -141,6 +176,7 @@ def test_a_name_passes_where_only_known_functions_refer_to_it(
         evidence=replace(evidence, objects=objects, placement=placement),
         texts=[(0, section, given.get("content", NAMED))],
         is_of_full=lambda node, offset: (node, offset) == ((0, CODE), 5),
+        full=full_with(given["full"]) if "full" in given else None,
     )
     found = judge_written_names(code, [GELU])
     assert found.verdict == verdict

@@ -16,6 +16,7 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.object_evidence import ObjectFile
 from sizeguard.verify.evidence.placement import Node
 from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode
 
@@ -108,7 +109,10 @@ def _unloaded_places(evidence: Evidence, text: str) -> Iterator[TextPlace]:
 
 
 def _is_said_by_code(code: DeselectedCode, name: bytes) -> bool:
-    """Return whether only known functions refer to a text, in all objects that contain it."""
+    """Return whether only known functions refer to a text, in all objects that contain it.
+
+    Code of the full build must refer to it, too: LTO inlines new code into known functions.
+    """
     evidence = code.evidence
     referring = []
     for number, section, content in code.texts:
@@ -117,17 +121,37 @@ def _is_said_by_code(code: DeselectedCode, name: bytes) -> bool:
             if section.is_executable or section.index in evidence.objects.files[number].relocations:
                 return False  # the text is a part of a table, or of code
             referring += list(_references(evidence, number, section.index, start))
-    return bool(referring) and all(code.is_of_full(node, offset) for node, offset in referring)
+    if not referring or not all(code.is_of_full(node, offset) for node, offset in referring):
+        return False
+    return code.full is None or any(_is_said_in(file, name) for file in code.full.files)
+
+
+def _is_said_in(file: ObjectFile, name: bytes) -> bool:
+    """Return whether code of an object refers to a text of its data."""
+    sections = file.elf.sections
+    for section in sections:
+        if not section.is_allocated or section.is_executable or not section.file_size:
+            continue
+        content = file.elf.content(section)
+        start = _whole_in(content, name) if name in content else -1
+        sources = (source for source, _ in _references_of(file, section.index, start))
+        if start >= 0 and any(sections[source].is_executable for source in sources):
+            return True
+    return False
 
 
 def _references(
     evidence: Evidence, number: int, index: int, start: int
 ) -> Iterator[tuple[Node, int]]:
     """Yield places of the image that refer to an offset of an object's section."""
-    file = evidence.objects.files[number]
+    for source, offset in _references_of(evidence.objects.files[number], index, start):
+        if (number, source) in evidence.placement.address:
+            yield (number, source), offset
+
+
+def _references_of(file: ObjectFile, index: int, start: int) -> Iterator[tuple[int, int]]:
+    """Yield sections and offsets of an object that refer to an offset of one of its sections."""
     for source, table in file.relocations.items():
-        if (number, source) not in evidence.placement.address:
-            continue
         for offset, symbol, addend in zip(
             table.offset.tolist(), table.symbol.tolist(), table.addend.tolist(), strict=True
         ):
@@ -136,7 +160,7 @@ def _references(
             if row is not None and row.section == index:
                 target = row.address + addend
                 if start - 8 <= target <= start:
-                    yield (number, source), offset
+                    yield source, offset
 
 
 def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:
