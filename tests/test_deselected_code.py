@@ -271,7 +271,7 @@ def test_the_full_build_knows_definitions_and_inlined_functions(
     monkeypatch.setattr(deselected_code, "strings", texts)
     found = DeselectedCode(runtime, runtime.objects)
     found.__dict__.update(
-        _inlined_in_full=frozenset({"plain"}), _scoped_in_full=frozenset({"scope::local()"})
+        inlined_in_full=frozenset({"plain"}), _scoped_in_full=frozenset({"scope::local()"})
     )
     assert found.is_known(symbol, 0, is_inlined=is_inlined) == expected
     alone = DeselectedCode(runtime, None)

@@ -180,15 +180,22 @@ class DeselectedCode:
         if not name.startswith(_MANGLED):
             # A function of C; inlined, also a local one of C++, with its scopes. As a string it
             # could be the short name of any function.
-            return is_inlined and (name in self._inlined_in_full or name in self._scoped_in_full)
+            return is_inlined and (name in self.inlined_in_full or name in self._scoped_in_full)
         objects = [each for each in self.full.files if not file or key_of(symbol, each) == key]
         wanted = name.encode() + b"\0"
         return any(wanted in text for each in objects for text in strings(each.elf)) or (
             not file and any(wanted in text for text in self._texts_of_full)
         )
 
+    @property
+    def debug_texts_of_full(self) -> Iterator[bytes]:
+        """Yield the strings of the full build's debug information."""
+        for each in self.full.files if self.full is not None else ():
+            yield from strings(each.elf)
+        yield from self._texts_of_full
+
     @cached_property
-    def _inlined_in_full(self) -> frozenset[str]:
+    def inlined_in_full(self) -> frozenset[str]:
         """Names of functions with code in the full image, inlined ones too."""
         build = full_build(self.evidence)
         frames = frames_of(build.image, build.debug) if build is not None else None

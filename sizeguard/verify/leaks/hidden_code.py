@@ -20,7 +20,8 @@ from sizeguard.names.demangle import demangle
 from sizeguard.names.short import template_of, without_parameters, without_templates
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
-from sizeguard.verify.leaks.deselected_code import DeselectedCode, plain_name
+from sizeguard.verify.leaks.deselected_code import FEWEST_BYTES, DeselectedCode, plain_name
+from sizeguard.verify.leaks.foreign_code import ForeignCode, foreign_code
 from sizeguard.verify.why_there import explain
 
 _MOST_SHOWN = 8  # notes of a verdict; the rest is counted
@@ -37,6 +38,8 @@ def judge_copies(code: DeselectedCode) -> Verdict:
     # Unless all places are known, legitimate code cannot be distinguished from copies.
     copies = code.copies() if _knows_places(evidence) else []
     if not copies:
+        if (foreign := foreign_code(code)) and sum(f.bytes for f in foreign) >= FEWEST_BYTES:
+            return _undecided_copies(evidence, foreign)
         count = len(set(code.functions.names))
         note = f"no bytes of {count} functions that were left out are in the image"
         return _gone(evidence, COPIES, note)
@@ -49,6 +52,24 @@ def judge_copies(code: DeselectedCode) -> Verdict:
     cause = f"copied: code of {evidence.short(copies[0].function)} in {copies[0].where}"
     size = sum(copy.bytes for copy in copies)
     return _there(COPIES, size, notes, cause, chain)
+
+
+def _undecided_copies(evidence: Evidence, foreign: Sequence[ForeignCode]) -> Verdict:
+    """Judge code that the full build lacks and that may be a copy under another name."""
+    notes = [
+        f"{each.bytes} bytes of {demangle(each.function)} at {each.address:#x}"
+        + (f", inlined into {evidence.short(each.host)}" if each.host else "")
+        + (f", with {' and '.join(map(demangle, each.inlined))}" if each.inlined else "")
+        for each in foreign
+    ]
+    cause = "code that the full build lacks: gcc's LTO makes copies too different to recognise"
+    shown = (*_shown(notes), cause)
+    return Verdict("section", COPIES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, shown)
+
+
+def _shown(notes: Sequence[str]) -> tuple[str, ...]:
+    more = (f"and {len(notes) - _MOST_SHOWN} more",) if len(notes) > _MOST_SHOWN else ()
+    return (*notes[:_MOST_SHOWN], *more)
 
 
 def _knows_places(evidence: Evidence) -> bool:
@@ -161,6 +182,4 @@ def _gone(evidence: Evidence, name: str, note: str) -> Verdict:
 def _there(
     name: str, size: int, notes: Sequence[str], cause: str, chain: tuple[ChainStep, ...]
 ) -> Verdict:
-    shown = tuple(notes[:_MOST_SHOWN])
-    more = (f"and {len(notes) - _MOST_SHOWN} more",) if len(notes) > _MOST_SHOWN else ()
-    return Verdict("section", name, ABSENT, FAIL, STILL_THERE, size, (*shown, *more), chain, cause)
+    return Verdict("section", name, ABSENT, FAIL, STILL_THERE, size, _shown(notes), chain, cause)

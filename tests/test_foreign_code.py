@@ -1,0 +1,190 @@
+"""Code that the full build lacks, in builds by gcc's LTO, without a compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sizeguard.base.errors import InputError
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.verify.evidence.evidence import Inlined
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.leaks import foreign_code as module
+from sizeguard.verify.leaks.deselected_code import FoundCopy
+from sizeguard.verify.leaks.foreign_code import (
+    ForeignCode,
+    KnownFunctions,
+    foreign_code,
+    function_bodies,
+)
+from sizeguard.verify.leaks.hidden_code import judge_copies
+
+KERNEL, LOCAL = "_ZN2sg7kernels4reluEv", "_ZN2sg12_GLOBAL__N_15leaveEi"
+
+
+@pytest.mark.parametrize(
+    "symbol, is_known",
+    [
+        (KERNEL, True),
+        (f"{KERNEL}.isra.0", True),
+        ("sg::(anonymous namespace)::leave()", True),
+        ("main", True),
+        ("main.cold", True),
+        ("_ZN2my4reluEv", False),
+        ("my::leave()", False),
+        ("leave", False),
+    ],
+)
+def test_a_function_is_known_in_any_form(symbol: str, is_known: bool) -> None:
+    known = KnownFunctions(
+        frozenset({KERNEL, LOCAL, "main"}), frozenset({"sg::(anonymous namespace)::leave()"})
+    )
+    assert known.has(symbol) == is_known
+
+
+def test_the_full_build_knows_compiled_inlined_described_and_dead_functions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "full_build", lambda _: SimpleNamespace(lto_inputs=(Path("a.o"),)))
+    monkeypatch.setattr(module, "function_bodies", lambda _: frozenset({LOCAL}))
+    code: Any = SimpleNamespace(
+        evidence=None,
+        known=frozenset({"main"}),
+        inlined_in_full=frozenset({"a::b()"}),
+        debug_texts_of_full=(b"leave\0_Z1fv\0", b"_Z1gv\0\xff"),
+    )
+    known = KnownFunctions.of(code)
+    assert known.symbols == {"main", "a::b()", "_Z1fv", "_Z1gv", LOCAL}
+    assert known.scoped == {"main()", "sg::(anonymous namespace)::leave()"}
+
+
+def _objects(monkeypatch: pytest.MonkeyPatch, sections: Iterable[str]) -> None:
+    elf = SimpleNamespace(sections=[SimpleNamespace(name=name) for name in sections])
+    data = [(Path("a"), "a", "", b"\x7fELF"), (Path("b"), "b", "", b"BC\xc0\xde")]
+    monkeypatch.setattr(module, "contents", lambda *_: iter(data))
+    monkeypatch.setattr(module, "parse_elf", lambda *_: elf)
+
+
+def test_sections_of_lto_objects_name_the_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    _objects(
+        monkeypatch,
+        [
+            f".gnu.lto_{LOCAL}.368.640bfdfc63e5c1d7",
+            ".gnu.lto_f.part.0.12.640bfdfc63e5c1d7",
+            ".gnu.lto_main.640bfdfc63e5c1d7",  # older compilers
+            ".gnu.lto_.symtab.640bfdfc63e5c1d7",
+            ".gnu.lto_.opts",
+            ".text",
+        ],
+    )
+    assert function_bodies(()) == {LOCAL, "f", "main"}
+
+
+def test_objects_that_cannot_be_read_have_no_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object) -> object:
+        raise InputError("a.o: damaged")
+
+    monkeypatch.setattr(module, "contents", damaged)
+    assert function_bodies((Path("a.o"),)) == frozenset()
+
+
+def function(symbol: str, size: int, offset: int = 0) -> Any:
+    return SimpleNamespace(piece=NamedPiece(0, 1, offset, size, symbol))
+
+
+def made_code(
+    monkeypatch: pytest.MonkeyPatch,
+    placed: Iterable[Any],
+    ranges: Iterable[tuple[int, int, tuple[str, ...]]] = (),
+    inlined: Mapping[str, Inlined] | None = None,
+    **changes: Any,
+) -> Any:
+    """Return code of an image. ranges: start, end, and functions there, the innermost first."""
+    known = KnownFunctions(frozenset({"main", KERNEL}), frozenset())
+    monkeypatch.setattr(module.KnownFunctions, "of", lambda _: known)
+    rows = list(ranges)
+    names = sorted({name for _, _, over in rows for name in over})
+    frames = SimpleNamespace(
+        names=names,
+        start=np.array([start for start, _, _ in rows], np.int64),
+        end=np.array([end for _, end, _ in rows], np.int64),
+        first=np.cumsum([0, *(len(over) for _, _, over in rows)]),
+        frame=np.array([names.index(name) for _, _, over in rows for name in over], np.int64),
+    )
+    evidence = SimpleNamespace(
+        own_files=lambda: [SimpleNamespace(label=changes.pop("label", "a.ltrans0.ltrans.o"))],
+        placement=SimpleNamespace(where=lambda piece: 0x1000 + piece.offset, has_map=True),
+        inlined=inlined or {},
+        frames=frames,
+        objects=SimpleNamespace(lto=()),
+        own=1,
+        gaps=(),
+        is_complete=True,
+        short=lambda symbol: symbol,
+    )
+    given = {"full": object(), "copies": list, "functions": SimpleNamespace(names=[])}
+    return SimpleNamespace(evidence=evidence, placed=list(placed), **(given | changes))
+
+
+def test_placed_code_counts_once_and_names_what_is_inlined_into_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    inlined = {
+        "small": Inlined(0x1001, 5, "_Z5sparev"),
+        "large": Inlined(0x1002, 50, "_Z5sparev"),
+        "middle": Inlined(0x1002, 20, "_Z5sparev"),
+        "other": Inlined(0x1002, 99, "main"),
+    }
+    placed = [function("main", 300, 900), function("_Z5sparev", 70), function("alias", 70)]
+    code = made_code(monkeypatch, placed, inlined=inlined)
+    assert foreign_code(code) == (ForeignCode("_Z5sparev", 70, 0x1000, "", ("large", "middle")),)
+
+
+def test_inlined_code_counts_as_the_outermost_foreign_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ranges = [
+        (0, 10, ("inner", KERNEL, "outer", "main")),
+        (10, 16, ("outer", "main")),
+        (16, 40, (KERNEL, "main")),
+        (40, 50, ("inner", "outer", "outer", "main")),
+        (50, 99, ("inner", "spare")),  # counts as the placed function
+        (99, 102, ("other", "main")),
+    ]
+    found = foreign_code(made_code(monkeypatch, (), ranges))
+    assert found == (
+        ForeignCode("outer", 26, 0, "main", ("inner",)),
+        ForeignCode("other", 3, 99, "main"),
+    )
+
+
+@pytest.mark.parametrize(
+    "placed, changes, verdict",
+    [
+        ([function("main", 99)], {}, PASS),
+        ([function("spare", 32)], {}, INCONCLUSIVE),
+        ([function("spare", 31)], {}, PASS),
+        ([function("spare", 16), function("more", 16, 16)], {}, INCONCLUSIVE),
+        ([function("spare", 99)], {"full": None}, PASS),
+        ([function("spare", 99)], {"label": "a.o"}, PASS),
+        ([function("spare", 99)], {"label": "a.out.lto.o"}, PASS),
+    ],
+)
+def test_much_code_that_the_full_build_lacks_is_inconclusive_by_gccs_lto(
+    monkeypatch: pytest.MonkeyPatch, placed: list[Any], changes: dict[str, Any], verdict: str
+) -> None:
+    found = judge_copies(made_code(monkeypatch, placed, **changes))
+    assert found.verdict == verdict
+    named = "spare at 0x1000" in found.evidence[0]
+    assert named == (verdict == INCONCLUSIVE)
+
+
+def test_a_recognised_copy_fails_beside_foreign_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    copies = [FoundCopy(KERNEL, 40, 16, ".data")]
+    code = made_code(monkeypatch, [function("spare", 99)], copies=lambda: copies)
+    assert judge_copies(code).verdict == FAIL
