@@ -11,7 +11,10 @@ from tests.support.all_leaks import ALL_LEAKS, CONTROL
 from tests.support.leak_bench import LeakBench
 from tests.support.places import ROOT
 
-COVERING = ("renamed_namespace", "inlined", "bytes_in_rodata", "c_function", "object_not_recorded")
+COVERING = (
+    *("renamed_namespace", "inlined", "bytes_in_rodata", "c_function", "object_not_recorded"),
+    *("alias", "init_option", "name_in_char_array", "dtype_of_own_switch"),
+)
 
 
 @pytest.fixture(scope="module")

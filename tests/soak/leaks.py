@@ -49,7 +49,7 @@ def check(name: str, bench: LeakBench, only: list[str], tally: Tally) -> None:
     tally.check(not clean, f"{name} without a leak: {clean}")
     form = "macho" if bench.is_macho else "elf"
     for leak in ALL_LEAKS.values():
-        is_decided = leak.is_decided(form, bench.build.lto, bench.build.toolchain)
+        is_decided = leak.is_decided(form, bench.build.lto)
         if not is_decided or (only and leak.name not in only):
             continue
         try:

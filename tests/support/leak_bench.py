@@ -190,6 +190,18 @@ class LeakBench:
         run(*words, "-c", source, "-o", output)
         return output
 
+    def finish_lto(self, path: Path) -> None:
+        """Replace an LTO object by one with machine code."""
+        made = path.with_suffix(".code")
+        words = self._compiler("kernels/lookup.cpp")
+        own = (
+            ("-c", "-x", "ir")
+            if self.is_clang
+            else ("-r", "-nostdlib", "-flinker-output=nolto-rel")
+        )
+        run(words[0], *_machine(words), "-Os", "-ffunction-sections", *own, path, "-o", made)
+        made.replace(path)
+
     @cached_property
     def main(self) -> Path:
         """Compile the program's object with a main() that calls leaked()."""

@@ -17,9 +17,6 @@ class Leak:
 
     expects: words, one of which a finding must have; formats: image formats that support it
     with_lto: whether it can be made and decided with LTO, too
-    with_gcc_lto: the same for gcc, which inlines kernels into their wrappers, so that a renamed
-        copy may share too little machine code with them; its objects cannot be linked partially
-        or edited
     """
 
     name: str
@@ -27,12 +24,10 @@ class Leak:
     expects: tuple[str, ...]
     formats: tuple[str, ...] = (ELF, MACHO)
     with_lto: bool = True
-    with_gcc_lto: bool = True
 
-    def is_decided(self, form: str, lto: str, toolchain: str) -> bool:
+    def is_decided(self, form: str, lto: str) -> bool:
         """Return whether verification has to find it in an image of a build."""
-        is_compiled = self.with_lto and (self.with_gcc_lto or not toolchain.startswith("gcc"))
-        return form in self.formats and (is_compiled or not lto)
+        return form in self.formats and (self.with_lto or not lto)
 
 
 def lookup() -> str:
@@ -54,12 +49,15 @@ def always_inlined(scope: str, text: str) -> str:
 
 
 def unpacked_kernels(bench: LeakBench, name: str) -> Path:
-    """Return a folder with the objects of the full build's kernels."""
-    archive = next(path for path in bench.full.objects if path.name == "libsg_kernels.a")
+    """Return a folder with the objects of the full build's kernels, with machine code."""
+    inputs = bench.full.lto_inputs or bench.full.objects
+    archive = next(path for path in inputs if path.name == "libsg_kernels.a")
     folder = bench.folder / name
     folder.mkdir(parents=True, exist_ok=True)
     if not list(folder.glob("*.o")):
         run("llvm-ar-19", "x", archive, folder=folder)
+        for path in folder.glob("*.o") if bench.build.lto else ():
+            bench.finish_lto(path)
     return folder
 
 
@@ -258,10 +256,10 @@ BY_SOURCE = (
     Leak("renamed_namespace", _renamed_namespace, GATHER),
     Leak("anonymous_namespace", _anonymous, GATHER),
     Leak("other_name_in_kernels", _local_in_kernels, GATHER),
-    Leak("asm_label", _asm_label, GATHER, with_gcc_lto=False),
+    Leak("asm_label", _asm_label, GATHER),
     Leak("template", _template, GATHER),
-    Leak("member_function", _member, GATHER, with_gcc_lto=False),
-    Leak("other_function_name", _extern_c, GATHER, with_gcc_lto=False),
+    Leak("member_function", _member, GATHER),
+    Leak("other_function_name", _extern_c, GATHER),
     Leak("inlined", _inlined, GATHER),
     Leak("inlined_of_other_namespace", _inlined_elsewhere, GATHER),
     Leak("inlined_local", lambda bench: _inlined_local(bench, "kernels"), GATHER),
@@ -278,7 +276,7 @@ BY_SOURCE = (
     Leak("one_section", _one_section, GATHER),
     Leak("local_helper", _ungathered, GATHER),
     Leak("comdat", _comdat, GATHER),
-    Leak("weak", _weak, GATHER, with_gcc_lto=False),
+    Leak("weak", _weak, GATHER),
     Leak("other_options", _optimized_otherwise, GATHER),
     Leak("unary_in_other_namespace", _big_switch, ("gelu", "unary", "Gelu")),
     Leak("class_without_registration", _class, ("LinearOpContext", "linear_clamp", "linear")),

@@ -21,7 +21,9 @@ SPARE, SPARE_OF_MACOS = (
     f"_ZN2sg9elsewhere5spareERNS_7ContextENS_6TensorE{code}S3_b" for code in "lx"
 )
 _EARLY = nameless() + (
-    'extern "C" void early(); extern "C" void early() { keep(&sg::elsewhere::spare); }\nLEAK()'
+    'extern "C" void early();\n'
+    # LTO does not see that an option of the linker refers to it.
+    'extern "C" [[gnu::used]] void early() { keep(&sg::elsewhere::spare); }\nLEAK()'
 )
 _SUBSECTIONS = 0x2000  # a flag of objects whose symbols divide sections
 
