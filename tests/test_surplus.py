@@ -14,8 +14,9 @@ from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate.gate_result import SelectionFinding
 from sizeguard.gate.selection import surplus
 from sizeguard.gate.selection.model_needs import Needed
-from sizeguard.gate.selection.surplus import Prices, find_surplus, surplus_findings
+from sizeguard.gate.selection.surplus import Prices, Surplus, find_surplus, surplus_findings
 from sizeguard.selection.selection import SelectedOperator, Selection
+from sizeguard.snapshots.store import Store
 
 ONE = SelectedOperator(include_all_overloads=False)
 FAMILY = SelectedOperator(include_all_overloads=True)
@@ -143,7 +144,7 @@ def test_surplus_fails_where_the_policy_says_so(
 ) -> None:
     wide = replace(EXACT, custom_classes=frozenset({"C", "D"}))
     case: Any = Case(selection=wide, full=FULL, name="app.yaml", advice="trace the model")
-    prices: Any = SimpleNamespace(of=lambda *_: size, target="x86_64-linux")
+    prices: Any = SimpleNamespace(of=lambda *_: (size,), target="x86_64-linux")
     (finding,) = surplus_findings(case, NEEDED, prices, mode)
     assert (finding.verdict, finding.bytes, finding.place) == (verdict, size, "custom_classes:D")
     assert finding.message == f"no model uses class D, which app.yaml keeps: {cost}"
@@ -173,4 +174,48 @@ def test_bytes_are_the_difference_of_two_predictions(
     monkeypatch.setattr(surplus, "predictor_of", predictor)
     monkeypatch.setattr(surplus, "kept_by", lambda selection, *_, dtypes: selection)
     build: Any = SimpleNamespace(image=Path("full/run_program"), target="x86_64-linux")
-    assert Prices(build).of(EXACT, part) == expected
+    assert Prices(build).of(EXACT, [part]) == (expected,)
+
+
+def test_predicted_bytes_are_kept_for_the_same_build_and_parts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[Selection] = []
+
+    def size(kept: Selection) -> Any:
+        asked.append(kept)
+        return SimpleNamespace(load=100 - 10 * len(asked))
+
+    monkeypatch.setattr(surplus, "predictor_of", lambda folder: SimpleNamespace(size=size))
+    monkeypatch.setattr(surplus, "kept_by", lambda selection, *_, dtypes: selection)
+    monkeypatch.setattr(surplus, "objects_key", lambda full: {"objects": []})
+    image = tmp_path / "run_program"
+    image.write_bytes(b"one")
+    build: Any = SimpleNamespace(image=image, target="x86_64-linux", fingerprint="f")
+    part = find_surplus(replace(EXACT, custom_classes=frozenset({"D"})), NEEDED, FULL)[0]
+    store = Store(tmp_path / "store")
+
+    def bytes_of(part: Surplus) -> tuple[int, int]:
+        (found,) = Prices(build, store).of(EXACT, [part])
+        assert found is not None
+        return found, len(asked)
+
+    assert bytes_of(part) == (10, 2)
+    assert bytes_of(part) == (10, 2)
+    assert bytes_of(replace(part, without=replace(EXACT, custom_classes=frozenset("E")))) == (10, 4)
+    image.write_bytes(b"another")
+    assert bytes_of(part) == (10, 6)
+
+
+def test_a_full_build_that_cannot_be_read_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(folder: Path) -> Any:
+        raise InputError("damaged")
+
+    monkeypatch.setattr(surplus, "predictor_of", refuse)
+    monkeypatch.setattr(surplus, "objects_key", lambda full: {"objects": []})
+    build: Any = SimpleNamespace(image=tmp_path / "no", target="x86_64-linux", fingerprint="f")
+    part = find_surplus(replace(EXACT, custom_classes=frozenset({"D"})), NEEDED, FULL)[0]
+    assert Prices(build, Store(tmp_path / "store")).of(EXACT, [part]) == (None,)
+    assert not [*(tmp_path / "store").rglob("*.json")]

@@ -25,22 +25,25 @@ def kernel_calls(full: Build, store: Store | None) -> FullBuild:
 
     Raises InconclusiveError for a build whose calls cannot be read.
     """
-    link = [full.link_command] if full.link_command is not None else []
     return kept(
         store,
-        lambda: {
-            "kind": KIND,
-            "code": code_hash(),
-            "target": full.target,
-            "linked": full.link,
-            "objects": files_key([*full.objects, *full.lto_inputs]),
-            "link": files_key(link),
-            "switches": files_key(facts_files(full)),
-        },
+        lambda: {"kind": KIND, "code": code_hash(), **objects_key(full)},
         lambda: read_full_build(full.image.parent),
         _written,
         _read,
     )
+
+
+def objects_key(full: Build) -> Mapping[str, object]:
+    """Identify a full build by its objects, its link and the facts that its sources give."""
+    link = [full.link_command] if full.link_command is not None else []
+    return {
+        "target": full.target,
+        "linked": full.link,
+        "objects": files_key([*full.objects, *full.lto_inputs]),
+        "link": files_key(link),
+        "switches": files_key(facts_files(full)),
+    }
 
 
 def _written(full: FullBuild) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def check_selections(
         builds = builds or [full_build(tree)]
     except SizeguardError as error:
         return (), tuple(Problem.of(error, app.name, "") for app in apps)
-    prices = Prices(builds[0])  # reading a full build takes 0.2 s, and the apps share it
+    prices = Prices(builds[0], store)  # reading a full build takes 0.2 s, and the apps share it
     with Progress("checking selections", "names, calls, traces") as progress:
         for i, app in enumerate(apps):
             try:
