@@ -51,6 +51,7 @@ from sizeguard.runtimes.sizeguard.building.search_paths import (
 )
 from sizeguard.runtimes.sizeguard.building.stale_outputs import first_moving
 from sizeguard.toolchains.environment import (
+    EXACT_CACHES,
     build_environment,
     code_variables,
     recorded_environment,
@@ -290,7 +291,7 @@ def test_only_recorded_variables_reach_a_build() -> None:
         "PATH", "CXXFLAGS", "CPATH", "CPLUS_INCLUDE_PATH", "SOURCE_DATE_EPOCH",
         "CCC_OVERRIDE_OPTIONS", "GCC_EXEC_PREFIX",
     }  # fmt: skip
-    assert set(build_environment(given_)) == {*recorded, "HOME", "LC_ALL"}
+    assert set(build_environment(given_)) == {*recorded, "HOME", "LC_ALL", *EXACT_CACHES}
     assert set(recorded) - set(code_variables(recorded)) == {"PATH"}
 
 

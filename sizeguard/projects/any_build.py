@@ -26,7 +26,8 @@ from sizeguard.git.trees import (
     tree_hash,
 )
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
-from sizeguard.projects.command import ccache_path, own_command
+from sizeguard.projects.command import own_command
+from sizeguard.projects.compiler_cache import ccache_path, note_other_inputs, other_inputs
 from sizeguard.projects.kept_link import records_of_tree
 from sizeguard.projects.known_reads import FOLDER as READS
 from sizeguard.projects.known_reads import KnownReads
@@ -124,6 +125,7 @@ class AnyBuildRecipe:
         Raises DoesNotBuildError, or BuildError if the machine fails.
         """
         start = time.monotonic()
+        note_other_inputs(tree, commit, None if self.steps.clean else self._reads)
         if self._is_set_up(tree):
             self._run(self.steps.clean, tree, limits, start)
             images = [*self.steps.images.values(), *(twin.files for twin in self.twins)]
@@ -338,6 +340,7 @@ class AnyBuildRecipe:
             limits = replace(limits, timeout=self.steps.timeout, timeout_option=option, used=used)
         jobs = str(limits.jobs or os.cpu_count() or 1)
         more = {**ccache_path(), **own_command(), **WATCHED_ENVIRONMENT, **self._given()}
+        more |= other_inputs(tree, {**build_environment(), **more})
         more.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", jobs)
         if self._known_reads is not None:
             more |= git_watch(tree.repository, tree.path, {**build_environment(), **more})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,12 +12,12 @@ from sizeguard.base.fingerprint import package_hash
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.git.trees import Scope, check_scope, tree_hash
 from sizeguard.git.worktrees import Worktree
+from sizeguard.projects.compiler_cache import ccache_path
 from sizeguard.toolchains.host import host_toolchain
 from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
 _EVERYTHING = Scope()
-_MASQUERADE = Path("/usr/lib/ccache")  # Debian's ccache has links with the compilers' names here
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +96,6 @@ class CommandRecipe:
         It is unknown whether another project's build detects outdated outputs.
         """
         return ()
-
-
-def ccache_path() -> dict[str, str]:
-    """Return the PATH variable that puts ccache before compilers; empty without ccache."""
-    if not _MASQUERADE.is_dir():
-        return {}
-    return {"PATH": f"{_MASQUERADE}{os.pathsep}{os.environ.get('PATH', '')}"}
 
 
 def own_command() -> dict[str, str]:

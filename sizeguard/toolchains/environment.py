@@ -19,7 +19,14 @@ _REACHES = re.compile(
 # Passed on but not recorded: they name places and people, which are not inputs of a build.
 _PLACES = frozenset({"HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SIZEGUARD_WORKTREE"})
 # Not passed on: they write additional files, or put the path of a machine into an image.
-_REFUSED = frozenset({"LD_RUN_PATH", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"})
+# The last two let ccache skip the preprocessor, as EXACT_CACHES tells.
+_REFUSED = frozenset(
+    {"LD_RUN_PATH", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"}
+    | {"CCACHE_DIRECT", "CCACHE_DEPEND"}
+)
+# Without the preprocessor, caches do not see a new file that would be found before another one, or
+# by __has_include, and return the object of a build without it.
+EXACT_CACHES = {"CCACHE_NODIRECT": "1", "SCCACHE_DIRECT": "false"}
 # Recorded, but with the same compilers and files another value does not change the code. They
 # affect which tools CMake finds and what the generator writes, which shows when a build is
 # configured again.
@@ -34,7 +41,7 @@ _CACHE = re.compile(r"(\S*/)?s?ccache")
 _OF_CACHE = re.compile(
     r"CCACHE_(DIR|TEMPDIR|MAXSIZE|MAXFILES|LIMIT_MULTIPLE|(NO)?COMPRESS|COMPRESSLEVEL|(NO)?STATS"
     r"|STATSLOG|LOGFILE|UMASK|(NO)?HARDLINK|(NO)?FILECLONE|(NO)?INODECACHE|DISABLE|RECACHE"
-    r"|READONLY|REMOTE_STORAGE|REMOTE_ONLY)"
+    r"|READONLY|NODIRECT|REMOTE_STORAGE|REMOTE_ONLY)"
 )
 
 
@@ -50,7 +57,7 @@ def recorded_environment(given: Mapping[str, str] = os.environ) -> dict[str, str
 def build_environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the whole environment of CMake, ninja and their child processes."""
     places = {name: given[name] for name in _PLACES if name in given}
-    return {**recorded_environment(given), **places, "LC_ALL": "C.UTF-8"}
+    return {**recorded_environment(given), **places, "LC_ALL": "C.UTF-8", **EXACT_CACHES}
 
 
 def android_ndk(given: Mapping[str, str] = os.environ) -> Path | None:

@@ -17,6 +17,7 @@ from sizeguard.base.errors import BuildError
 from sizeguard.base.progress import Pulse
 from sizeguard.git.git import git_environment
 from sizeguard.git.worktrees import MARKER, Worktree, end_orphans, processes
+from sizeguard.toolchains.environment import EXACT_CACHES
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, StoppedError
 
 # Messages of failures of the machine, not of the commit; such builds are inconclusive.
@@ -52,7 +53,7 @@ def run_logged(
     BuildError if the machine fails or the time is over.
     """
     given = git_environment() if inherited is None else inherited
-    environment = {**given, **more, MARKER: str(tree.path)}
+    environment = {**given, **more, **EXACT_CACHES, MARKER: str(tree.path)}
     # A log must not contain colours or depend on the user's terminal.
     environment |= {"TERM": "dumb", "NO_COLOR": "1"}
     before = processes()

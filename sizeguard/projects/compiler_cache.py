@@ -1,0 +1,55 @@
+"""Run compilers through ccache, so that its objects are those that the compiler would make."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from sizeguard.base.files import write_if_changed
+from sizeguard.git.trees import Reads, tree_entries
+from sizeguard.git.worktrees import Worktree
+
+_MASQUERADE = Path("/usr/lib/ccache")  # Debian's ccache has links with the compilers' names here
+# The preprocessor shows these files to ccache. It does not show what assembler directives in code
+# read (.include), the programs and specs of `gcc -B tools`, and plug-ins.
+_SHOWN = frozenset((".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".ipp", ".tpp"))
+_FILE = "100"  # how git's file modes begin
+_EXTRA = "CCACHE_EXTRAFILES"
+
+
+def ccache_path() -> dict[str, str]:
+    """Return the PATH variable that puts ccache before compilers; empty without ccache."""
+    if not _MASQUERADE.is_dir():
+        return {}
+    return {"PATH": f"{_MASQUERADE}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def note_other_inputs(tree: Worktree, commit: str, reads: Reads | None) -> None:
+    """Write the ids of a commit's files that a compiler may read unseen by ccache.
+
+    reads: files that builds open; None counts all. Others count as soon as a build opens them.
+    """
+    known = None if reads is None or reads.unwatchable else reads.files
+    lines = [
+        f"{entry}\t{path}\n"
+        for path, entry in sorted(
+            tree_entries(tree.repository, commit, "-r", "--full-tree").items()
+        )
+        if not entry.startswith(_FILE)
+        or ((known is None or path in known) and Path(path).suffix not in _SHOWN)
+    ]
+    write_if_changed(_noted(tree), "".join(lines).encode("utf-8", "surrogateescape"))
+
+
+def other_inputs(tree: Worktree, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable by which ccache counts the noted files, besides those it counts now."""
+    before = given.get(_EXTRA, "")
+    noted = _noted(tree)
+    if not noted.is_file():
+        return {}
+    return {_EXTRA: f"{before}{os.pathsep}{noted}" if before else str(noted)}
+
+
+def _noted(tree: Worktree) -> Path:
+    return tree.path.with_suffix(".others")

@@ -1,0 +1,103 @@
+"""Objects from ccache are those that the compiler would make of the same commit."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sizeguard.git.trees import Reads
+from sizeguard.git.worktrees import Worktree
+from sizeguard.projects.compiler_cache import ccache_path, note_other_inputs, other_inputs
+from sizeguard.toolchains.environment import EXACT_CACHES, build_environment
+from tests.support.drawn_history import run_git
+
+FILES = {"a.cpp": "", "b/c.h": "", "data.bin": "1", "tools/as": "2", "README.md": "3"}
+
+
+def commit_of(root: Path, files: dict[str, str]) -> str:
+    if not (root / ".git").exists():
+        run_git(root, "init", "-q")
+    for name, text in files.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    run_git(root, "add", "-A")
+    run_git(root, "commit", "-q", "-m", "one")
+    return run_git(root, "rev-parse", "HEAD")
+
+
+def noted(root: Path, commit: str, reads: Reads | None) -> list[str]:
+    tree = Worktree(root, root.parent / "tree-00")
+    note_other_inputs(tree, commit, reads)
+    text = Path(other_inputs(tree, {})["CCACHE_EXTRAFILES"]).read_text()
+    return [line.partition("\t")[2] for line in text.splitlines()]
+
+
+def test_files_count_that_the_preprocessor_does_not_show(tmp_path: Path) -> None:
+    """Assembler directives read data, and `gcc -B tools` runs programs of the commit."""
+    root = tmp_path / "root"
+    root.mkdir()
+    commit = commit_of(root, FILES)
+    everything = ["README.md", "data.bin", "tools/as"]
+    assert noted(root, commit, None) == everything
+    assert noted(root, commit, Reads(frozenset(), unwatchable=True)) == everything
+    assert noted(root, commit, Reads(frozenset({"a.cpp", "tools/as"}))) == ["tools/as"]
+    before = (tmp_path / "tree-00.others").read_text()
+    noted(root, commit_of(root, {"tools/as": "4"}), Reads(frozenset({"tools/as"})))
+    assert (tmp_path / "tree-00.others").read_text() != before
+
+
+def test_files_that_the_user_counts_are_kept(tmp_path: Path) -> None:
+    tree = Worktree(tmp_path, tmp_path / "tree-00")
+    assert other_inputs(tree, {}) == {}
+    (tmp_path / "tree-00.others").touch()
+    found = other_inputs(tree, {"CCACHE_EXTRAFILES": "/x"})
+    assert found == {"CCACHE_EXTRAFILES": f"/x:{tmp_path}/tree-00.others"}
+
+
+def test_no_variable_lets_a_cache_skip_the_preprocessor() -> None:
+    given = {"CCACHE_DIRECT": "1", "CCACHE_DEPEND": "1", "CCACHE_NODIRECT": ""}
+    assert {name: build_environment(given)[name] for name in EXACT_CACHES} == EXACT_CACHES
+    assert not {"CCACHE_DIRECT", "CCACHE_DEPEND"} & build_environment(given).keys()
+
+
+NEW_FILES = {
+    "found by __has_include": (
+        '#if __has_include("a/new.h")\n#include "a/new.h"\n#endif\n',
+        {},
+        {"a/new.h": "char more[3000] = {1};\n"},
+    ),
+    "found before another": (
+        '#include "new.h"\n',
+        {"b/new.h": "\n"},
+        {"a/new.h": "char more[3000] = {1};\n"},
+    ),
+    "read by the assembler": (
+        'asm(".include \\"new.s\\"");\n',
+        {"new.s": "\n"},
+        {"new.s": ".data\n.space 3000\n"},
+    ),
+}
+
+
+@pytest.mark.native
+@pytest.mark.skipif(not ccache_path(), reason="needs ccache")
+@pytest.mark.parametrize("way", NEW_FILES)
+def test_a_file_that_a_cache_does_not_look_for_counts(way: str, tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    code, before, after = NEW_FILES[way]
+    tree = Worktree(root, tmp_path / "tree-00")
+    sizes = []
+    for files in ({"a.c": code, "b/k": "", "a/k": "", **before}, after):
+        note_other_inputs(tree, commit_of(root, files), None)
+        environment = {**build_environment(), **ccache_path(), "CCACHE_DIR": str(tmp_path / "c")}
+        environment |= other_inputs(tree, {})
+        for _ in range(2):  # the second one comes from the cache
+            command = ["gcc", "-Ia", "-Ib", "-c", "a.c"]
+            subprocess.run(command, cwd=root, env=environment, check=True)
+        sizes.append((root / "a.o").stat().st_size)
+    assert sizes[1] > sizes[0] + 2900
+    shutil.rmtree(tmp_path / "c")
