@@ -13,10 +13,11 @@ import pytest
 import yaml
 
 from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.yaml_text import yaml_command
 from sizeguard.projects.reader import parse_config
 from sizeguard.proposals.build_systems.ninja_file import statements
 from sizeguard.proposals.ci_files import ci_file
-from sizeguard.proposals.config_text import config_text, yaml_text
+from sizeguard.proposals.config_text import config_text
 from sizeguard.proposals.proposal import Proposal
 from sizeguard.proposals.propose import propose
 
@@ -316,7 +317,7 @@ def test_the_ci_file_is_that_of_the_repository(tmp_path: Path, has: str, path: s
     "text", ["null", "a: b", "it's", 'a "b"', "x\ny", "ü\x85", "- a", "#", "1e3", " a", "a #b", "~"]
 )
 def test_texts_are_read_back(text: str) -> None:
-    lines = f"apps:\n  a:\n    build: {yaml_text(text)}\n    image: a\n"
+    lines = f"apps:\n  a:\n    build: {yaml_command(text)}\n    image: a\n"
     config = parse_config(Path("/"), lines.encode())
     assert next(iter(config.apps[0].steps.values())).build == text
 

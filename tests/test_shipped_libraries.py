@@ -223,7 +223,8 @@ def test_baselines_accept_libraries_in_review() -> None:
     new = parse_baseline(REVIEWED + b"needed: [libc.so.6, libfoo.so]\n", "new")
     assert measurement_of_baseline(old).needed is None
     assert measurement_of_baseline(new).needed == ("libc.so.6", "libfoo.so")
-    for baseline in (old, new, replace(new, needed=())):
+    hostile = replace(new, needed=("it's", "a\nb\x01"))
+    for baseline in (old, new, replace(new, needed=()), hostile):
         again = parse_baseline(baseline_text(baseline).encode(), "again")
         assert again.needed == baseline.needed
     change = _replaced("b.yaml", replace(new, needed=("libc.so.6",)), new)

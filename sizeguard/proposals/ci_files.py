@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sizeguard import __version__
 from sizeguard.base.errors import SizeguardError
+from sizeguard.base.yaml_text import single_quoted
 from sizeguard.git.git import git
 
 GITHUB, GITLAB, NONE = "github", "gitlab", "none"
@@ -123,7 +124,7 @@ def _branch(root: Path) -> str:
     usual = [name for name in ("main", "master") if name in names]
     current = _asked(root, "symbolic-ref", "--short", "HEAD")
     name = head.removeprefix("origin/") or next(iter(usual), "") or current or "main"
-    return "'" + name.replace("'", "''") + "'"
+    return single_quoted(name)
 
 
 def _asked(root: Path, *arguments: str) -> str:

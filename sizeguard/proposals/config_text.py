@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from sizeguard.base.yaml_text import double_quoted, escaped_controls, yaml_command
 from sizeguard.proposals.proposal import Proposal, ProposedImage
 
-_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./=+-]*(?: [A-Za-z0-9_./=+-]+)*")
-_WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 # Room for an image to grow, less than the room at which the gate suggests a tighter limit.
 _ROOM_PERCENT, _ROOM_BYTES = 8, 512
 _STEP = 256  # limits in bytes are multiples of it
@@ -20,13 +18,6 @@ def config_text(proposal: Proposal) -> str:
     return "".join(f"{line}\n" for line in _lines(proposal))
 
 
-def yaml_text(text: str) -> str:
-    """Write a string as YAML: plain if it can be read back unchanged, else quoted."""
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
-        return text
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
 def limit_of(bytes_: int) -> str:
     """Propose a load limit for an image: today's size and some room."""
     limit = bytes_ + max(bytes_ * _ROOM_PERCENT // 100, _ROOM_BYTES)
@@ -35,41 +26,26 @@ def limit_of(bytes_: int) -> str:
     return f'"{limit + -limit % _STEP:,} B"'
 
 
-def _escaped(char: str) -> str:
-    if char in '"\\':
-        return f"\\{char}"
-    if char.isprintable():
-        return char
-    code = ord(char)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def _comment(text: str) -> str:
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
-
-
 def _lines(proposal: Proposal) -> Iterator[str]:
     yield f"# Written by sizeguard init for a build by {proposal.system}."
     yield "# Next: sizeguard init --check, sizeguard baseline update, sizeguard gate."
     yield "targets:"
-    yield f"  {yaml_text(proposal.target)}:"
+    yield f"  {yaml_command(proposal.target)}:"
     yield "limits:  # growth is counted from the merge base"
     yield "  load: {growth: 512 B}"
     yield "  ram: {growth: 512 B}"
     yield "apps:"
-    yield f"  {yaml_text(proposal.app)}:"
+    yield f"  {yaml_command(proposal.app)}:"
     for note in proposal.notes:
-        yield f"    # {_comment(note)}"
+        yield f"    # {escaped_controls(note)}"
     for name in proposal.selections:
-        yield f"    # selects operators: {_comment(name)}"
+        yield f"    # selects operators: {escaped_controls(name)}"
     if proposal.setup:
-        yield f"    setup: {yaml_text(proposal.setup)}"
+        yield f"    setup: {yaml_command(proposal.setup)}"
     if proposal.build:
-        yield f"    build: {yaml_text(proposal.build)}"
+        yield f"    build: {yaml_command(proposal.build)}"
         if proposal.ignore:
-            names = ", ".join(map(_listed, proposal.ignore))
+            names = ", ".join(map(double_quoted, proposal.ignore))
             yield f"    ignore: [{names}]  # the build does not read these"
     else:
         yield "    # without build: the image is measured as found"
@@ -78,24 +54,19 @@ def _lines(proposal: Proposal) -> Iterator[str]:
         return
     yield "    images:"
     for image in proposal.images:
-        yield f"      {yaml_text(image.name)}:"
+        yield f"      {yaml_command(image.name)}:"
         yield from _image(image, "        ")
 
 
-def _listed(text: str) -> str:
-    """Write an item of a list in brackets."""
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
 def _image(image: ProposedImage, indent: str) -> Iterator[str]:
-    yield f"{indent}image: {yaml_text(image.image)}"
+    yield f"{indent}image: {yaml_command(image.image)}"
     for key, value in (("map", image.map), ("debug", image.debug), ("shipped", image.shipped)):
         if value:
-            yield f"{indent}{key}: {yaml_text(value)}"
+            yield f"{indent}{key}: {yaml_command(value)}"
     if image.objects:
-        yield f"{indent}objects: [{', '.join(map(_listed, image.objects))}]"
+        yield f"{indent}objects: [{', '.join(map(double_quoted, image.objects))}]"
     for what, change in image.missing:
-        yield f"{indent}# no {what}: {_comment(change)}"
+        yield f"{indent}# no {what}: {escaped_controls(change)}"
     yield f"{indent}limits:"
     load, ram = image.sizes.load, image.sizes.ram
     yield f"{indent}  load: {{max: {limit_of(load)}}}  # {load:,} B today"

@@ -15,8 +15,8 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_if_changed
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
+from sizeguard.base.yaml_text import yaml_name
 from sizeguard.operators.name import family_of
-from sizeguard.selection.write import word
 
 # PyTorch's names for operators that every build needs.
 BASE = "__BASE__"
@@ -124,12 +124,14 @@ def format_op_deps(deps: OpDeps) -> str:
 
 
 def _entry(name: str, parts: _Names) -> list[str]:
-    lines = [f"- name: {word(name)}"]
+    lines = [f"- name: {yaml_name(name)}"]
     if called := parts["depends"]:
-        lines += ["  depends:", *(f"  - name: {word(other)}" for other in sorted(called))]
+        lines += ["  depends:", *(f"  - name: {yaml_name(other)}" for other in sorted(called))]
     for key in ("tags", "unknown"):
         if values := parts.get(key):
-            lines += [f"  {key}: [{', '.join(word(_line(value)) for value in sorted(values))}]"]
+            lines += [
+                f"  {key}: [{', '.join(yaml_name(_line(value)) for value in sorted(values))}]"
+            ]
     return lines
 
 

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-import yaml
-
 from sizeguard.base.files import write_if_changed
-from sizeguard.base.yaml_nodes import resolve
+from sizeguard.base.yaml_text import ascii_quoted, yaml_name
 from sizeguard.selection.provenance import write_record
 from sizeguard.selection.selection import SelectedOperator, Selection
 
 # The list of files that a generator wrote, relative to its folder, for build systems.
 OUTPUTS = "outputs.txt"
-# Words that YAML reads as strings anywhere, unless the resolver reads them as a number, a date or a
-# boolean.
-_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*(?:::?[A-Za-z0-9_./-]+)*")
-_PRINTABLE = re.compile(r"[ -~]*")
 
 
 def write_selection(path: Path, selection: Selection) -> bool:
@@ -55,7 +48,7 @@ def format_selection(selection: Selection) -> str:
         f"build_features: {_flow(selection.build_features)}",
     ]
     if debug_info:
-        lines += ["debug_info:", *(f"- {_quoted(text)}" for text in debug_info)]
+        lines += ["debug_info:", *(f"- {ascii_quoted(text)}" for text in debug_info)]
     return "\n".join(lines) + "\n"
 
 
@@ -71,44 +64,12 @@ def _operator(entry: SelectedOperator) -> str:
 def _block(key: str, entries: Mapping[str, str]) -> list[str]:
     if not entries:
         return [f"{key}: {{}}"]
-    return [f"{key}:", *(f"  {word(name)}: {entries[name]}" for name in sorted(entries))]
+    return [f"{key}:", *(f"  {yaml_name(name)}: {entries[name]}" for name in sorted(entries))]
 
 
 def _flow(words: Iterable[str]) -> str:
-    return f"[{', '.join(word(text) for text in sorted(words))}]"
+    return f"[{', '.join(yaml_name(text) for text in sorted(words))}]"
 
 
 def _flag(value: bool) -> str:
     return "true" if value else "false"
-
-
-def word(text: str) -> str:
-    """Write a string unquoted if YAML allows it, because that is easier to read; else quote it."""
-    if (
-        _WORD.fullmatch(text)
-        and resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"
-    ):
-        return text
-    return _quoted(text)
-
-
-def _quoted(text: str) -> str:
-    """Quote in single quotes, which need the fewest escapes for JSON, else in double quotes."""
-    if _PRINTABLE.fullmatch(text):
-        return "'" + text.replace("'", "''") + "'"
-    return '"' + "".join(_escaped(character) for character in text) + '"'
-
-
-def _escaped(character: str) -> str:
-    code = ord(character)
-    if character in '"\\':
-        return "\\" + character
-    if 0x20 <= code < 0x7F:
-        return character
-    return (
-        f"\\x{code:02x}"
-        if code < 0x100
-        else f"\\u{code:04x}"
-        if code < 0x10000
-        else f"\\U{code:08x}"
-    )

@@ -13,6 +13,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, cannot_write, write_if_changed
 from sizeguard.base.input_files import readable
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes
+from sizeguard.base.yaml_text import single_quoted
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.review_result import Baseline
@@ -149,22 +150,19 @@ def baseline_text(baseline: Baseline) -> str:
     ]
     if baseline.needed is not None:
         lines.append(f"{_NEEDED}:" if baseline.needed else f"{_NEEDED}: []")
-        lines += [f"  - {_quoted(name)}" for name in baseline.needed]
+        lines += [f"  - {single_quoted(name)}" for name in baseline.needed]
     tables = {"operator": baseline.operators, **(baseline.tables or {})}
     for key, level in _TABLES.items():
         if level in tables:
             lines.append(f"{key}:" if tables[level] else f"{key}: {{}}")
-            lines += [f"  {_quoted(name)}: {tables[level][name]}" for name in sorted(tables[level])]
+            lines += [
+                f"  {single_quoted(name)}: {tables[level][name]}" for name in sorted(tables[level])
+            ]
     return "\n".join(lines) + "\n"
 
 
 def _plain_or_quoted(text: str) -> str:
-    return text if _PLAIN.fullmatch(text) else _quoted(text)
-
-
-def _quoted(name: str) -> str:
-    doubled = name.replace("'", "''")
-    return f"'{doubled}'"
+    return text if _PLAIN.fullmatch(text) else single_quoted(text)
 
 
 def read_baseline(path: Path) -> Baseline:

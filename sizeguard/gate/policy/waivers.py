@@ -13,6 +13,7 @@ from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.base.nearest import did_you_mean
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
+from sizeguard.base.yaml_text import single_quoted
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, locked_baselines
 from sizeguard.gate.policy.limits import LARGEST
 from sizeguard.gate.policy.terms_result import Waiver
@@ -168,24 +169,15 @@ def add_waiver(root: Path, waiver: Waiver) -> Path:
 
 def _yaml(waiver: Waiver) -> str:
     texts = {"metric": waiver.metric, "app": waiver.app, "target": waiver.target}
-    lines = [f"{name}: {_quoted(value)}" for name, value in texts.items() if value] + [
+    lines = [f"{name}: {single_quoted(value)}" for name, value in texts.items() if value] + [
         f"bytes: {waiver.bytes}"
     ]
     lines += [
-        f"reason: {_quoted(waiver.reason)}",
-        f"owner: {_quoted(waiver.owner)}",
+        f"reason: {single_quoted(waiver.reason)}",
+        f"owner: {single_quoted(waiver.owner)}",
         f"expires: {waiver.expires}",
     ]
     return "- " + "\n  ".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    """Quote a string for YAML: in single quotes, else in double quotes with escapes."""
-    if all(character.isprintable() for character in text):
-        doubled = text.replace("'", "''")
-        return f"'{doubled}'"
-    escaped = "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
-    return f'"{escaped}"'
 
 
 def trailer_text(waiver: Waiver) -> str:

@@ -22,6 +22,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_if_changed
 from sizeguard.base.fingerprint import file_hash
 from sizeguard.base.input_files import readable
+from sizeguard.base.yaml_text import yaml_name
 from sizeguard.projects.project import App
 from sizeguard.runtimes.known import inputs_of
 
@@ -220,16 +221,12 @@ def _words(value: Any, what: str) -> frozenset[str]:
 
 
 def _table(key: str, entries: Mapping[str, str]) -> list[str]:
-    from sizeguard.selection.write import word
-
     return (
-        [f"{key}:", *(f"  {word(name)}: {entries[name]}" for name in sorted(entries))]
+        [f"{key}:", *(f"  {yaml_name(name)}: {entries[name]}" for name in sorted(entries))]
         if entries
         else [f"{key}: {{}}"]
     )
 
 
 def _list(names: Iterable[str]) -> str:
-    from sizeguard.selection.write import word
-
-    return f"[{', '.join(word(name) for name in sorted(names))}]"
+    return f"[{', '.join(yaml_name(name) for name in sorted(names))}]"
