@@ -13,19 +13,15 @@ builds at hand 17, from nothing 176. Limits are about twice that.
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
-import time
-from dataclasses import dataclass
 from pathlib import Path
 
+from tests.bench.gate_steps import SIZEGUARD, Step, commit, gate, print_steps, run
 from tests.support.places import ROOT
-from tests.support.script import Tally, options_of
+from tests.support.script import options_of
 
 COPIED = ("native", "sizeguard.yaml", "sizeguard/runtimes/sizeguard/codegen", "sizeguard/selection")
-SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 
 POLICY = """\
 targets:
@@ -44,29 +40,6 @@ limits:
 KERNEL = Path("native/operators/kernels/softmax.cpp")
 HEAD = "Result<Tensor> _softmax(Context& context, Tensor self, int64_t dim, bool half_to_float) {\n"
 CHANGE = '  __asm__ volatile("nop");\n'
-
-
-@dataclass(frozen=True)
-class Run:
-    """Wall and CPU seconds, including all processes of the gate."""
-
-    code: int
-    wall: float
-    processor: float
-
-
-def gate(tree: Path, *options: str) -> Run:
-    started, before = time.perf_counter(), os.times()
-    done = subprocess.run(
-        [SIZEGUARD, "gate", *options], cwd=tree, check=False, capture_output=True, text=True
-    )
-    after, wall = os.times(), time.perf_counter() - started
-    if done.returncode != 0:
-        sys.stderr.write(done.stdout + done.stderr)
-    used = (
-        after.children_user + after.children_system - before.children_user - before.children_system
-    )
-    return Run(done.returncode, wall, used)
 
 
 def make_tree(tree: Path) -> None:
@@ -97,24 +70,8 @@ def make_tree(tree: Path) -> None:
     run(tree, SIZEGUARD, "select", "update", "--app", "language", "--static")
     run(tree, SIZEGUARD, "baseline", "update")
     run(tree, "git", "init", "-q", "-b", "main")
-    run(tree, "git", "add", ".")
-    run(
-        tree,
-        "git",
-        "-c",
-        "user.name=bench",
-        "-c",
-        "user.email=bench@example.invalid",
-        "commit",
-        "-q",
-        "-m",
-        "The tree that is gated",
-    )
+    commit(tree, "The tree that is gated")
     print(f"2 apps, 3 targets, {len(models)} models")
-
-
-def run(tree: Path, *command: str | Path) -> None:
-    subprocess.run(command, cwd=tree, check=True, stdout=subprocess.DEVNULL)
 
 
 def main() -> int:
@@ -130,30 +87,19 @@ def main() -> int:
     shutil.rmtree(tree / ".git", ignore_errors=True)
     make_tree(tree)
     kernel = tree / KERNEL
-    steps: list[tuple[str, float | None, Run]] = [("first run, builds there", None, gate(tree))]
-    steps.append(("all again, warm", 8, gate(tree, "--again")))
-    steps.append(("nothing changed", 2, gate(tree)))
+    steps = [Step("first run, builds there", None, gate(tree))]
+    steps.append(Step("all again, warm", 8, gate(tree, "--again")))
+    steps.append(Step("nothing changed", 2, gate(tree)))
     (tree / "README.md").write_text("A document.\n")
-    steps.append(("a document changed", 2, gate(tree)))
+    steps.append(Step("a document changed", 2, gate(tree)))
     text = kernel.read_text()
     if HEAD not in text:
         parser.error(f"{KERNEL} has no line that begins {HEAD[:40]}")
     kernel.write_text(text.replace(HEAD, HEAD + CHANGE))
-    steps.append(("a kernel changed, warm", 60, gate(tree)))
+    steps.append(Step("a kernel changed, warm", 60, gate(tree)))
     shutil.rmtree(tree / ".sizeguard")
-    steps.append(("store lost, builds there", None, gate(tree)))
-    tally = Tally()
-    print(f"{'':26} {'wall':>10} {'processor':>10}")
-    for what, limit, took in steps:
-        beyond = limit is not None and took.processor > limit
-        bound = f"limit {limit:g} s" if limit is not None else "no limit"
-        more = "  BEYOND" if beyond else ""
-        print(
-            f"{what:26} {took.wall:8.2f} s {took.processor:8.2f} s   {bound}{more}  exit"
-            f" {took.code}"
-        )
-        tally.check(not beyond and took.code == 0, f"{what}: {bound}, exit {took.code}")
-    return tally.close()
+    steps.append(Step("store lost, builds there", None, gate(tree)))
+    return print_steps(steps)
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ from sizeguard.selection.op_deps import OpDeps
 from sizeguard.selection.reachable_needs import with_callees
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.write import write_selection
-from tests.bench.gate_speed import SIZEGUARD, Run, gate, run
+from tests.bench.gate_steps import SIZEGUARD, Step, commit, gate, print_steps, run
 from tests.support.places import ROOT
-from tests.support.script import Tally, options_of
+from tests.support.script import options_of
 
 TARGETS = {
     "x86_64-linux": "{}",
@@ -86,13 +86,6 @@ def make_tree(tree: Path, apps: int, targets: list[str]) -> None:
     commit(tree, "Add a document")
 
 
-def commit(tree: Path, subject: str) -> None:
-    """Commit all files."""
-    who = ("-c", "user.name=bench", "-c", "user.email=bench@example.invalid")
-    run(tree, "git", "add", ".")
-    run(tree, "git", *who, "commit", "-q", "--allow-empty", "-m", subject)
-
-
 def main() -> int:
     parser = options_of(__doc__)
     parser.add_argument("--apps", type=int, default=20)
@@ -109,21 +102,11 @@ def main() -> int:
     shutil.rmtree(tree / ".git", ignore_errors=True)
     make_tree(tree, options.apps, targets)
     pairs = options.apps * len(targets)
-    steps: list[tuple[str, float | None, Run]] = [("first run", None, gate(tree))]
-    steps.append(("all again, warm", LIMIT * pairs, gate(tree, "--again")))
-    steps.append(("nothing changed", None, gate(tree)))
-    tally = Tally()
+    steps = [Step("first run", None, gate(tree))]
+    steps.append(Step("all again, warm", LIMIT * pairs, gate(tree, "--again")))
+    steps.append(Step("nothing changed", None, gate(tree)))
     print(f"{options.apps} apps, {len(targets)} targets")
-    for what, limit, took in steps:
-        beyond = limit is not None and took.processor > limit
-        bound = f"limit {limit:g} s" if limit is not None else "no limit"
-        each = 1000 * took.processor / pairs
-        print(
-            f"{what:18} {took.wall:8.2f} s wall {took.processor:8.2f} s processor"
-            f" {each:6.1f} ms each   {bound}{'  BEYOND' * beyond}  exit {took.code}"
-        )
-        tally.check(not beyond and took.code == 0, f"{what}: {bound}, exit {took.code}")
-    return tally.close()
+    return print_steps(steps, pairs)
 
 
 if __name__ == "__main__":
