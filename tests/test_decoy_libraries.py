@@ -1,4 +1,4 @@
-"""Of several libraries with a needed name, no small one stands for a larger one."""
+"""The largest library with a needed name counts, not a smaller one of the same name."""
 
 from __future__ import annotations
 

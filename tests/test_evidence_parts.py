@@ -170,9 +170,10 @@ def test_functions_of_a_feature_are_those_that_the_other_build_lacks() -> None:
 def test_a_recorded_graph_counts_if_it_has_all_objects_of_the_image(
     monkeypatch: pytest.MonkeyPatch, unread: tuple[int, int], is_whole: bool
 ) -> None:
-    """An object that only the map shows, such as a library's, would be code without an owner.
+    """Code of an object that the graph lacks would have no owner.
 
-    Objects from number `own` on are those of others, which the record may lack.
+    The objects before index `own` are the app's. The record may lack the others, such as those of
+    the toolchain.
     """
     monkeypatch.setattr(evidence, "as_macho", lambda image: None)
     monkeypatch.setattr(evidence, "placed", lambda *parts: "placed")

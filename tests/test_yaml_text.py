@@ -68,7 +68,7 @@ def test_a_comment_has_one_line() -> None:
 
 def test_no_other_module_quotes_for_yaml() -> None:
     """Two single quotes in a row stand for one in YAML alone."""
-    doubled = ('"\'\'"', "\\\\U{")
+    doubled = ("\"''\"", "\\\\U{")
     files = Path(ROOT / "sizeguard").rglob("*.py")
     found = [path.name for path in files if any(part in path.read_text() for part in doubled)]
     assert found == ["yaml_text.py"]

@@ -16,7 +16,6 @@ DEBUG = "SIZEGUARD_DEBUG"  # the variable that shows tracebacks; --debug sets it
 INTERRUPTED = 130
 INTERNAL = 4
 _OUTPUT_LOST = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-_NO_COMMAND = getattr(click.exceptions, "NoArgsIsHelpError", ())  # since click 8.2
 _LONGEST = 300  # characters of an internal error's message
 
 
@@ -35,7 +34,7 @@ def print_error(error: BaseException) -> int:
     if isinstance(error, SizeguardError):
         _echo(str(error))
         return error.exit_code
-    if isinstance(error, _NO_COMMAND):
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)  # the help of the group
         return 2
     if isinstance(error, click.ClickException):

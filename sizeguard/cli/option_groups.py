@@ -1,4 +1,4 @@
-"""Options that several commands share: groups of them, paths, and the output format."""
+"""Options that several commands share: option groups, paths, time limits, output format."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ _MOST_SECONDS = 100_000_000
 
 
 class NamedPath(click.Path):
-    """A path that the user gives. An empty one, such as of an unset variable, is an error.
+    """A path on the command line. An empty path, for example from an unset variable, is an error.
 
-    click.Path takes an empty text for the current folder, and raises OSError for a name that is too
-    long.
+    click.Path reads an empty string as the current folder, and raises OSError for too long names.
     """
 
     def convert(

@@ -1,4 +1,4 @@
-"""Rewrite the spellings of other demanglers, of compilers and of people as LLVM's."""
+"""Rewrite names as LLVM's demangler spells them, from other demanglers, compilers and users."""
 
 from __future__ import annotations
 

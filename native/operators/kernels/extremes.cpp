@@ -58,7 +58,7 @@ Result<Tensor> reduce_to(Context& context, Tensor self, IntArrayRef dim, bool ke
   SG_ASSIGN(const DimMask dims, wrap_dims(context, dim, self));
   for (int64_t axis = 0; axis < self.dim(); ++axis) {
     if (((dims >> axis) & 1) != 0 && self.size(axis) == 0)
-      return context.invalid("nothing is the extreme of none");
+      return context.invalid("the reduced dimension is empty");
   }
   SG_ASSIGN(const Tensor in, to_dtype(context, self, compared_type(dtype)));
   Accumulator initial;
@@ -102,7 +102,7 @@ Result<std::array<Tensor, 2>> find(Context& context, Tensor self, std::optional<
     lines = lines_along(in, axis);
     dims = DimMask{1} << axis;
   }
-  if (lines.length == 0) return context.invalid("nothing is the extreme of none");
+  if (lines.length == 0) return context.invalid("the reduced dimension is empty");
   const Shape shape = reduced_shape(in, dims, keepdim);
   Tensor values;
   SG_ASSIGN(const Tensor indices, context.empty(ScalarType::Long, shape));

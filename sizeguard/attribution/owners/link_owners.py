@@ -95,6 +95,6 @@ def branch_owners(
     try:
         branches = inlined_branches(path, debug, choice.preset, arch)
     except InconclusiveError:
-        # All of it is in .dwo files, or describes other code. The names remain valid.
+        # The debug information is in .dwo files or describes another image. Names remain valid.
         return None
     return branch_out(image, ledger, branches)

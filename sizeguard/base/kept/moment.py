@@ -39,7 +39,7 @@ def one_moment() -> Iterator[None]:
 
 
 def ask_again() -> None:
-    """Forget all answers, because a tool may have changed files."""
+    """Discard all answers, because a tool may have changed files."""
     if _now is not None:
         _now.since = time.monotonic()
         _now.answers.clear()

@@ -13,7 +13,7 @@ from sizeguard.linkgraph.inputs.objects import is_lto
 
 
 def lto_inputs(inputs: LinkInputs) -> list[LinkInput]:
-    """List the files whose code the linker compiles, archives with such members included."""
+    """List the inputs that the linker compiles: LTO objects, bitcode, archives with either."""
     searched = {file.content for file in inputs.files if file.kind in ("object", "archive")}
     found = {path for path in searched if is_lto(read_bytes(path))}
     return [file for file in inputs.files if file.kind == "bitcode" or file.content in found]
