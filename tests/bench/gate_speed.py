@@ -17,7 +17,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from tests.bench.gate_steps import SIZEGUARD, Step, commit, gate, print_steps, run
+from tests.support.gate_steps import SIZEGUARD, Step, commit, gate, print_steps, run
 from tests.support.places import ROOT
 from tests.support.script import options_of
 

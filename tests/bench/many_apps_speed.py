@@ -20,7 +20,7 @@ from sizeguard.selection.op_deps import OpDeps
 from sizeguard.selection.reachable_needs import with_callees
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.write import write_selection
-from tests.bench.gate_steps import SIZEGUARD, Step, commit, gate, print_steps, run
+from tests.support.gate_steps import SIZEGUARD, Step, commit, gate, print_steps, run
 from tests.support.places import ROOT
 from tests.support.script import options_of
 
