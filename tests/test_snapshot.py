@@ -33,6 +33,7 @@ from sizeguard.snapshots.packing import (
     decompress,
     pack_numbers,
     pack_texts,
+    unpack_ids,
     unpack_numbers,
     unpack_texts,
 )
@@ -100,6 +101,26 @@ def test_aliases_come_back() -> None:
 @given(st.lists(st.integers(0, 2**62 - 1) | st.integers(0, 300), max_size=30))
 def test_numbers_come_back(values: list[int]) -> None:
     assert unpack_numbers(pack_numbers(np.array(values, np.int64)), len(values)).tolist() == values
+
+
+@given(st.lists(st.integers(0, 2**31 - 1) | st.integers(0, 300), max_size=30), st.booleans())
+def test_indices_come_back(values: list[int], in_order: bool) -> None:
+    values = sorted(values) if in_order else values
+    found = unpack_ids(pack_numbers(np.array(values, np.int64)), len(values))
+    assert (found.dtype, found.tolist()) == (np.int32, values)
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\0\4\0\0\0\x80", b"\1\1\1", b"\1\2\1\0", b"\2\1\0"])
+def test_damaged_indices_are_refused(data: bytes) -> None:
+    with pytest.raises(DamagedError):
+        unpack_ids(data, 1)
+
+
+def test_sums_of_large_differences_do_not_wrap() -> None:
+    """Two differences of 2^31 - 1 would wrap in 32 bits to a number that looks valid."""
+    steps = np.full(3, 2 * (2**31 - 1), "<u4").view(np.uint8).reshape(-1, 4).T.tobytes()
+    with pytest.raises(DamagedError, match="31 bits"):
+        unpack_ids(b"\1\4" + steps, 3)
 
 
 @given(st.lists(st.binary(max_size=12), max_size=20, unique=True))

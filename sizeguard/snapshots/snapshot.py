@@ -30,6 +30,7 @@ from sizeguard.base.input_files import readable
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sums import ColumnSums, SumsById, sum_by
+from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.snapshots import version_1
 from sizeguard.snapshots.magic import MAGIC as MAGIC
@@ -41,6 +42,7 @@ from sizeguard.snapshots.packing import (
     decompress,
     pack_numbers,
     pack_texts,
+    unpack_ids,
     unpack_numbers,
     unpack_texts,
 )
@@ -131,9 +133,9 @@ def _relative(load: Int, file: Int) -> Int:
 
 def _absolute(code: Int, file: Int) -> Int:
     """Decode loaded bytes; see _relative."""
-    load = file.copy()
-    others = np.flatnonzero(code)
-    load[others] = np.maximum(code[others], 2) - 2
+    load = np.maximum(code, 2)
+    load -= 2
+    np.copyto(load, file, where=code == 0)
     return load
 
 
@@ -224,7 +226,9 @@ class Snapshot:
             return Label(np.zeros(self._rows, np.int32), Texts.of([self.image.title]))
         with self._damage():
             texts = self._texts(level)
-            return Label(self._ids(f"{level}/ids", self._rows, len(texts)), texts)
+            ids = self._ids(f"{level}/ids", self._rows, len(texts))
+        # Reports and diffs by symbol need the hashes, reports twice: 0.05 s for libtorch_cpu.so.
+        return Label(ids, texts, hash_texts(texts) if level == "symbol" else None)
 
     @contextlib.contextmanager
     def _damage(self) -> Iterator[None]:
@@ -285,16 +289,20 @@ class Snapshot:
 
     def _numbers(self, name: str, count: int) -> Int:
         """Unpack a column."""
+        return unpack_numbers(self._column(name, count), count)
+
+    def _column(self, name: str, count: int) -> bytes:
+        """Decompress a column's block, if it can have `count` numbers."""
         if name in self._blocks and count > self._blocks[name][1] and self._blocks[name][1] != 2:
             raise DamagedError(f"{name} is too short")
-        return unpack_numbers(self._block(name), count)
+        return self._block(name)
 
     def _ids(self, name: str, count: int, below: int) -> npt.NDArray[np.int32]:
         """Unpack a column of indices, all less than `below`."""
-        ids = self._numbers(name, count)
+        ids = unpack_ids(self._column(name, count), count)
         if int(ids.max(initial=-1)) >= below:
             raise DamagedError(f"{name} goes beyond its texts")
-        return ids.astype(np.int32)
+        return ids
 
     def _texts(self, name: str) -> Texts:
         """Unpack strings."""
