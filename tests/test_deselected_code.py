@@ -236,6 +236,38 @@ def test_copies_in_functions_of_the_full_build_are_larger(
     assert not [*replace(found, full=None)._in_known()]
 
 
+@pytest.mark.parametrize(
+    ("host_of_full", "gone_of_full", "is_copy"),
+    [
+        (code(6, 100), code(6, 100), False),  # minimum and maximum: alike in the full build, too
+        (code(6, 79) + code(7, 21), code(6, 79) + code(8, 21), True),
+        (code(6, 80) + code(7, 20), code(6, 80) + code(8, 20), False),
+        (code(6, 100) + code(7, 60), code(6, 100), True),  # the host has a copy inside
+        (code(7, 100), code(6, 100), True),
+        (b"", code(6, 100), True),
+        (code(6, 100), b"", True),
+    ],
+    ids=["equal", "79 %", "80 %", "copy inside", "unlike", "no host", "no function"],
+)
+def test_functions_that_are_alike_in_the_full_build_are_no_copies(
+    host_of_full: bytes, gone_of_full: bytes, is_copy: bool
+) -> None:
+    """With few dtypes, both differ from what they are in the full build, and are alike again."""
+    left_out, known = function("long", LONG), function("known", LONG)
+    placement = SimpleNamespace(where=lambda piece: 0x2000)
+    evidence: Any = SimpleNamespace(placement=placement, short=lambda symbol: symbol)
+    everything: Any = object()
+    found = DeselectedCode(evidence, everything)
+    found.__dict__.update(
+        gone=[left_out],
+        placed=[known],
+        known=frozenset({"known"}),
+        _of_full=[function("known", host_of_full), function("long", gone_of_full)],
+        _in_image=frozenset({"known"}),
+    )
+    assert bool([*found._in_known()]) == is_copy
+
+
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
     return gather(files_of(recorded_runtime(tmp_path_factory.mktemp("recorded")).build))

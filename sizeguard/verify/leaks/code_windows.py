@@ -140,6 +140,11 @@ class CodeWindows:
                 best[self.names[number]] = (number, count)
         return sorted(best.values(), key=lambda match: -match[1])
 
+    def part_in(self, other: CodeWindows) -> float:
+        """Return which part of the bytes in windows is in windows that another one has, too."""
+        hashes, valid = self._windows
+        return covered(valid & is_in(hashes, other.hashes)) / max(covered(valid), 1)
+
     def hashes_of(self, number: int) -> Hashes:
         """Return the hashes of one function's windows, sorted."""
         hashes, valid = self._windows

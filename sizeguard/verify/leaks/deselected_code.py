@@ -47,6 +47,9 @@ FULL = "full"  # folder of the full build, next to those of apps
 FEWEST_BYTES = 32
 FEWEST_IN_KNOWN = 128
 _FEWEST_PART = 0.6  # part of the function, for a copy in a function with another name
+# Fewest part that two functions of the full build share, in both directions, to be alike. All of
+# `minimum` and `maximum`; a function with a copy of another inside also has its own code.
+_ALIKE = 0.8
 
 
 # Where a copy is that no loaded section has; its address is the place in the file.
@@ -338,9 +341,28 @@ class DeselectedCode:
             for match, count in self.functions.matches(found, FEWEST_IN_KNOWN)[:1]:
                 if count >= _FEWEST_PART * len(self.functions.patterns[match].data):
                     piece = known[number].piece
+                    if self._are_alike(known[number].name, self.functions.names[match]):
+                        continue
                     start = self.evidence.placement.where(piece) or 0
                     where = self.evidence.short(piece.symbol)
                     yield FoundCopy(self.functions.names[match], count, start, where, piece)
+
+    def _are_alike(self, known: str, symbol: str) -> bool:
+        """Return whether a known function and a deselected one are alike in the full build.
+
+        Then they are alike with fewer dtypes, too: `minimum` and `maximum` differ in what they call
+        """
+        hosts = [code for code in self._of_full if code.name == known]
+        gone = [code for code in self._of_full if code.piece.symbol == symbol]
+        return any(
+            min(
+                _windows([one]).part_in(_windows([other])),
+                _windows([other]).part_in(_windows([one])),
+            )
+            >= _ALIKE
+            for one in hosts
+            for other in gone
+        )
 
 
 def _windows(codes: Sequence[LinkedFunction]) -> CodeWindows:
