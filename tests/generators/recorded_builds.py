@@ -6,6 +6,7 @@ runtime.tar.xz     the runtime with the selection mlp.yaml: image, objects, map 
                    sources that define the selectable operators
 programs.tar.xz    the programs of tests/data/retention, built by gcc and bfd, a folder each
 images.tar.xz      small Mach-O, PE, COFF and WebAssembly files
+macho.tar.xz       Mach-O programs and libraries of two machines, their objects and maps
 *.snapshot         snapshots of three builds: no operator, mlp.yaml, mlp_and_erf.yaml
 
 It needs gcc, cmake, ninja, clang and lld. Paths in maps and records are relative, and the
@@ -122,6 +123,21 @@ def record_images(folder: Path) -> None:
             shutil.copy(made / each, folder)
 
 
+def record_macho(folder: Path) -> None:
+    """Copy links of tests/data/macho for two machines, with relative paths in the maps."""
+    folder.mkdir()
+    with tempfile.TemporaryDirectory() as name:
+        made = build_samples(Path(name))
+        for arch in ("arm64", "x86_64"):
+            for kind in ("app", "lib", "opcodes"):
+                shutil.copy(made.path(f"{kind}-{arch}"), folder)
+                text = made.map_of(f"{kind}-{arch}").read_text().replace(f"{name}/", "")
+                text = text.replace(str(DATA / "macho"), "toolchain")
+                (folder / f"{kind}-{arch}.map").write_text(text)
+            for source in ("shapes", "main"):
+                shutil.copy(made.path(f"{source}-{arch}.o"), folder)
+
+
 def pack(folder: Path, archive: Path) -> None:
     """Pack a folder so that equal files give equal archives."""
     packed = io.BytesIO()
@@ -148,6 +164,8 @@ def main() -> None:
         pack(Path(name) / "programs", RECORDED / "programs.tar.xz")
         record_images(Path(name) / "images")
         pack(Path(name) / "images", RECORDED / "images.tar.xz")
+        record_macho(Path(name) / "macho")
+        pack(Path(name) / "macho", RECORDED / "macho.tar.xz")
 
 
 if __name__ == "__main__":

@@ -44,9 +44,9 @@ from sizeguard.verify.evidence.object_evidence import (
 )
 
 _LABEL = re.compile(r"ltmp\d+|[lL]tmp.*")
-# x86_64: a load of an address that becomes the address itself. The instruction's second byte
-# changes, too.
-_GOT_LOAD = 3
+# x86_64: loads of an address that become the address itself, from the table of addresses and of a
+# thread-local's descriptor. The instruction's second byte changes, too.
+_LOADS = (3, 9)  # X86_64_RELOC_GOT_LOAD, X86_64_RELOC_TLV
 _UNSIGNED = 0
 _MAGICS = (b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe")
 
@@ -195,7 +195,7 @@ class MachoObject(View):
             for reference in self.atoms.references(section):
                 holder = self.atoms.at(section.index, reference.place)
                 begin = reference.place - self.atoms.rows[holder].start
-                before = 2 if not is_arm and reference.type == _GOT_LOAD else 0
+                before = 2 if not is_arm and reference.type in _LOADS else 0
                 # In linked arm64 images, pointers are links of chains.
                 length = (
                     8 if reference.length == 8 or (is_arm and reference.type == _UNSIGNED) else 4
