@@ -1,4 +1,4 @@
-"""Cut ranges so that none overlaps another.
+"""Test that overlapping ranges are cut into disjoint ones.
 
 Each place keeps its strongest claim, as in a loop over all places.
 """

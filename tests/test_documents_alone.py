@@ -1,4 +1,4 @@
-"""Pull requests that change only documents: recognized before the installation, and trusted."""
+"""Test that a pull request of only documents is recognized before the installation."""
 
 from __future__ import annotations
 

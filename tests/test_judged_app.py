@@ -200,7 +200,7 @@ def test_growth_fails_with_its_causes_and_the_bases_snapshot(judge: Judge, sourc
     snapshot = judge.root / ".sizeguard" / COMMIT[:7] / f"a.{HOST}.snapshot"
     compare = [command for command in result.commands if command.label == "compare"]
     if source == REVIEWED:
-        # The first value uses the baseline; its own snapshot is none of a commit
+        # The first value uses the baseline, whose snapshot is not that of a commit
         assert (reviewed, compare, snapshot.exists()) == ((), [], False)
     else:
         assert verdicts(reviewed) == {"load growth": FAIL, "file growth": PASS}
@@ -262,7 +262,7 @@ def test_equal_sizes_without_an_analysis_have_causes_by_operator(judge: Judge) -
     assert result.causes
     assert {cause.symbol for cause in result.causes} == {""}
     assert (result.growth_by_file, result.growth_by_dependency) == ((), ())
-    # Nor has a commit whose measurement was kept without them
+    # The stored measurement of a commit may also lack symbols
     judge.count_from(SizeReference("merge base 4f2a91c", bare), MEASURED)
     result, _ = judge(f"limits: {{load: {{growth: 0}}}}\n{A}}}\n", "01")
     assert [command.label for command in result.commands].count("compare") == 0
@@ -337,7 +337,7 @@ CLAIMS = A[:-1] + ", absent: [nobody], present: [main]}}\n"
 
 
 def test_named_claims_and_the_command_after_the_build_count(judge: Judge) -> None:
-    """`nobody` is no name that anything knows, so its absence proves nothing."""
+    """`nobody` is an unknown name, so its absence proves nothing."""
     result, _ = judge(CLAIMS)
     (check,) = [check for check in result.checks if check.kind == ELIMINATION]
     assert (check.verdict, result.verdict) == (INCONCLUSIVE, INCONCLUSIVE)

@@ -1,4 +1,4 @@
-"""Growth that an earlier output, a strip program or a file beside the terms would hide."""
+"""Test that earlier outputs, strip programs and files beside the terms hide no growth."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from tests.support.given_terms import changed, terms
 from tests.support.parts import mostly_second
 from tests.support.places import ROOT
 
-# In a repository all ways take the same path: a fifth of them is in the unit part.
+# All ways run the same code in a repository, so only a fifth of them are unit tests.
 COMMITTED = [way for way in TRICKS if "cannot be read" not in way and way != "model deleted"]
 
 

@@ -5,7 +5,7 @@ own=$(cd "$(dirname "$0")/../.." && pwd)
 bin=${RUNNER_TEMP:-/tmp}/sizeguard/bin
 export SIZEGUARD_STORE="$HOME/.cache/sizeguard/store"
 mkdir -p -- "$SIZEGUARD_RESULTS"
-# Results are no part of what is measured.
+# Keep git from listing the results as changes of the project.
 printf '*\n' >"$SIZEGUARD_RESULTS/.gitignore"
 
 code=0

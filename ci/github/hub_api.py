@@ -1,4 +1,4 @@
-"""The API of GitHub, or of another forge, for one repository: bounded answers and retries.
+"""Call the API of GitHub or another forge for one repository: bounded answers and retries.
 
 Uses only the standard library, since jobs with permissions install nothing.
 """
@@ -41,7 +41,7 @@ class ApiError(Exception):
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Remove the token from redirects: archives are in a storage at another address."""
+    """Remove the token from redirects, which lead to archives on another host."""
 
     def redirect_request(
         self, request: Any, answer: Any, code: int, message: str, headers: Any, address: str
@@ -181,7 +181,7 @@ class Api(WebApi):
 
 
 def _wait(error: urllib.error.HTTPError, tried: int, is_once: bool) -> float | None:
-    """Return the seconds until the next try; None if it is useless or may do a thing twice."""
+    """Return the seconds until the next try; None if a retry is useless or repeats an effect."""
     asked = error.headers.get("Retry-After")
     is_limited = error.code == 429 or (
         error.code == 403 and (asked or error.headers.get("X-RateLimit-Remaining") == "0")

@@ -1,6 +1,6 @@
 """Count the bytes of code that have no name, as in a stripped image.
 
-A sum of symbols lacks them: a function of the template that a limit names may be among them.
+A sum over symbols misses this code, which may include instances of a limited template.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ _STARTS, _UNKNOWN = "function starts", "unattributed"  # analyzers of code witho
 def nameless_code(analysis: Analysis) -> int:
     """Return the loaded bytes of code in functions without a name.
 
-    Start-up code and stubs lie in no function; they are a few hundred bytes of each image. Code
-    outside of functions counts only if it is more than all named code: then nothing tells where
-    functions begin.
+    Each image has a few hundred bytes of start-up code and stubs outside of functions. Code outside
+    of functions counts only if it exceeds all named code: then no table says where functions begin.
     """
     rows = group(analysis, ("kind", "analyzer")).rows
     code = {row.keys[1]: row.load for row in rows if row.keys[0] == "code"}

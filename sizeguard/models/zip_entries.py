@@ -82,7 +82,9 @@ def open_archive(path: Path) -> Pt2Archive:
     except OSError as error:
         raise cannot_read(path, error) from error
     except _ZIP_ERRORS as error:
-        raise InputError(f"{path}: not a .pt2 file (no zip archive): {_one_line(error)}") from error
+        raise InputError(
+            f"{path}: not a .pt2 file (not a zip archive): {_one_line(error)}"
+        ) from error
     try:
         return Pt2Archive(path, file, _entries(path, file, size))
     except InputError:

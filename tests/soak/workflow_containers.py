@@ -188,7 +188,7 @@ class Trial:
 
 
 def foreign(folder: Path) -> Repository:
-    """Make a project of somebody else, with a release branch whose last commit does not build."""
+    """Make another project, with a release branch whose last commit does not build."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     found = Repository(folder)
@@ -271,7 +271,7 @@ def run_ours(trial: Trial) -> None:
 
 
 def made_baselines(trial: Trial) -> dict[str, str]:
-    """Review the sizes of what the last job left, as a maintainer of the project does."""
+    """Commit baselines of what the last job built, as a maintainer of the project does."""
     work = f"{WORK}/{FOREIGN.rpartition('/')[2]}"
     command = f"cd {work} && {TEMP}/sizeguard/bin/sizeguard baseline update"
     trial.jobs.container.inside("baseline update", command)
@@ -282,8 +282,10 @@ def made_baselines(trial: Trial) -> dict[str, str]:
 def main() -> int:
     """Make a container of each system, and run the trials."""
     parser = options_of(__doc__)
-    parser.add_argument("--folder", type=Path, help="where containers and logs are to be")
-    parser.add_argument("--base", type=Path, help="has the minimal systems, or gets them")
+    parser.add_argument("--folder", type=Path, help="folder for containers and logs")
+    parser.add_argument(
+        "--base", type=Path, help="folder of the minimal systems; they are made if absent"
+    )
     parser.add_argument("--suite", action="append", choices=SUITES)
     parser.add_argument("--project", action="append", choices=("foreign", "ours"))
     parser.add_argument("--apps", default="", help="gate these apps of our project")

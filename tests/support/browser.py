@@ -35,8 +35,7 @@ class Browser:
         self.into, theirs_out = os.pipe()
 
         def pipes_as_3_and_4() -> None:
-            # Through high numbers, because either pipe may have the number that the other one
-            # needs.
+            # Move both out of the way first: either pipe may have the number of the other one.
             os.dup2(theirs_in, 100)
             os.dup2(theirs_out, 101)
             os.dup2(100, 3)

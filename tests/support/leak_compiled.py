@@ -1,4 +1,4 @@
-"""Leaks by what compilers make of code: copies, clones, parts of functions, and how they say so."""
+"""Leaks in forms that compilers emit: copies, clones, function parts, debug information."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _stamped(text: str) -> str:
 
 
 def _always_inlined(text: str, name: str = "gather") -> str:
-    """Return the kernel, to be inlined into each caller, without its name's linkage."""
+    """Return the kernel, inlined into each caller, so that it has no symbol."""
     arguments = "Context&, Tensor, int64_t, Tensor, bool"
     head = f"namespace sg::elsewhere {{ [[gnu::always_inline]] inline Result<Tensor> {name}"
     return f"{_HEAD}{head}({arguments}); }}\n{text}"
@@ -154,7 +154,7 @@ def _without_types(bench: LeakBench) -> LinkedWith:
 
 
 def _without_symbols(bench: LeakBench) -> LinkedWith:
-    """Give the kernel a label that is no symbol."""
+    """Replace the kernel's symbol by a label, which the symbol table lacks."""
     local = "L" if bench.is_macho else ".L"
 
     def edit(text: str) -> str:
@@ -170,13 +170,13 @@ def _without_symbols(bench: LeakBench) -> LinkedWith:
 
 
 def _as_assembly(bench: LeakBench) -> LinkedWith:
-    """Inline the kernel, and give only the assembler's lines as debug information."""
+    """Inline the kernel; its debug information has only the lines of the assembly file."""
     text = _always_inlined(elsewhere()) + called("elsewhere")
     return LinkedWith((bench.assemble("as_assembly", text, lambda text: text, "-g0"),))
 
 
 def _split_debug(bench: LeakBench) -> LinkedWith:
-    """Inline the kernel, and lose the file with its debug information."""
+    """Inline the kernel, and delete the .dwo file with its debug information."""
     text = _always_inlined(elsewhere()) + called("elsewhere")
     options = ["-gsplit-dwarf"] + (["-fno-split-dwarf-inlining"] if bench.is_clang else [])
     made = bench.compile("split_debug", text, *options, "-fno-lto")
@@ -222,7 +222,7 @@ _FUNCTOR = _scoped(
 
 
 def _lambda_of_kernel() -> str:
-    """Return a function with the kernel's name, of which only a lambda stays."""
+    """Return a function with the kernel's name; only a lambda in it stays in the image."""
     text = nameless()
     at = text.index("Result<Tensor> spare(")
     end = text.index("\n}\n", at) + 3

@@ -1,4 +1,4 @@
-"""Divide the cases of a test between the unit part, which stays fast, and the second part."""
+"""Run a few cases of a test as unit tests, which stay fast, and the others as native tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 
 def mostly_second(cases: Iterable[Any], units: Collection[Any]) -> list[Any]:
-    """Mark all cases as native but those of the unit part, which must be among them."""
+    """Mark all cases as native except `units`, which must be among them."""
     listed = list(cases)
     assert all(unit in listed for unit in units)
     return [each if each in units else _second(each) for each in listed]

@@ -47,7 +47,7 @@ class CodeLine:
 def lines_of(
     sections: dict[str, bytes], addresses: Iterable[int], *, is_big: bool
 ) -> Mapping[int, CodeLine]:
-    """Return the line of each address that begins a line; from damaged tables what precedes it."""
+    """Return the line of each address that begins one; a damaged table counts up to the damage."""
     left = set(addresses)
     found: dict[int, CodeLine] = {}
     try:
@@ -195,7 +195,7 @@ class _LineTable:
         found: list[tuple[str, int]] = []
         for _ in range(self._leb()):
             if self.at > self.end or not shape:
-                raise DwarfError(f"files without end at {self.at}")
+                raise DwarfError(f"unterminated list of files at {self.at}")
             values = {content: self._value(form) for content, form in shape}
             folder = values.get(_FOLDER, 0)
             found.append((str(values.get(_PATH, "")), folder if isinstance(folder, int) else 0))

@@ -51,7 +51,7 @@ def present_digest(request: Request, known: BuildInputs) -> str:
 def keep_record(request: Request, pairs: Pairs) -> bool:
     """Store the files that this run's builds read; False if one build is out of date by now.
 
-    Then a file changed after the build, and the measurement is not of the present files.
+    Out of date means that a file changed after the build, so the measurement is of other files.
     """
     pairs = list(pairs)
     hashes = project_hashes(request.root)

@@ -1,4 +1,4 @@
-"""Write a bisect as one HTML file that needs nothing else and runs nothing.
+"""Write a bisect as a self-contained HTML file without scripts.
 
 It plots the size over the commits and marks the culprits.
 

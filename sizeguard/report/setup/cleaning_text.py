@@ -43,7 +43,7 @@ def _lines(cleaning: Cleaning) -> Iterator[str]:
         who = "process" if cleaning.users == 1 else "processes"
         yield f"kept {_counted(cleaning.in_use)}: {cleaning.users} running {who} may use them"
     done = "would remove" if cleaning.is_dry else "removed"
-    yield f"{done} {_counted(cleaning.goes)}" if cleaning.goes.count else "nothing goes"
+    yield f"{done} {_counted(cleaning.goes)}" if cleaning.goes.count else "nothing to remove"
 
 
 def _counted(part: StorePart) -> str:

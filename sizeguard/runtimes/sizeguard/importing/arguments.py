@@ -62,7 +62,7 @@ class ArgumentLowering:
     def lower(self, argument: Argument | Default, type_: Type) -> Ref:
         """Return the value of an argument. Raises ArgumentError if it does not fit the type."""
         if type_.name == "Device":
-            return self.none()  # there is one device
+            return self.none()  # the runtime has one device
         if argument is None:
             if not type_.optional:
                 raise ArgumentError(f"expected {type_}, found None")
