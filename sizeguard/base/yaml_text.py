@@ -13,7 +13,7 @@ from sizeguard.base.yaml_nodes import resolve
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*(?:::?[A-Za-z0-9_./-]+)*")
 # Paths and commands: words with a space between them.
 _COMMAND = re.compile(r"[A-Za-z/][A-Za-z0-9_./=+-]*(?: [A-Za-z0-9_./=+-]+)*")
-_BOOLEANS = frozenset({"y", "n"})  # of YAML 1.1, besides those that the resolver knows
+_BOOLEANS = frozenset({"y", "n"})  # of YAML 1.1; PyYAML and torchgen read them as strings
 
 
 def yaml_name(text: str) -> str:
@@ -23,7 +23,8 @@ def yaml_name(text: str) -> str:
 
 def yaml_command(text: str) -> str:
     """Write a path or a command, in double quotes if it is not plain."""
-    return text if _is_plain(text, _COMMAND) else double_quoted(text)
+    is_plain = _is_plain(text, _COMMAND) and text.lower() not in _BOOLEANS
+    return text if is_plain else double_quoted(text)
 
 
 def single_quoted(text: str) -> str:
@@ -53,7 +54,6 @@ def escaped_controls(text: str) -> str:
 def _is_plain(text: str, pattern: re.Pattern[str]) -> bool:
     return bool(
         pattern.fullmatch(text)
-        and text.lower() not in _BOOLEANS
         and resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"
     )
 
