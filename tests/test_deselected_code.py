@@ -253,19 +253,39 @@ def test_functions_that_are_alike_in_the_full_build_are_no_copies(
     host_of_full: bytes, gone_of_full: bytes, is_copy: bool
 ) -> None:
     """With few dtypes, both differ from what they are in the full build, and are alike again."""
-    left_out, known = function("long", LONG), function("known", LONG)
+    full = [function("known", host_of_full), function("long", gone_of_full)]
+    found = copies_in(function("known", LONG), [function("long", LONG)], full)
+    assert [copy.function for copy in found] == ["long"] * is_copy
+
+
+def test_a_copy_beside_what_is_alike_is_found() -> None:
+    """A function that is like its host does not hide a smaller copy of another one."""
+    other = code(9, 130)
+    full = [function("known", code(6, 100)), function("long", code(6, 100))]
+    gone = [function("long", LONG), function("short", other)]
+    assert not copies_in(function("known", LONG), gone, full)
+    (found,) = copies_in(function("known", LONG + other), gone, full)
+    assert (found.function, found.bytes) == ("short", 130)
+    # The bytes of the alike function are no copy of a third one that has them, too.
+    third = function("third", LONG[:150])
+    assert not copies_in(function("known", LONG), [*gone, third], full)
+
+
+def copies_in(
+    host: LinkedFunction, gone: Sequence[LinkedFunction], full: Sequence[LinkedFunction]
+) -> list[FoundCopy]:
     placement = SimpleNamespace(where=lambda piece: 0x2000)
     evidence: Any = SimpleNamespace(placement=placement, short=lambda symbol: symbol)
     everything: Any = object()
     found = DeselectedCode(evidence, everything)
     found.__dict__.update(
-        gone=[left_out],
-        placed=[known],
-        known=frozenset({"known"}),
-        _of_full=[function("known", host_of_full), function("long", gone_of_full)],
-        _in_image=frozenset({"known"}),
+        gone=[*gone],
+        placed=[host],
+        known=frozenset({host.name}),
+        _of_full=[*full],
+        _in_image=frozenset({host.name}),
     )
-    assert bool([*found._in_known()]) == is_copy
+    return [*found._in_known()]
 
 
 @pytest.fixture(scope="module")

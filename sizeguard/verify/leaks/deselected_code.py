@@ -32,6 +32,7 @@ from sizeguard.verify.evidence.placement import Node
 from sizeguard.verify.leaks.code_windows import (
     WINDOW,
     CodeWindows,
+    Hashes,
     covered,
     densest,
     is_in,
@@ -337,31 +338,36 @@ class DeselectedCode:
         hashes = window_hashes(data)
         hits = is_in(hashes, wanted)
         for number, (low, high) in self._known_here.ranges_with(hits, FEWEST_IN_KNOWN):
+            host = known[number]
             found = hashes[low:high][hits[low:high]]
-            for match, count in self.functions.matches(found, FEWEST_IN_KNOWN)[:1]:
+            for match, count in self._unlike(host.name, found):
                 if count >= _FEWEST_PART * len(self.functions.patterns[match].data):
-                    piece = known[number].piece
-                    if self._are_alike(known[number].name, self.functions.names[match]):
-                        continue
-                    start = self.evidence.placement.where(piece) or 0
-                    where = self.evidence.short(piece.symbol)
-                    yield FoundCopy(self.functions.names[match], count, start, where, piece)
+                    start = self.evidence.placement.where(host.piece) or 0
+                    where = self.evidence.short(host.piece.symbol)
+                    yield FoundCopy(self.functions.names[match], count, start, where, host.piece)
 
-    def _are_alike(self, known: str, symbol: str) -> bool:
+    def _unlike(self, host: str, found: Hashes) -> list[tuple[int, int]]:
+        """Find the deselected function with most bytes in windows of a known function.
+
+        Windows of functions that are like the host do not count, whatever other function has them.
+        """
+        while matches := self.functions.matches(found, FEWEST_IN_KNOWN)[:1]:
+            number = matches[0][0]
+            if not self._are_alike(host, self.functions.names[number]):
+                return matches
+            found = found[~is_in(found, self.functions.hashes_of(number))]
+        return []
+
+    def _are_alike(self, host: str, symbol: str) -> bool:
         """Return whether a known function and a deselected one are alike in the full build.
 
-        Then they are alike with fewer dtypes, too: `minimum` and `maximum` differ in what they call
+        Then they are alike with fewer dtypes, too: `minimum` and `maximum` differ in what they
+        call.
         """
-        hosts = [code for code in self._of_full if code.name == known]
-        gone = [code for code in self._of_full if code.piece.symbol == symbol]
+        hosts = [_windows([code]) for code in self._of_full if code.name == host]
+        gone = [_windows([code]) for code in self._of_full if code.piece.symbol == symbol]
         return any(
-            min(
-                _windows([one]).part_in(_windows([other])),
-                _windows([other]).part_in(_windows([one])),
-            )
-            >= _ALIKE
-            for one in hosts
-            for other in gone
+            min(one.part_in(other), other.part_in(one)) >= _ALIKE for one in hosts for other in gone
         )
 
 
