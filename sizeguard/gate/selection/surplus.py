@@ -167,20 +167,19 @@ class Prices:
                 "selection": format_selection(selection),
                 "parts": [[each.key, format_selection(each.without)] for each in parts],
             },
-            lambda: tuple(self._predict(selection, each) for each in parts),
+            lambda: self._predict(selection, parts),
             lambda found: {"bytes": found},
             _read_bytes,
         )
 
-    def _predict(self, selection: Selection, part: Surplus) -> int | None:
-        sizes = (
-            self._predictor.size(kept_by(each, self._predictor, dtypes=True)).load
-            for each in (selection, part.without)
-        )
-        with_it, without = sizes
-        saved = with_it - without
+    def _predict(self, selection: Selection, parts: Sequence[Surplus]) -> tuple[int | None, ...]:
+        whole = self._load(selection)
+        saved = ((part.key, whole - self._load(part.without)) for part in parts)
         # Most features have no separate functions, so the full build does not show their bytes.
-        return None if part.key == FEATURES and not saved else saved
+        return tuple(None if key == FEATURES and not less else less for key, less in saved)
+
+    def _load(self, selection: Selection) -> int:
+        return self._predictor.size(kept_by(selection, self._predictor, dtypes=True)).load
 
 
 def _read_bytes(known: Facts) -> tuple[int | None, ...]:
