@@ -83,7 +83,6 @@ NEW_FILES = {
 
 
 @pytest.mark.native
-@pytest.mark.skipif(not ccache_path(), reason="needs ccache")
 @pytest.mark.parametrize("way", NEW_FILES)
 def test_a_file_that_a_cache_does_not_look_for_counts(way: str, tmp_path: Path) -> None:
     root = tmp_path / "root"

@@ -262,7 +262,7 @@ def test_equal_sizes_without_an_analysis_have_causes_by_operator(judge: Judge) -
     assert result.causes
     assert {cause.symbol for cause in result.causes} == {""}
     assert (result.growth_by_file, result.growth_by_dependency) == ((), ())
-    # The stored measurement of a commit may also lack symbols
+    # A stored measurement of a commit may have no symbols, too.
     judge.count_from(SizeReference("merge base 4f2a91c", bare), MEASURED)
     result, _ = judge(f"limits: {{load: {{growth: 0}}}}\n{A}}}\n", "01")
     assert [command.label for command in result.commands].count("compare") == 0

@@ -35,7 +35,7 @@ def single_quoted(text: str) -> str:
 
 
 def ascii_quoted(text: str) -> str:
-    """Quote as `single_quoted` does, and escape what is not ASCII."""
+    """Quote like `single_quoted`, and escape characters outside ASCII."""
     if text.isascii():
         return single_quoted(text)
     return '"' + "".join(_quotable(char, char.isascii()) for char in text) + '"'

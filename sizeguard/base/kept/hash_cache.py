@@ -82,7 +82,13 @@ def _read(file: Path) -> dict[str, tuple[State, str]]:
             for path, row in content["files"].items()
         }
     except (
-        *(InputError, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError),
+        InputError,
+        OSError,
+        ValueError,
+        KeyError,
+        IndexError,
+        TypeError,
+        AttributeError,
         RecursionError,
     ):
         return {}

@@ -141,7 +141,7 @@ class CodeWindows:
         return sorted(best.values(), key=lambda match: -match[1])
 
     def part_in(self, other: CodeWindows) -> float:
-        """Return which part of the bytes in windows is in windows that another one has, too."""
+        """Return the fraction of the bytes in windows that other functions have, too."""
         hashes, valid = self._windows
         return covered(valid & is_in(hashes, other.hashes)) / max(covered(valid), 1)
 
