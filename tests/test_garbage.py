@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import pytest
 
-from tests.support.places import ROOT
+from tests.support.own_python import run_python
 
 # Prints from an exit handler, after the output of the command.
 PROGRAM = """
@@ -23,24 +19,13 @@ m.main()
     ("words", "code"), [(["--help"], 0), (["report", "absent"], 2), (["no-command"], 2)]
 )
 def test_exit_handlers_run_and_objects_are_exempt(words: list[str], code: int) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", PROGRAM, *words],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python(PROGRAM, *words)
     assert done.returncode == code
     assert done.stdout.endswith("100000 True\n")
 
 
 def test_an_import_leaves_the_collector_alone() -> None:
     program = "import gc; import sizeguard.cli.main; print(gc.get_threshold()[0])"
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python(program)
+    assert done.returncode == 0
     assert done.stdout != "100000\n"  # Python 3.14 begins with another number than 700

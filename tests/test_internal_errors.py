@@ -14,6 +14,7 @@ import pytest
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli.error_lines import print_error
+from tests.support.own_python import run_python
 from tests.support.places import ROOT
 
 # Runs sizeguard with the code in the first argument in place of `select merge`.
@@ -32,15 +33,8 @@ main()
 def broken(
     statement: str, *more: str, before: tuple[str, ...] = (), **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-c", BROKEN, statement, *before, "select", "merge", "a", *more],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    words = (*before, "select", "merge", "a", *more)
+    return run_python(BROKEN, statement, *words, **environment)
 
 
 @pytest.mark.parametrize(
@@ -151,13 +145,7 @@ def test_an_interrupt_is_said_so() -> None:
         "m.prepare_numpy = stop\n"
         "m.main()\n"
     )
-    early = subprocess.run(
-        [sys.executable, "-P", "-c", program],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    early = run_python(program)
     assert (early.returncode, early.stderr) == (130, "interrupted\n")
 
 

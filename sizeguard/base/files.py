@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sizeguard.base.errors import InputError, SizeguardError, StorageError
@@ -28,6 +29,21 @@ def cannot_write(path: Path, error: OSError, hint: str = "") -> SizeguardError:
         return InputError(f"{path}: cannot write: it is a folder; name a file in it{hint}")
     kind = StorageError if error.errno in _NO_ROOM else InputError
     return kind(f"{path}: cannot write: {error.strerror}{hint}")
+
+
+@contextlib.contextmanager
+def locked(path: Path, hint: str = "") -> Iterator[None]:
+    """Hold the lock of a file, which is created; a second process waits.
+
+    Raises InputError, which ends with `hint`, or StorageError if the file cannot be made.
+    """
+    try:
+        lock = path.open("w")
+    except OSError as error:
+        raise cannot_write(path, error, hint) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def cannot_read(path: Path | str, error: OSError | ValueError) -> InputError:

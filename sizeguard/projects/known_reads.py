@@ -8,16 +8,15 @@ stand for another commit.
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_write, write_atomic
+from sizeguard.base.files import locked, write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.git.trees import Reads
 from sizeguard.toolchains.read_files import ReadFiles
@@ -93,16 +92,8 @@ class KnownReads:
         except (InputError, OSError, ValueError):
             return None
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        path = readable(self.folder / ".lock")
-        try:
-            lock = path.open("w")
-        except OSError as error:
-            raise cannot_write(path, error) from error
-        with lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+    def _locked(self) -> AbstractContextManager[None]:
+        return locked(readable(self.folder / ".lock"))
 
 
 # A gate reads each file about ten times, and nearly always finds what it found before.

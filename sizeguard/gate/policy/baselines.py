@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read, cannot_write, write_if_changed
+from sizeguard.base.files import cannot_read, cannot_write, locked, write_if_changed
 from sizeguard.base.input_files import readable
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes
 from sizeguard.base.yaml_text import single_quoted
@@ -119,14 +118,12 @@ def locked_baselines(root: Path) -> Iterator[None]:
 
     A second process waits. Raises InputError if the lock cannot be made.
     """
-    path = root / _LOCK
+    path, hint = root / _LOCK, "; updates of baselines need this lock"
     try:
         path.parent.mkdir(exist_ok=True)
-        lock = path.open("w")
     except OSError as error:
-        raise cannot_write(path, error, "; updates of baselines need this lock") from error
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        raise cannot_write(path, error, hint) from error
+    with locked(path, hint):
         yield
 
 

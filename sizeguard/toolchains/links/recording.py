@@ -12,20 +12,18 @@ sizeguard/builds/recorded_links.py and the commands find them by the image.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_write
+from sizeguard.base.files import cannot_write, locked
 from sizeguard.builds.link_record import LinkRecord
 from sizeguard.builds.recorded_links import COPIES, write_records
 from sizeguard.toolchains.links.preload import preload_library
@@ -120,7 +118,7 @@ class Recording:
         versions: dict[tuple[str, str], str] = {}
         records: dict[Path, LinkRecord] = {}
         failed = 0
-        with _locked(self.folder):
+        with locked(self.folder / ".lock"):  # one recording at a time writes there
             for link in raw_links(raw / "links"):
                 if link.code != 0:
                     failed += 1
@@ -177,14 +175,6 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
     except KeyboardInterrupt:
         process.wait()
         raise
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder, so that only one recording writes to it at a time."""
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _mask() -> int:

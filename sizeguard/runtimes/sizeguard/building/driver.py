@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import re
 import shlex
@@ -10,12 +9,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError
-from sizeguard.base.files import write_atomic, write_if_changed
+from sizeguard.base.files import locked, write_atomic, write_if_changed
 from sizeguard.base.fingerprint import fingerprint
 from sizeguard.base.kept.hash_cache import HashCache
 from sizeguard.base.kept.moment import ask_again
@@ -83,7 +81,10 @@ def build(
         f"{toolchain.compiler} {toolchain.compiler_version} -O{variant.optimize} "
         f" {toolchain.target}"
     )
-    with _locked(folder), Progress(f"building {variant.app or variant.kind}", detail) as progress:
+    with (
+        locked(folder / ".lock"),
+        Progress(f"building {variant.app or variant.kind}", detail) as progress,
+    ):
         done = untouched_build(root, variant, toolchain, folder)
         if done is not None:
             return done
@@ -151,14 +152,6 @@ def _make(
 
 class _SourceIsGone(BuildError):
     """The folder was configured with a source that no longer exists, and ninja cannot recover."""
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Lock the build folder; a second command waits."""
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) -> None:
