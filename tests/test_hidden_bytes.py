@@ -22,7 +22,7 @@ from sizeguard.gate.policy.baselines import measurement_of_baseline, parse_basel
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.file_growth import file_check
 from sizeguard.gate.policy.limits import Limit, parse_limit
-from sizeguard.gate.policy.needed import needed_checks
+from sizeguard.gate.policy.needed import machine_checks, needed_checks
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
 from tests.support.edited_elf import ALLOC, NOBITS, NOTE, PROGBITS, WRITE, EditedElf, Header
@@ -72,6 +72,7 @@ def judged(folder: Path, before: Measurement) -> tuple[str, tuple[Check, ...]]:
     checks = size_checks(subject, LIMITS, reference, {})
     checks += file_check(subject, LIMITS, reference, sum(map(segment_pages, files)))
     checks += tuple(needed_checks(subject, reference, counts=True))
+    checks += machine_checks(subject, reference)
     return overall({check.verdict for check in checks}), checks
 
 
@@ -131,7 +132,14 @@ def interpreter(elf: EditedElf) -> None:
     elf.data = elf.data.replace(b"ld-linux-x86-64.so.2", b"ld-other-x86-64.so.2")
 
 
+def header(at: int, value: int) -> Edit:
+    """Change a byte of the ELF header."""
+    return lambda elf: setattr(elf, "data", elf.data[:at] + bytes([value]) + elf.data[at + 1 :])
+
+
 WAYS: Mapping[str, Edit] = {
+    "another machine of equal size": header(18, 183),
+    "a machine without a name": header(19, 0xF0),
     "bytes behind everything": lambda elf: setattr(elf, "data", elf.data + b"x" * HIDDEN),
     "a section of an unknown name": section(".payload"),
     "a section with the name of debug information": section(".debug_info"),

@@ -13,6 +13,7 @@ from sizeguard.gate.gate_result import (
     ABSOLUTE,
     ELIMINATION,
     GROWTH,
+    MACHINE,
     NEEDED,
     RUN,
     AppResult,
@@ -50,6 +51,7 @@ def check(kind: str, verdict: str = FAIL, metric: str = "load") -> Check:
 @pytest.mark.parametrize(
     "kind, metric, advice",
     [
+        (MACHINE, "machine/elf arm", "build for the machine of the base"),
         (RUN, "load", "the command did not exit with 0"),
         (NEEDED, "needed", "there is no base to compare with"),
         (NEEDED, "needed/libz.so.1", f"remove the library, or review it: {UPDATE}"),

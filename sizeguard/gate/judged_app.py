@@ -46,7 +46,7 @@ from sizeguard.gate.policy.baselines import toolchain_key
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, offers, size_checks
 from sizeguard.gate.policy.file_growth import file_check
 from sizeguard.gate.policy.limits import Limit
-from sizeguard.gate.policy.needed import needed_checks
+from sizeguard.gate.policy.needed import machine_checks, needed_checks
 from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.gate.policy.waiver_use import in_force, waived_bytes
 from sizeguard.gate.reference.base_growth import growth_since_base
@@ -103,6 +103,7 @@ def judge_app(
     sizes = tuple(_with_shares(request, measured, check) for check in sizes)
     sizes = limited_for(request, base, measured, sizes, (growth, source))
     sizes += tuple(needed_checks(subject, growth, counts=counts))
+    sizes += machine_checks(subject, growth)
     claims, verification = _claims(request, pair)
     models = run_models(request, pair)
     commit = counted_from(history, base, measured)

@@ -15,6 +15,7 @@ from sizeguard.gate.advice import advised, base_name
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
     ELIMINATION,
+    MACHINE,
     NEEDED,
     RUN,
     AppResult,
@@ -84,6 +85,8 @@ def _check(app: AppResult, check: Check) -> Check:
             return replace(check, advice="there is no base to compare with")
         update = f": sizeguard baseline update {_only(app.app, app.target)}" if named else ""
         return replace(check, advice=f"remove the library, or review it{update}")
+    if check.kind == MACHINE:
+        return replace(check, advice="build for the machine of the base")
     if check.kind == ELIMINATION:
         see = f": sizeguard verify {app.folder}" if _is_path(app.folder) else ""
         return replace(check, advice=f"see the claims and their evidence{see}")

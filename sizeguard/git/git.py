@@ -74,6 +74,17 @@ def _command(folder: Path, arguments: Sequence[str]) -> list[str]:
     ]
 
 
+def _subcommand(arguments: Sequence[str]) -> str:
+    """Return the name of git's command, behind options: `-c name=value --git-dir=x add`."""
+    words = iter(arguments)
+    for word in words:
+        if word == "-c":
+            next(words, "")
+        elif not word.startswith("-"):
+            return word
+    return ""
+
+
 def git_bytes(
     folder: Path,
     *arguments: str,
@@ -115,7 +126,7 @@ def git_bytes(
             lines[-1] if lines else f"ended with {done.returncode}",
         )
         raise InputError(
-            f"{folder}: git {arguments[0]}:"
+            f"{folder}: git {_subcommand(arguments)}:"
             f" {told.partition(': ')[2] if told.startswith(('fatal: ', 'error: ')) else told}"
         )
     return done.stdout
@@ -136,7 +147,7 @@ def git_piped(folder: Path, first: Sequence[str], then: Sequence[str]) -> bytes:
             raise ValueError("a pipe was requested")
         output = git_bytes(folder, *then, stdin=source.stdout)
     if source.returncode != 0:
-        raise InputError(f"{folder}: git {first[0]} ended with {source.returncode}")
+        raise InputError(f"{folder}: git {_subcommand(first)} ended with {source.returncode}")
     return output
 
 

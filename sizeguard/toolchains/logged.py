@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
@@ -30,11 +31,15 @@ _TRANSIENT = re.compile(
 _ERROR = re.compile(
     r"(?<![\w-])(?:fatal )?error[: ]|^\w+Error: |undefined reference|ERROR:", re.IGNORECASE
 )
+# CMake Error at CMakeLists.txt:3 (find_package):, or CMake Error: and the message
+_CMAKE = re.compile(r"CMake Error(?: at| in|:) ?(?P<place>.*)")
+_CMAKE_LINES = 20
 _LOG_END = 1 << 20  # bytes of a log to search
 _LARGEST_LOG = 63 << 20  # bytes that are kept in addition to the end
 _PIECE = 1 << 16  # bytes that are read at once
 _PIPE_WAIT = 5.0  # seconds
 _SHOWN = 60  # characters of a command
+_LONGEST = 800  # characters of a message
 
 
 def run_logged(
@@ -156,16 +161,24 @@ def first_error(output: str) -> str:
 
     Otherwise return the last line; empty if there is no output.
     """
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    raw = [line for line in output.splitlines() if line.strip()]
+    lines = [line.strip() for line in raw]
     for i, line in enumerate(lines):
-        if line.startswith("CMake Error"):
-            return " ".join(lines[i + 1 : i + 4]) or line
+        if found := _CMAKE.match(line):
+            return _cmake_error(found, raw[i + 1 :])
         # ninja repeats that a command failed.
         if _ERROR.search(line) and not line.startswith("ninja: "):
             return line
     return lines[-1] if lines else ""
 
 
+def _cmake_error(head: re.Match[str], rest: Sequence[str]) -> str:
+    """Join the lines of an error of CMake, behind its place; further lines are indented."""
+    indented = itertools.takewhile(lambda line: line[0].isspace(), rest)
+    message = " ".join(line.strip() for line in itertools.islice(indented, _CMAKE_LINES))
+    return ": ".join(filter(None, [head["place"].removesuffix(":"), message])) or head[0]
+
+
 def _without_folder(message: str, folder: str) -> str:
     """Remove the tree's path, which differs between jobs."""
-    return message.replace(f"{folder}/", "").replace(folder, ".").partition("; log: ")[0][:500]
+    return message.replace(f"{folder}/", "").replace(folder, ".").partition("; log: ")[0][:_LONGEST]

@@ -31,20 +31,21 @@ if TYPE_CHECKING:
 def reach_of_link(files: Files, link_map: LinkMap | None) -> Reached | None:
     """Follow the section graph of the link if a map gives the places of its sections.
 
-    Without a map, or with objects of another link, operators come from names.
+    Without a map, or with objects of another link or of 32 bits, operators come from names.
     """
     if link_map is None or not files.objects:
         for path in files.objects:
             readable(path)  # refuse an object that never ends, even if it is not used
         return None
     from sizeguard.attribution.owners.graph_owners import reach  # 60 ms
+    from sizeguard.linkgraph.inputs.objects import UnsupportedObjectError
     from sizeguard.linkgraph.open_graph import graph_of_files
 
     if files.link_record is None and image_format(files.image) != MACHO:
         files = replace(files, build=None)  # the options of the link are inferred
     try:
         return reach(graph_of_files(files))
-    except InconclusiveError:
+    except (InconclusiveError, UnsupportedObjectError):
         return None
 
 

@@ -1,4 +1,4 @@
-"""Check that an app loads no library that the base does not load.
+"""Check that an app loads no library that the base does not load, on the same machine.
 
 The bytes of a new library ship, but no metric counts them. Libraries in the reviewed baseline are
 accepted, so a new library is reviewed together with sizes.
@@ -6,12 +6,16 @@ accepted, so a new library is reviewed together with sizes.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
-from sizeguard.gate.gate_result import NEEDED, NOT_RUN, Check
+from sizeguard.gate.gate_result import MACHINE, NEEDED, NOT_RUN, Check
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
+from sizeguard.measurement.measurement import Measurement
 
 METRIC = "needed"
 RULE = "only libraries that the base needs"
+SAME_MACHINE = "the format and machine of the base"
 
 
 def needed_checks(subject: CheckedApp, reference: SizeReference, *, counts: bool) -> list[Check]:
@@ -46,6 +50,34 @@ def needed_checks(subject: CheckedApp, reference: SizeReference, *, counts: bool
     new = [name for name in now if name not in before]
     found = [_check(subject, reference, FAIL, advice, 0, f"{METRIC}/{name}") for name in new]
     return found or [_check(subject, reference, PASS, "", 0)]
+
+
+def machine_checks(subject: CheckedApp, reference: SizeReference) -> tuple[Check, ...]:
+    """Fail if the image has another format, machine, class or byte order than the base's.
+
+    Sizes of images for different machines cannot be compared. A baseline does not tell the machine.
+    """
+    now = _machine_of(subject.now)
+    before = _machine_of(reference.measured) if reference.measured is not None else ""
+    if not now or not before or now == before:
+        return ()
+    advice = f"build for {before}, or gate it as another target"
+    return (
+        replace(
+            _check(subject, reference, FAIL, advice, 0, f"{MACHINE}/{now}"),
+            kind=MACHINE,
+            rule=f"{SAME_MACHINE}: {before}",
+            pattern=MACHINE,
+        ),
+    )
+
+
+def _machine_of(measured: Measurement) -> str:
+    """Return an image's format and machine: `elf x86_64`; empty for a baseline."""
+    if measured.analysis is None:
+        return ""
+    image = measured.analysis.image
+    return f"{image.format} {image.arch}".strip()
 
 
 def _check(

@@ -126,6 +126,10 @@ def is_lto(data: npt.NDArray[np.uint8]) -> bool:
     return head == b"\x7fELF" and _SLIM in content
 
 
+class UnsupportedObjectError(InputError):
+    """An object of a class or byte order that section graphs do not support."""
+
+
 def read_object(path: Path, member: str, data: npt.NDArray[np.uint8], machine: str) -> Object:
     """Read an object for a machine ("" accepts any).
 
@@ -143,7 +147,9 @@ def read_object(path: Path, member: str, data: npt.NDArray[np.uint8], machine: s
     if machine and elf.machine != machine:
         raise InputError(f"{label}: an object for {elf.machine}, the others are for {machine}")
     if not elf.layout.is_64 or elf.layout.order != "<":
-        raise InputError(f"{label}: section graphs support only 64-bit little-endian objects")
+        raise UnsupportedObjectError(
+            f"{label}: section graphs support only 64-bit little-endian objects"
+        )
     if ".gnu.lto_" in "".join([section.name[:9] for section in elf.sections]) and is_lto(data):
         raise InconclusiveError(
             f"{label}: an LTO object without code; link with -save-temps and give the objects that"

@@ -12,6 +12,7 @@ from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import (
     ELIMINATION,
+    MACHINE,
     NEEDED,
     NOT_RUN,
     RUN,
@@ -52,6 +53,7 @@ RULES = {
     "limit/creep": "Growth since a release is within the limit of sizeguard.yaml",
     "elimination": "Deselected code is absent from the app, and selected code is present",
     "needed": "An app needs only libraries that its base needs",
+    "machine": "An image has the format and machine of its base",
     "run": "The command after the build exits with 0",
     "library": "The sizes of an app include each library that ships with it",
     "model": "A model gives the same bits on the selective and on the full build",
@@ -198,6 +200,16 @@ def _needed(app: AppResult, check: Check) -> GateFinding:
     )  # fmt: skip
 
 
+def _machine(app: AppResult, check: Check) -> GateFinding:
+    before, now = check.rule.rpartition(": ")[2], check.metric.partition("/")[2]
+    since = check.since.partition(" (")[0]
+    message = "" if check.verdict == PASS else f"this is {now}, but the {since} is {before}"
+    return GateFinding(
+        "machine", app.app, app.target, check.metric, check.id, check.verdict, message,
+        check.advice, check=check,
+    )  # fmt: skip
+
+
 def _run(app: AppResult, check: Check) -> GateFinding:
     message = "" if check.verdict == PASS else f"run failed: {check.advice}"
     return GateFinding(
@@ -214,7 +226,7 @@ def _of_app(app: AppResult) -> Iterator[GateFinding]:
     for library in app.libraries:
         yield _library(app, library)
     for check in app.checks:
-        make = {ELIMINATION: _elimination, NEEDED: _needed, RUN: _run}.get(check.kind)
+        make = _OF_KIND.get(check.kind)
         yield make(app, check) if make else _limit(app, check, related)
     for model in app.models:
         yield _model(app, model)
@@ -328,3 +340,6 @@ def _problem(problem: Problem) -> GateFinding:
         problem.message,
         problem.advice,
     )
+
+
+_OF_KIND = {ELIMINATION: _elimination, NEEDED: _needed, RUN: _run, MACHINE: _machine}
