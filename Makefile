@@ -38,7 +38,7 @@ unit: setup-unit
 	.venv/bin/pytest -m "not native" -n 2 --dist loadfile
 
 docs: setup-test
-	.venv/bin/mkdocs build --strict --config-file ci/site/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --config-file ci/site/mkdocs.yml
 
 bench: setup-test
 	@test -n "$(TORCH_PYTHON)" || { echo "error: name a Python that has torch 2.13: make bench TORCH_PYTHON=path" >&2; exit 2; }

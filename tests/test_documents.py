@@ -83,6 +83,13 @@ def test_links_lead_to_pages_and_headings(page: Path) -> None:
             assert anchor in anchors(target), f"{target}#{anchor}"
 
 
+def test_the_site_lists_every_page() -> None:
+    listed = re.findall(
+        r"^ +- (\w+\.md)$", (ROOT / "ci" / "site" / "mkdocs.yml").read_text(encoding="utf-8"), re.M
+    )
+    assert sorted(listed) == sorted(page.name for page in (ROOT / "docs").glob("*.md"))
+
+
 @pytest.mark.native
 @pytest.mark.parametrize("page", FOLLOWED, ids=named)
 def test_a_page_is_followed_to_the_letter(page: Path, tmp_path: Path) -> None:
