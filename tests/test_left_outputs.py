@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,26 @@ def test_growth_is_seen(
         done = project.run("gate", "--base", "main", "--format", "json")
         assert done.code == FAIL, done.err
         assert json.loads(done.out)["apps"][0]["growth_since_base"]["file"] > 5000
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("clean", ["", "    clean: 'true'\n"])
+def test_an_image_of_the_commit_is_not_that_of_the_build(tmp_path: Path, clean: str) -> None:
+    """`make` finds it up to date, or writes it again."""
+    base = {"build.sh": "[ -f app ] || cc -Os -o app main.c\n", "main.c": MAIN}
+    project = made_project(tmp_path, CONFIG + clean, base)
+    project.git("checkout", "-q", "-b", "work")
+    subprocess.run(["cc", "-Os", "-o", "app", "main.c"], cwd=tmp_path, check=True)
+    project.write({"main.c": GROWN})
+    project.commit("Grow")
+    for _ in range(2):
+        done = project.run("gate", "--base", "main")
+        assert done.code == 4
+        assert "made no app: app is a file of the commit" in " ".join(done.out.split())
+    project.write({"build.sh": "cc -Os -o app main.c\n"})
+    done = project.run("gate", "--base", "main", "--format", "json")
+    assert done.code == FAIL, done.err
+    assert json.loads(done.out)["apps"][0]["growth_since_base"]["load"] > 5000
 
 
 @pytest.mark.native

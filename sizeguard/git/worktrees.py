@@ -107,7 +107,7 @@ class Worktree:
         """Check out a commit, in a new worktree if there is none."""
         holder = _holder(self.repository, self.path)
         is_made = holder is not None and (self.path / ".git").is_file()
-        if not is_made or self._has_other_attributes(commit):
+        if not is_made or self._has_other_attributes(commit) or self._looks_away():
             busy = self._busy.read_text()
             self.remove()
             self._busy.write_text(busy)
@@ -135,6 +135,14 @@ class Worktree:
         except InputError:
             return True  # no commit was checked out
         return attributes_of(self.repository, before) != attributes_of(self.repository, commit)
+
+    def _looks_away(self) -> bool:
+        """Return whether a build marked files that git then does not check out again.
+
+        The marks are skip-worktree and assume-unchanged.
+        """
+        rows = git(self.path, "ls-files", "-v").splitlines()
+        return not all(row.startswith("H ") for row in rows)
 
 
 def _holder(repository: Path, path: Path) -> Path | None:

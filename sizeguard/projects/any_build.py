@@ -13,18 +13,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError
-from sizeguard.base.files import write_atomic
 from sizeguard.base.fingerprint import files_key, fingerprint, package_hash
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_inputs import BuildInputs
-from sizeguard.git.trees import (
-    Reads,
-    Scope,
-    check_scope,
-    opened_hash,
-    reads_hash,
-    tree_hash,
-)
+from sizeguard.git.trees import Reads, Scope, check_scope, opened_hash, reads_hash, tree_hash
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
 from sizeguard.projects.command import own_command
 from sizeguard.projects.compiler_cache import ccache_path, note_other_inputs, other_inputs
@@ -33,7 +25,8 @@ from sizeguard.projects.known_reads import FOLDER as READS
 from sizeguard.projects.known_reads import KnownReads
 from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
 from sizeguard.projects.steps.commit_steps import scope_of_commit, steps_of_commit
-from sizeguard.projects.steps.left_outputs import remove_images
+from sizeguard.projects.steps.kept_setup import is_as_noted, note_setup
+from sizeguard.projects.steps.left_outputs import check_made, remove_images
 from sizeguard.toolchains.environment import (
     build_environment,
     code_variables,
@@ -42,7 +35,7 @@ from sizeguard.toolchains.environment import (
 from sizeguard.toolchains.host import host_toolchain
 from sizeguard.toolchains.installed import package_lists
 from sizeguard.toolchains.links.recording import Recording
-from sizeguard.toolchains.links.watched_git import differing, git_watch, outside_files
+from sizeguard.toolchains.links.watched_git import begin_now, differing, git_watch, outside_files
 from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.read_files import (
     WATCHED_ENVIRONMENT,
@@ -126,7 +119,8 @@ class AnyBuildRecipe:
         """
         start = time.monotonic()
         note_other_inputs(tree, commit, None if self.steps.clean else self._reads)
-        if self._is_set_up(tree):
+        if self._is_set_up(tree, commit):
+            begin_now(tree.path)
             self._run(self.steps.clean, tree, limits, start)
             images = [*self.steps.images.values(), *(twin.files for twin in self.twins)]
             remove_images(tree.path, tree.repository, commit, images)
@@ -134,9 +128,11 @@ class AnyBuildRecipe:
             return self.gathered(tree, commit)
         tree.setup.unlink(missing_ok=True)
         tree.clean()
-        with self._watched(tree, commit):
+        with self._watched(tree, commit) as is_watched:
             self._run(self.steps.setup, tree, limits, start)
-            write_atomic(tree.setup, self._setup_key())
+            if self.steps.clean:
+                read = read_since(tree.path) if is_watched else None
+                note_setup(tree, commit, self._scope, self._setup_key(), read)
             self._build(tree, limits, start)
         return self.gathered(tree, commit)
 
@@ -149,16 +145,20 @@ class AnyBuildRecipe:
             self._run(self.steps.build, tree, limits, start, recording)
 
     @contextmanager
-    def _watched(self, tree: Worktree, commit: str) -> Iterator[None]:
+    def _watched(self, tree: Worktree, commit: str) -> Iterator[bool]:
         """Store the files that commands read, even after a failure, which is stored, too.
+
+        Yields whether reads are watched.
 
         Raises BuildError if they read a file of the checkout that differs from the commit's.
         """
         known = self._known_reads
-        is_watched = known is not None and watch(tree.path)
+        is_watched = (known is not None or bool(self.steps.clean)) and watch(tree.path)
+        if not is_watched:
+            begin_now(tree.path)
         outside: frozenset[str] = frozenset()
         try:
-            yield
+            yield is_watched
         finally:
             if is_watched and known is not None:
                 read = read_since(tree.path)
@@ -191,6 +191,7 @@ class AnyBuildRecipe:
         # numpy takes 45 ms to import; a gate that builds nothing does without it.
         from sizeguard.projects.gathered import MadeImage, gather
 
+        check_made(tree, commit, self.files)
         key = self.fingerprint(tree, commit)
         steps = self.steps
         others = [each.image for name, each in steps.images.items() if name != self.image]
@@ -342,17 +343,11 @@ class AnyBuildRecipe:
         more = {**ccache_path(), **own_command(), **WATCHED_ENVIRONMENT, **self._given()}
         more |= other_inputs(tree, {**build_environment(), **more})
         more.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", jobs)
-        if self._known_reads is not None:
+        if self._known_reads is not None or command == self.steps.setup:
             more |= git_watch(tree.repository, tree.path, {**build_environment(), **more})
         if recording is not None:
             more = recording.environment({**build_environment(), **more})
-        run_logged(
-            ["/bin/sh", "-c", command],
-            tree,
-            more,
-            limits,
-            build_environment(),
-        )
+        run_logged(["/bin/sh", "-c", command], tree, more, limits, build_environment())
 
     def _given(self) -> dict[str, str]:
         """Return the environment variables that sizeguard.yaml names, with their values."""
@@ -369,11 +364,11 @@ class AnyBuildRecipe:
         told = [self.group or self.app, self.target, self.steps.setup, self.steps.clean]
         return fingerprint({"setup": told, "environment": self._recorded()})
 
-    def _is_set_up(self, tree: Worktree) -> bool:
-        """Return whether the tree has a kept build of this setup."""
+    def _is_set_up(self, tree: Worktree, commit: str) -> bool:
+        """Return whether the tree has a kept build, whose setup would be the same for a commit."""
         if not self.steps.clean or not tree.setup.is_file():
             return False
-        return tree.setup.read_text(encoding="utf-8") == self._setup_key()
+        return is_as_noted(tree, commit, self._scope, self._setup_key())
 
 
 # Every key of a measurement has these variables; filtering them takes 0.2 ms.

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.git.file_versions import CommitFiles
-from sizeguard.projects.project import CONFIG, App, BuildSteps
+from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
 from sizeguard.projects.reader import parse_config
 
 
@@ -38,7 +39,24 @@ def steps_of_commit(
     steps = own.steps[target]
     if not steps.build or _made_by(steps, own.image) == _made_by(given, own.image):
         return given
-    return replace(steps, rules=given.rules) if given.rules else steps
+    images = {name: _like(files, given.images.get(name)) for name, files in steps.images.items()}
+    return replace(steps, images=images, rules=given.rules or steps.rules)
+
+
+def _like(own: ImageFiles, given: ImageFiles | None) -> ImageFiles:
+    """Leave out the files that ship with an image only by the commit's own terms.
+
+    Otherwise the change could drop a library from its terms, and grow by the library's size.
+    """
+    if given is None:
+        return own
+    wanted = [PurePosixPath(pattern).name for pattern in given.also]
+    kept = (
+        pattern
+        for pattern in own.also
+        if any(fnmatch.fnmatchcase(PurePosixPath(pattern).name, name) for name in wanted)
+    )
+    return replace(own, also=tuple(kept))
 
 
 def _made_by(steps: BuildSteps, image: str) -> tuple[object, ...]:

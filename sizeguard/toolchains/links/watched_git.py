@@ -46,6 +46,7 @@ def begin_now(tree: Path) -> bool:
     time cannot be told from what changed before, so this waits for the next step.
     """
     since = marks_of(tree) / _SINCE
+    since.parent.mkdir(parents=True, exist_ok=True)
     since.unlink(missing_ok=True)
     since.touch()
     begun = begun_at(tree)

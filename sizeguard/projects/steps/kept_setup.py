@@ -1,0 +1,44 @@
+"""Note which files the setup of a kept worktree read, so that their changes set it up again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sizeguard.base.files import write_atomic
+from sizeguard.base.fingerprint import fingerprint
+from sizeguard.git.trees import Reads, Scope, reads_hash
+from sizeguard.git.worktrees import Worktree
+from sizeguard.toolchains.read_files import ReadFiles
+
+_FILES, _ASKS_GIT, _TAKES_FILES, _HASH = "files", "asks_git", "takes_files", "hash"
+
+
+def note_setup(tree: Worktree, commit: str, scope: Scope, key: str, read: ReadFiles | None) -> None:
+    """Write what the setup depends on. read: None if its reads were not watched."""
+    noted: dict[str, object] = {}
+    if read is not None:
+        noted[_FILES] = sorted(read.files)
+        noted[_ASKS_GIT], noted[_TAKES_FILES] = read.asks_git, read.takes_files
+    noted[_HASH] = _hash(tree.repository, commit, scope, key, noted)
+    write_atomic(tree.setup, json.dumps(noted) + "\n")
+
+
+def is_as_noted(tree: Worktree, commit: str, scope: Scope, key: str) -> bool:
+    """Return whether the setup would be the same for a commit as for the one that was set up."""
+    try:
+        noted = json.loads(tree.setup.read_bytes())
+    except (OSError, ValueError):
+        return False
+    if not isinstance(noted, dict):
+        return False
+    return noted.get(_HASH) == _hash(tree.repository, commit, scope, key, noted)
+
+
+def _hash(repository: Path, commit: str, scope: Scope, key: str, noted: dict[str, object]) -> str:
+    files = noted.get(_FILES)
+    if isinstance(files, list):
+        reads = Reads(frozenset(map(str, files)), bool(noted[_ASKS_GIT]), bool(noted[_TAKES_FILES]))
+    else:
+        reads = Reads(frozenset(), unwatchable=True)
+    return fingerprint({"key": key, "reads": reads_hash(repository, commit, scope, reads)})
