@@ -464,3 +464,23 @@ def test_a_change_of_commands_files_or_claims_is_listed(tmp_path: Path) -> None:
     assert listed[f"{at} absent"] == ("nothing", "nothing, other", False)
     assert listed[f"{at} timeout"] == ("1800", "3600", False)
     assert len(listed) == 5
+
+
+@pytest.mark.native
+def test_a_base_that_is_head_is_named_so(tmp_path: Path) -> None:
+    """There is no growth since it; growth is counted from its parent."""
+    project = project_of(tmp_path, "build: make app", "limits: {load: {growth: 64 B}}")
+    project.write({"NOTES.md": "words\n"})
+    project.commit("Add notes")
+    done = project.run("gate")
+    assert ", HEAD itself" in done.out
+    assert "since merge base" not in done.out
+    found = result_of(project.run("gate", "--format", "json"))
+    assert found["base"]["text"] == "HEAD itself"
+    assert found["apps"][0]["base"] == "first parent"
+    project.git("checkout", "--quiet", "-b", "change")
+    project.write({"lib.c": SOURCES["lib.c"] + GROWN})
+    project.commit("Grow")
+    done = project.run("gate")
+    assert "HEAD itself" not in done.out
+    assert "since merge base" in done.out

@@ -37,6 +37,7 @@ SIZE_KINDS = (ABSOLUTE, GROWTH, CREEP)
 # Sources of the sizes that growth is counted from.
 MEASURED, PARENT, REVIEWED = "merge base", "first parent", "baseline"
 SNAPSHOT = "snapshot"
+IS_HEAD = "HEAD itself"  # the text of a base that is checked out
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.gate.gate_result import Base
+from sizeguard.gate.gate_result import IS_HEAD, Base
 from sizeguard.gate.reference.base_branch import (
     exists,
     how_to_fetch,
@@ -142,7 +142,8 @@ class History:
             ) from error
         is_head = self.head is not None and found.id == self.head.id
         merged = is_pushed or (is_head and self._is_clean())
-        return Base(found.id, ref.name, found.subject, merged=merged)
+        text = IS_HEAD if is_head else ""
+        return Base(found.id, ref.name, found.subject, text, merged)
 
     def _common(self, ref: Candidate, commit: str) -> str:
         """Find the merge base of HEAD and a branch; of several, the one on the branch's main line.

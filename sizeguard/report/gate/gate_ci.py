@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
-from sizeguard.gate.gate_result import NOT_RUN, GateResult
+from sizeguard.gate.gate_result import NOT_RUN, PARENT, GateResult
 from sizeguard.report.gate.findings.finding_texts import growth_text
 from sizeguard.report.gate.findings.gate_findings import RULES, GateFinding, findings, is_note
 from sizeguard.report.gate.gate_words import offer_text, verdict_line
@@ -179,7 +179,7 @@ def _annotations(result: GateResult) -> Iterator[github.Annotation]:
     grown = [
         f"{app.app} {app.target}: {growth_text(app)}"
         for app in result.apps
-        if app.growth_since_base is not None
+        if app.growth_since_base is not None and app.base != PARENT
     ]
     growth = ["growth since the merge base, in bytes:", *grown] if grown else []
     verdict = "\n".join([verdict_line(result), *growth])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
-from sizeguard.gate.gate_result import REVIEWED, Base, Check, GateResult
+from sizeguard.gate.gate_result import PARENT, REVIEWED, Base, Check, GateResult
 from sizeguard.gate.policy.terms_result import UNUSED
 from sizeguard.report.gate.comment_blocks import COMMENT, Block, Frame, fitted
 from sizeguard.report.gate.findings.gate_findings import GateFinding, findings
@@ -124,6 +124,10 @@ def _counted_from(result: GateResult, base: Base) -> Iterator[str]:
     """Name the builds that are compared with the merge base, and those with baselines."""
     of = f", merge base with {code(base.ref)}" if base.ref else ""
     reviewed = [f"{app.app} {app.target}" for app in result.apps if app.base == REVIEWED]
+    if any(app.base == PARENT for app in result.apps):
+        name = code(base.commit[:7])
+        yield f"The base {name} is HEAD itself{of}. Growth is counted from its parent."
+        return
     if not reviewed:
         yield f"Growth is counted from {code(base.commit[:7])}{of}."
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sizeguard.claims.verdict import PASS
-from sizeguard.gate.gate_result import AppResult, GateResult
+from sizeguard.gate.gate_result import PARENT, AppResult, GateResult
 from sizeguard.report.gate.findings.finding_texts import growth_text
 from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.gate_lines import COLOURS, cut, finding_lines, mark
@@ -175,6 +175,7 @@ def _matrix(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
 def _growths(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
     """Write each build's growth since the merge base, even if checks use another base."""
     grown = [build.app for build in builds if build.app.growth_since_base is not None]
+    grown = [app for app in grown if app.base != PARENT]  # then HEAD is the merge base
     if not grown:
         return
     width = max(len(cut(printable(f"{app.app} {app.target}"), style.room(40))) for app in grown) + 2
@@ -224,7 +225,7 @@ def _block(build: BuildFindings, style: Style) -> Iterator[str]:
                 f"  {name:<{width}}{cut(printable(text[0]), style.room(50)):<{3 * _NUMBER}} "
                 f" {mark(text[1], style)}"
             )
-    if app.growth_since_base is not None:
+    if app.growth_since_base is not None and app.base != PARENT:
         yield f"  {'since merge base':<{width}}{growth_text(app)} bytes"
     if app.sizes:
         slack = (

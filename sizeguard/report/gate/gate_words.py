@@ -12,6 +12,7 @@ from sizeguard.gate.gate_result import (
     CREEP,
     ELIMINATION,
     GROWTH,
+    IS_HEAD,
     NOT_RUN,
     SIZE_KINDS,
     AppResult,
@@ -100,9 +101,10 @@ def base_text(result: GateResult) -> str:
     """Name the base, or the reason for its absence: base 4f2a91c."""
     if result.base is None:
         return ""
-    return (
-        f"base {result.base.commit[:7]}" if result.base.commit else f"no base: {result.base.text}"
-    )
+    if not result.base.commit:
+        return f"no base: {result.base.text}"
+    is_head = f", {IS_HEAD}" if result.base.text == IS_HEAD else ""
+    return f"base {result.base.commit[:7]}{is_head}"
 
 
 def headline(app: AppResult, found: Sequence[GateFinding], name: str) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
-from sizeguard.gate.gate_result import MEASURED, NOT_RUN, SIZE_KINDS, AppResult, Check, GateResult
+from sizeguard.gate.gate_result import (
+    MEASURED,
+    NOT_RUN,
+    PARENT,
+    SIZE_KINDS,
+    AppResult,
+    Check,
+    GateResult,
+)
 from sizeguard.report.gate.comment_blocks import Block
 from sizeguard.report.gate.gate_words import CheckLine, limit_lines, word
 from sizeguard.report.gate.shared.build_findings import BuildFindings
@@ -153,7 +161,7 @@ def growths(result: GateResult) -> Iterator[Block]:
     rows = []
     for app in result.apps:
         by, now = app.growth_since_base, app.sizes
-        if by is None or now is None or app.base == MEASURED:
+        if by is None or now is None or app.base in (MEASURED, PARENT):
             continue
         name = f"{code(middle(app.app, _NAME))}<br>{code(middle(app.target, _NAME))}"
         pairs = ((by.load, now.load), (by.file, now.file), (by.ram, now.ram))
