@@ -10,6 +10,7 @@ import pytest
 
 from sizeguard.builds.debug_lines import lines_of_functions
 from sizeguard.formats.dwarf.lines import CodeLine
+from sizeguard.gate.causes.edited_lines import first_edit
 from sizeguard.gate.causes.source_lines import ObjectSymbol, SourceLines
 from tests.support.any_project import AnyProject, made_project
 
@@ -100,3 +101,69 @@ def test_an_image_in_a_package_that_the_build_makes(tmp_path: Path) -> None:
     done = made.run("gate")
     assert done.code == 4
     assert "the build command made no out/all.zip!lib/app" in " ".join(done.out.split())
+
+
+VARIABLES = """\
+extern const char table[];
+extern int counter;
+namespace one {
+__attribute__((used, retain)) const char table[4096] = "a {";
+int counter;
+static const int steps[] = {
+  1, 2,
+};
+}
+const char *words[2] =
+  {"table = 1", "counter;"};
+struct Point { int x; };
+struct Point origin = {1};
+int main() {
+  int local = 1;
+  static int calls = 0;
+  local = counter;
+  return table[local];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        *(("table", "main.c:4"), ("counter", "main.c:5"), ("steps", "main.c:6")),
+        *(("words", "main.c:10"), ("origin", "main.c:13"), ("calls", "main.c:16")),
+        *(("local", ""), ("x", ""), ("Point", ""), ("main", "main.c:14")),
+    ],
+)
+def test_the_line_of_a_variable_is_named(tmp_path: Path, name: str, place: str) -> None:
+    project = made_project(tmp_path / "tree", "", {"main.c": VARIABLES})
+    base = project.git("rev-parse", "HEAD")
+    assert SourceLines(project.root, commit=base, since=base).place("", name) == place
+
+
+def test_the_line_of_a_static_of_rust_is_named(tmp_path: Path) -> None:
+    text = "const A: u8 = 1;\npub(crate) static TABLE: [u8; 3] = [1, 2, 3];\n"
+    project = made_project(tmp_path / "tree", "", {"main.rs": text})
+    base = project.git("rev-parse", "HEAD")
+    assert SourceLines(project.root, commit=base, since=base).place("", "TABLE") == "main.rs:2"
+
+
+@pytest.mark.parametrize(
+    ("begin", "edit", "found"),
+    [
+        (4, 4, 4),  # a variable on one line
+        (4, 5, 0),  # the next variable
+        (5, 6, 0),
+        (6, 7, 7),  # a table with braces
+        (10, 11, 11),
+        (10, 13, 0),
+        (14, 17, 17),  # a function
+    ],
+)
+def test_an_edit_belongs_to_one_variable(tmp_path: Path, begin: int, edit: int, found: int) -> None:
+    (tmp_path / "main.c").write_text(VARIABLES)
+    assert first_edit(tmp_path / "main.c", begin, [(edit, edit)]) == found
+
+
+def test_an_edit_in_a_function_of_old_style_c(tmp_path: Path) -> None:
+    (tmp_path / "old.c").write_text("int f(a)\n  int a;\n{\n  return a;\n}\n")
+    assert first_edit(tmp_path / "old.c", 1, [(4, 4)]) == 4

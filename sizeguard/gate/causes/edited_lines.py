@@ -1,4 +1,4 @@
-"""Find the line of each cause that a change edits: the first one in the function that grew."""
+"""Find the line of each cause that a change edits: the first one in what grew."""
 
 from __future__ import annotations
 
@@ -77,16 +77,19 @@ def _parts(place: str) -> tuple[str, int]:
 
 
 def _end(path: Path, line: int) -> int:
-    """Return the last line of a function that begins at `line`, by its braces."""
+    """Return the last line of a function or variable that begins at `line`, by its braces."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
         return line
-    depth, begun = 0, False
+    depth, begun, is_variable = 0, False, False
     for number, text in enumerate(lines[line - 1 : line - 1 + _LONGEST], line):
         code = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)'|//.*", "", text)
         depth += code.count("{") - code.count("}")
         begun = begun or "{" in code
-        if begun and depth <= 0:
+        # A variable without braces ends at a semicolon; parameters of old-style C have some, too.
+        if number == line:
+            is_variable = "=" in code or (code.rstrip().endswith(";") and not begun)
+        if depth <= 0 and (begun or (is_variable and code.rstrip().endswith(";"))):
             return number
     return line

@@ -46,6 +46,14 @@ _UP_TO_BODY = re.compile(
 )
 
 
+# Words that begin a line with a variable's name, but define none
+_NO_VARIABLE = (
+    r"(?:extern|return|using|typedef|goto|case|namespace|class|struct|union|enum|template"
+    r"|friend|throw|delete|else|public|private|protected)\b(?![^{;\n]*[=\[])"
+    r"|(?:extern|using|typedef)\b"
+)
+
+
 class ObjectSymbol(NamedTuple):
     """A symbol of an object file. object: empty if unknown."""
 
@@ -152,7 +160,7 @@ class SourceLines:
         return tuple(line for path in files for line in self._lines(path, symbol))
 
     def _lines(self, path: str, symbol: str) -> tuple[_Place, ...]:
-        """Find the lines where functions of that name begin.
+        """Find the lines where functions of that name begin, else those of variables.
 
         It reads the source text only, because objects may lack debug information.
         """
@@ -163,7 +171,8 @@ class SourceLines:
             text = (self.root / path).read_text(encoding="utf-8", errors="replace")
             self.texts[path] = _COMMENT_OR_TEXT.sub(_blank, text)
         text = self.texts[path]
-        found = _bodies(text, name[1], is_rust=path.endswith(".rs"))
+        found = [*_bodies(text, name[1], is_rust=path.endswith(".rs"))]
+        found = found or [*_variables(text, name[1], is_rust=path.endswith(".rs"))]
         return tuple(_Place(path, text.count("\n", 0, start) + 1) for start in found)
 
     def _debug_lines(self, symbols: Iterable[str]) -> Mapping[str, _Place]:
@@ -214,6 +223,22 @@ def _bodies(text: str, name: str, *, is_rust: bool) -> Iterator[int]:
         end = _behind_parameters(text, each.end())
         if end and _UP_TO_BODY.match(text, end):
             yield each.start(1)
+
+
+def _variables(text: str, name: str, *, is_rust: bool) -> Iterator[int]:
+    """Yield the offsets of a variable's name where it is defined at the scope of a file.
+
+    Lines that are indented are locals and members, unless they say `static`.
+    """
+    if name not in text:
+        return
+    begins = (
+        rf"^[ \t]*(?:pub(?:\([^)\n]*\))?\s+)?static\s+(?:mut\s+)?({re.escape(name)})\s*:"
+        if is_rust
+        else rf"^(?:[ \t]+static\b|(?!{_NO_VARIABLE})(?=[A-Za-z_\[]))[^=;{{}}\n]*[\s*&>:\])]"
+        rf"({re.escape(name)})\s*(?:\[[^\]\n]*\]\s*)*(?:=(?!=)|\{{|;)"
+    )
+    yield from (each.start(1) for each in re.finditer(begins, text, re.M))
 
 
 def _behind_parameters(text: str, start: int) -> int:
