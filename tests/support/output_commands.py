@@ -339,7 +339,7 @@ GROUPS = (
         nothing
         report
         report --nothing build/vision
-        report {build/nothing,../samples/nothing,..} --by symbol
+        report {build/nothing,../samples/nothing,../samples} --by symbol
         report ../samples/{empty,text.txt,header.elf,truncated.elf,scrambled.elf} --by symbol
         report ../samples/{truncated.macho,truncated.a,truncated.snapshot,broken.yaml}
         report ../samples/bfd.out --map ../samples/{truncated.map,text.txt,empty,main.o} --by object
