@@ -190,6 +190,11 @@ class LeakBench:
         run(*words, "-c", source, "-o", output)
         return output
 
+    def compile_editable(self, name: str, text: str, *options: str) -> Path:
+        """Compile to an object that llvm-objcopy edits: machine code in place of bitcode."""
+        whole = ("-fno-lto",) if self.build.lto and (self.is_clang or self.is_macho) else ()
+        return self.compile(name, text, *options, *whole)
+
     def finish_lto(self, path: Path) -> None:
         """Replace an LTO object by one with machine code."""
         made = path.with_suffix(".code")

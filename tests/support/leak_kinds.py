@@ -152,7 +152,7 @@ def _without_debug(bench: LeakBench) -> LinkedWith:
 
 def _clone(bench: LeakBench) -> LinkedWith:
     """Give the kernel the symbol of a compiler's clone."""
-    made = bench.compile("clone", lookup() + "LEAK(keep(&sg::kernels::gather))")
+    made = bench.compile_editable("clone", lookup() + "LEAK(keep(&sg::kernels::gather))")
     name = bench.mangled("gather")
     under = "_" if bench.is_macho else ""
     run(
@@ -164,7 +164,7 @@ def _clone(bench: LeakBench) -> LinkedWith:
 
 
 def _renamed_symbol(bench: LeakBench) -> LinkedWith:
-    made = bench.compile("renamed_symbol", lookup() + "LEAK(keep(&sg::kernels::gather))")
+    made = bench.compile_editable("renamed_symbol", lookup() + "LEAK(keep(&sg::kernels::gather))")
     under = "_" if bench.is_macho else ""
     run("llvm-objcopy-19", f"--redefine-sym={under}{bench.mangled('gather')}={under}x1", made)
     if not bench.is_macho:
@@ -175,7 +175,7 @@ def _renamed_symbol(bench: LeakBench) -> LinkedWith:
 
 def _stripped_object(bench: LeakBench) -> LinkedWith:
     """Strip names and debug information; all code is in one section."""
-    made = bench.compile(
+    made = bench.compile_editable(
         "stripped_object",
         lookup() + "LEAK(keep(&sg::kernels::gather))",
         "-fno-function-sections",

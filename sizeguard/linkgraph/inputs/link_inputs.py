@@ -10,6 +10,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.formats.archive import MAGIC, THIN_MAGIC
+from sizeguard.formats.magics import BITCODE_MAGICS
 from sizeguard.linkgraph.inputs.version_script import Visible
 
 FAMILIES = ("bfd", "gold", "lld", "mold")
@@ -88,7 +89,7 @@ class LinkInputs:
     lto: tuple[LinkInput, ...] = ()
 
 
-_ELF, _BITCODE = b"\x7fELF", (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_ELF = b"\x7fELF"
 
 
 def kind_of(path: Path) -> str:
@@ -109,7 +110,7 @@ def kind_of(path: Path) -> str:
             if int.from_bytes(head[16:18], "little" if head[5] == 1 else "big") == 3
             else "object"
         )
-    if head[:4] in _BITCODE:
+    if head[:4] in BITCODE_MAGICS:
         return "bitcode"
     return "script"
 

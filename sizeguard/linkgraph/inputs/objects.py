@@ -13,10 +13,10 @@ from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.columns.texts import Int
 from sizeguard.formats.archive import member_starts
 from sizeguard.formats.elf import SHN_COMMON, SHT_SYMTAB, STB_LOCAL, Elf, SymbolTable, parse_elf
+from sizeguard.formats.magics import BITCODE_MAGICS
 
 SHT_GROUP, SHF_GROUP, GRP_COMDAT = 17, 0x200, 1
 SECTION_COMMON = SHN_COMMON - 0x10000  # as in symbol tables, where it is negative
-_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 _SLIM = b"__gnu_lto_slim"
 
 
@@ -117,12 +117,14 @@ def names_of(symbols: SymbolTable, indices: Int) -> list[bytes]:
 def is_lto(data: npt.NDArray[np.uint8]) -> bool:
     """Return whether an object, or a member of an archive, is LLVM bitcode or a slim LTO object."""
     head = data[:4].tobytes()
-    if head in _BITCODE:
+    if head in BITCODE_MAGICS:
         return True
     content = data.tobytes()
     if head == b"!<ar":
         # Only the headers are checked: a search takes 3 ms for 1 MB.
-        return _SLIM in content or any(start in _BITCODE for start in member_starts(content, 4))
+        return _SLIM in content or any(
+            start in BITCODE_MAGICS for start in member_starts(content, 4)
+        )
     return head == b"\x7fELF" and _SLIM in content
 
 
@@ -137,7 +139,7 @@ def read_object(path: Path, member: str, data: npt.NDArray[np.uint8], machine: s
     objects.
     """
     label = Path(f"{path}({member})" if member else path)
-    if data[:4].tobytes() in _BITCODE:
+    if data[:4].tobytes() in BITCODE_MAGICS:
         raise InconclusiveError(
             f"{label}: LLVM bitcode; link with -Wl,--save-temps and give the objects that it keeps"
         )

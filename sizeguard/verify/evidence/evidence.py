@@ -16,7 +16,7 @@ from sizeguard.names.short import short_name
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.link_graph import Linked, dead_stripped, placed, recorded
 from sizeguard.verify.evidence.linker_log import LinkerRemovals
-from sizeguard.verify.evidence.object_evidence import ObjectFile, Objects
+from sizeguard.verify.evidence.object_evidence import ObjectFile, Objects, undescribed_lto
 from sizeguard.verify.evidence.placement import Node, Placement
 from sizeguard.verify.evidence.ways import Reasons
 
@@ -187,17 +187,23 @@ class Evidence:
 
     @cached_property
     def undescribed(self) -> tuple[str, ...]:
-        """Objects with code in the image but without debug information, so inlining is unknown."""
+        """Objects with code in the image but without debug information, so inlining is unknown.
+
+        What LTO compiled counts as in the image.
+        """
         used = {
             number
             for number, index in self.placement.address
             if number < self.own and self.placement.section((number, index)).is_executable
         }
         files = [self.objects.files[number] for number in sorted(used)]
-        return tuple(
-            file.label
-            for file in files
-            if not any(s.name == ".debug_info" and s.file_size for s in file.elf.sections)
+        return (
+            *(
+                file.label
+                for file in files
+                if not any(s.name == ".debug_info" and s.file_size for s in file.elf.sections)
+            ),
+            *undescribed_lto(self.lto_inputs or ()),
         )
 
     @property

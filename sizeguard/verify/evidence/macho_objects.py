@@ -24,6 +24,7 @@ from sizeguard.formats.elf import (
 from sizeguard.formats.macho import MachO, parse_macho_file
 from sizeguard.formats.macho.constants import N_EXT, N_SECT, N_STAB, N_TYPE
 from sizeguard.formats.macho.uleb import UlebReader
+from sizeguard.formats.magics import BITCODE_MAGICS
 from sizeguard.linkgraph.macho.atoms import CPU_ARM64, Atoms
 from sizeguard.verify.evidence.code_search import Pattern
 from sizeguard.verify.evidence.macho import (
@@ -36,7 +37,6 @@ from sizeguard.verify.evidence.macho import (
     section_kind,
 )
 from sizeguard.verify.evidence.object_evidence import (
-    BITCODE,
     Definition,
     ObjectFile,
     Objects,
@@ -272,7 +272,7 @@ def read_macho_objects(paths: Iterable[Path], folder: Path | None = None) -> Obj
     files: list[ObjectFile] = []
     lto: list[str] = []
     for path, label, member, data in contents(paths, folder, _MAGICS):
-        if data[:4] in BITCODE:
+        if data[:4] in BITCODE_MAGICS:
             lto.append(label)
             continue
         macho = parse_macho_file(Path(label), np.frombuffer(data, np.uint8))

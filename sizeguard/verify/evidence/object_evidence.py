@@ -32,10 +32,11 @@ from sizeguard.formats.elf import (
     parse_elf,
 )
 from sizeguard.formats.linkmap.link_map import is_mapping_symbol
+from sizeguard.formats.lto_object import functions_of, has_debug_information
+from sizeguard.formats.magics import BITCODE_MAGICS, MACHO_MAGICS
 from sizeguard.verify.evidence.code_search import Pattern, pattern_of
 
 _ELF = (b"\x7fELF",)
-BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
 # Prefixes that -ffunction-sections and -fdata-sections put before a symbol's name.
 _OWN_SECTION = re.compile(
     r"\.(?:text|rodata|data|bss|tdata|tbss)(?:\.(?:unlikely|startup|exit|hot|rel|rel\.local|rel\.ro|rel\.ro\.local))?\.(.+)"
@@ -255,7 +256,7 @@ def read_objects(paths: Iterable[Path], folder: Path | None = None) -> Objects:
     lto: list[str] = []
     machines: dict[str, str] = {}
     for path, label, member, data in contents(paths, folder, _ELF):
-        if data[:4] in BITCODE:
+        if data[:4] in BITCODE_MAGICS:
             lto.append(label)
             continue
         elf = parse_elf(Path(label), data)
@@ -277,6 +278,20 @@ def _is_lto(elf: Elf) -> bool:
     has_bytecode = any(section.name.startswith(".gnu.lto_") for section in elf.sections)
     return has_bytecode and not any(
         section.is_executable and section.size for section in elf.sections
+    )
+
+
+def undescribed_lto(paths: Iterable[Path]) -> tuple[str, ...]:
+    """List the LTO objects among a link's inputs that have functions and do not describe them.
+
+    Raises InputError for files that are not objects.
+    """
+    return tuple(
+        each.label
+        for each in contents(paths, None, (*_ELF, *MACHO_MAGICS))
+        if each.data[:4] not in MACHO_MAGICS
+        and functions_of(each.data)
+        and not has_debug_information(each.data)
     )
 
 
@@ -311,7 +326,7 @@ def contents(
         if head in (MAGIC, THIN_MAGIC):
             for member, data in read_archive(path):
                 yield ObjectContent(path, f"{shown}({member})", member, bytes(data))
-        elif head[:4] in (*magics, *BITCODE):
+        elif head[:4] in (*magics, *BITCODE_MAGICS):
             yield ObjectContent(path, shown, "", readable(path).read_bytes())
         else:
             raise InputError(f"{path}: neither an object nor an archive")

@@ -1,15 +1,15 @@
-"""Find code that the full build lacks, which gcc's LTO makes too different to compare."""
+"""Find code that the full build lacks, which LTO makes too different to compare."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.formats.elf import parse_elf
+from sizeguard.formats.lto_object import functions_of
+from sizeguard.formats.magics import MACHO_MAGICS
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import without_parameters
 from sizeguard.verify.evidence.evidence import names_of
@@ -17,9 +17,6 @@ from sizeguard.verify.evidence.object_evidence import contents
 from sizeguard.verify.leaks.deselected_code import DeselectedCode, full_build, plain_name
 
 _MANGLED = "_Z"
-# gcc keeps the body of each function in a section: .gnu.lto_NAME.NUMBER.HASH
-_BODY = re.compile(r"\.gnu\.lto_([^.].*?)(?:\.\d+)?\.[0-9a-f]+")
-_GCC_MADE = "ltrans"  # in the name of each object that gcc's LTO makes
 _MOST_INLINED = 2
 
 
@@ -39,13 +36,12 @@ class ForeignCode:
 
 
 def foreign_code(code: DeselectedCode) -> tuple[ForeignCode, ...]:
-    """List code of gcc's LTO in functions that the full build lacks, the largest first.
+    """List code of LTO in functions that the full build lacks, the largest first.
 
     Such code may be a renamed copy of a deselected kernel: LTO inlines kernels into their callers
     in the full build, so the copy and the kernel share few bytes.
     """
-    files = code.evidence.own_files()
-    if code.full is None or not any(_GCC_MADE in file.label for file in files):
+    if code.full is None or not code.evidence.has_lto:
         return ()
     known = KnownFunctions.of(code)
     found = [*_placed(code, known), *_inlined(code, known)]
@@ -84,16 +80,15 @@ def _bodies(code: DeselectedCode) -> frozenset[str]:
 
 
 def function_bodies(paths: Iterable[Path]) -> frozenset[str]:
-    """List the functions whose bodies are in gcc's LTO objects, dead and local ones too.
+    """List the functions whose bodies are in LTO objects, dead and local ones too.
 
     Objects that cannot be read have none, so more code counts as foreign.
     """
     found: set[str] = set()
     try:
-        for path, _, _, data in contents(paths, None, (b"\x7fELF",)):
-            if data[:4] == b"\x7fELF":
-                names = (section.name for section in parse_elf(path, data).sections)
-                found |= {plain_name(body[1]) for name in names if (body := _BODY.fullmatch(name))}
+        for each in contents(paths, None, (b"\x7fELF", *MACHO_MAGICS)):
+            if each.data[:4] not in MACHO_MAGICS:
+                found.update(map(plain_name, functions_of(each.data)))
     except InputError:
         pass
     return frozenset(found)

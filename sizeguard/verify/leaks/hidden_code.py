@@ -62,7 +62,7 @@ def _undecided_copies(evidence: Evidence, foreign: Sequence[ForeignCode]) -> Ver
         + (f", with {' and '.join(map(demangle, each.inlined))}" if each.inlined else "")
         for each in foreign
     ]
-    cause = "code that the full build lacks: gcc's LTO makes copies too different to recognise"
+    cause = "code that the full build lacks: LTO makes copies too different to recognise"
     shown = (*_shown(notes), cause)
     return Verdict("section", COPIES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, shown)
 
