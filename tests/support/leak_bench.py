@@ -116,9 +116,13 @@ class LeakBench:
         names = [name for name in self.symbols if re.fullmatch(pattern, name)]
         if names:
             return names[0]
-        found = re.search(pattern.encode(), self.full.image.read_bytes())
-        assert found is not None
-        return found[0].decode()
+        debug = self.full.debug.rglob("*") if self.full.debug else ()
+        files = [self.full.image, *(path for path in debug if path.is_file())]
+        return next(
+            found[0].decode()
+            for path in files
+            if (found := re.search(pattern.encode(), path.read_bytes()))
+        )
 
     def machine_code(self, kernel: str) -> bytes:
         """Cut a kernel's bytes out of the full image."""

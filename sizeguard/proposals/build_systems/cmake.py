@@ -108,7 +108,9 @@ class CMake:
         flags = f"-DCMAKE_{'SHARED' if is_library else 'EXE'}_LINKER_FLAGS"
         return {
             SECTIONS: (
-                "-DCMAKE_CXX_FLAGS='-ffunction-sections -fdata-sections'"
+                # A language that the project does not have ignores its flags.
+                "-DCMAKE_C_FLAGS='-ffunction-sections -fdata-sections'"
+                " -DCMAKE_CXX_FLAGS='-ffunction-sections -fdata-sections'"
                 f" {flags}=-Wl,--gc-sections in setup"
             ),
             MAP: f"target_link_options(TARGET PRIVATE LINKER:-Map={image}.map) in CMakeLists.txt",
