@@ -16,6 +16,7 @@ import pytest
 from sizeguard.builds.build_inputs import BuildInputs, content_hash, glob_hash
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
+from sizeguard.claims.verdict import FAIL
 from sizeguard.gate.advice import advised
 from sizeguard.gate.causes.growth_causes import (
     causes_between,
@@ -43,6 +44,8 @@ from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.pairs import recipe_of_commits
 from sizeguard.projects.project import App, Target
+from sizeguard.report.gate.findings.gate_findings import GateFinding
+from sizeguard.report.gate.gate_words import headline
 from sizeguard.runtimes.sizeguard.native_sources import NativeSources
 from sizeguard.runtimes.sizeguard.runtime import RUNTIME
 from sizeguard.snapshots.store import Store
@@ -730,6 +733,33 @@ def test_advice_without_a_cause_or_a_snapshot() -> None:
     creep = advised(result_of(failing("load", "creep", 5)), "", "", "x", TODAY)
     assert creep.commands[0].text == "sizeguard gate --app mlp --target x86_64-linux"
     assert creep.commands[3].text == "count from a later release at sizeguard.yaml:9:3"
+
+
+def test_limits_of_one_metric_share_a_waiver_that_covers_the_largest_excess() -> None:
+    checks = [failing("load", "growth", 391), failing("load", "absolute", 1204)]
+    shown = advised(result_of(*checks), "", "", "x", TODAY)
+    accepted = [each.text for each in shown.commands if each.label == "accept it"]
+    assert accepted == [WAIVE.format("load", 1204)]
+    assert all(c.advice.endswith(WAIVE.format("load", 1204)) for c in shown.checks)
+
+
+def _headline(*checks: Check) -> str:
+    found = [
+        GateFinding("r", "mlp", "t", "n", check.id, FAIL, message="m", check=check)
+        for check in checks
+    ]
+    return headline(result_of(*checks), found, "mlp")
+
+
+def test_the_headline_says_a_metrics_largest_excess_once() -> None:
+    grown, capped = failing("load", "growth", 391), failing("load", "absolute", 1204)
+    said = "mlp loads 32,057 bytes: 1,204 more than `load` allows"
+    assert _headline(grown, capped) == _headline(capped, grown) == said
+    assert _headline(capped, replace(capped, id="other")) == said  # as large
+    assert _headline(grown, failing("file", "growth", 5), failing("load", "creep", 9)) == (
+        "mlp loads 32,057 bytes: 391 more than `load` allows; 5 more than `file` allows, and"
+        " 1 more finding"
+    )
 
 
 def test_advice_offers_the_three_worst_and_nothing_where_all_passes() -> None:

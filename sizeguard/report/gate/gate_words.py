@@ -136,13 +136,31 @@ def _reasons(found: Sequence[GateFinding]) -> list[str]:
     wrong.sort(key=lambda f: (urgency(f), f.check is not None and f.check.kind == CREEP))
     without = sum(_lacks_baseline(f.check) for f in wrong)
     reasons: list[str] = []
-    for each in wrong:
+    for each in _of_worst_limits(wrong):
         if without > 1 and _lacks_baseline(each.check):
             text = f"{without} sizes have no baseline"  # a new app: one reason for all
             reasons += [] if text in reasons else [text]
         else:
             reasons.append(_reason(each))
     return reasons
+
+
+def _of_worst_limits(found: Sequence[GateFinding]) -> list[GateFinding]:
+    """Keep of each metric the limit that is exceeded most; other findings stay."""
+    most = {
+        each.check.metric: each
+        for each in sorted(found, key=_excess)
+        if each.check is not None and _excess(each)
+    }
+    return [f for f in found if f.check is None or not _excess(f) or most[f.check.metric] is f]
+
+
+def _excess(finding: GateFinding) -> int:
+    """Return the bytes over a limit of size; 0 for creep, which has a text of its own."""
+    check = finding.check
+    if check is None or check.kind not in SIZE_KINDS or check.kind == CREEP:
+        return 0
+    return max(0, -(check.headroom or 0))
 
 
 def _lacks_baseline(check: Check | None) -> bool:
