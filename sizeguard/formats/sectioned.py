@@ -8,6 +8,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from sizeguard.columns.texts import Bytes
+from sizeguard.formats.link_kind import LIBRARY, OBJECT, PROGRAM
+from sizeguard.formats.magics import PE
+
+# Of a PE image: where the offset of its header is, and the flags behind that header's signature
+_PE_OFFSET, _CHARACTERISTICS, _DLL = 0x3C, 22, 0x2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,18 @@ class SectionedImage:
     needed: tuple[str, ...] | None
     is_object: bool
     data: Bytes = field(repr=False)
+
+    @property
+    def kind(self) -> str:
+        """The kind of file, as in link_kind; empty for a linked WebAssembly module."""
+        if self.is_object:
+            return OBJECT
+        if self.format != PE:
+            return ""
+        at = int.from_bytes(self.data[_PE_OFFSET : _PE_OFFSET + 4].tobytes(), "little")
+        at += _CHARACTERISTICS
+        flags = int.from_bytes(self.data[at : at + 2].tobytes(), "little")
+        return LIBRARY if flags & _DLL else PROGRAM
 
     @property
     def load(self) -> int:

@@ -27,12 +27,14 @@ from sizeguard.gate.policy.terms_result import PolicyChange, WaiverUse
 NOT_RUN = "not_run"  # the verdict on a model that did not run, or a check without a reference
 
 # Kinds of checks. elimination counts claims that do not hold; needed is about one new library; run
-# is about a command that has to exit with 0; machine is about an image of another format or
-# machine; the others compare bytes.
+# is about a command that has to exit with 0; machine is about an image of another format, machine
+# or kind; the others compare bytes.
 ABSOLUTE, GROWTH, CREEP, ELIMINATION = "absolute", "growth", "creep", "elimination"
 NEEDED, RUN, MACHINE = "needed", "run", "machine"
 CHECK_KINDS = (ABSOLUTE, GROWTH, CREEP, ELIMINATION, NEEDED, RUN, MACHINE)
 SIZE_KINDS = (ABSOLUTE, GROWTH, CREEP)
+# Rules of MACHINE; the name of the base's machine or kind follows.
+SAME_MACHINE, SAME_KIND = "the format and machine of the base", "the kind of file of the base"
 
 # Sources of the sizes that growth is counted from.
 MEASURED, PARENT, REVIEWED = "merge base", "first parent", "baseline"

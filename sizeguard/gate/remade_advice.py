@@ -18,6 +18,7 @@ from sizeguard.gate.gate_result import (
     MACHINE,
     NEEDED,
     RUN,
+    SAME_KIND,
     AppResult,
     Base,
     Check,
@@ -78,13 +79,15 @@ def _check(app: AppResult, check: Check) -> Check:
     if check.verdict == PASS:
         return replace(check, advice="")
     named = _named(app.app, app.target)
+    update = f": sizeguard baseline update {_only(app.app, app.target)}" if named else ""
     if check.kind == RUN:
         return replace(check, advice="the command did not exit with 0")
     if check.kind == NEEDED:
         if "/" not in check.metric:
             return replace(check, advice="there is no base to compare with")
-        update = f": sizeguard baseline update {_only(app.app, app.target)}" if named else ""
         return replace(check, advice=f"remove the library, or review it{update}")
+    if check.kind == MACHINE and check.rule.startswith(SAME_KIND):
+        return replace(check, advice=f"build the base's kind of file, or review this one{update}")
     if check.kind == MACHINE:
         return replace(check, advice="build for the machine of the base")
     if check.kind == ELIMINATION:

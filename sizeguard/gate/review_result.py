@@ -14,6 +14,7 @@ class Baseline:
     tools: full versions, such as gcc 12.2.0, bfd 2.40; empty in files of older versions
     operators: loaded bytes of each operator, and of (core) and the like; they sum to the load
     needed: libraries, search paths and interpreter of the app; None in files of older versions
+    machine, kind: format and machine, and kind of file; empty in files of older versions
     tables: the same by other levels: kernel, dtype, component, section, symbol (the globs in
                limits)
     """
@@ -29,6 +30,8 @@ class Baseline:
     tools: str = ""
     tables: Mapping[str, Mapping[str, int]] | None = None
     needed: tuple[str, ...] | None = None
+    machine: str = ""
+    kind: str = ""
 
     def size(self, metric: str) -> int:
         """Return load, ram, file or page_slack."""

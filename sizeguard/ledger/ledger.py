@@ -39,6 +39,8 @@ class ImageInfo:
     recorded
 
     regions: memory regions, and the image's use of them; None if not known
+
+    kind: executable, shared library or another name of formats.link_kind; empty if not known
     """
 
     path: str
@@ -51,6 +53,7 @@ class ImageInfo:
     ram: int
     needed: tuple[str, ...] | None = None
     regions: tuple[RegionUse, ...] | None = None
+    kind: str = ""
 
 
 class Owners:

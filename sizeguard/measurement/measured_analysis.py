@@ -35,14 +35,17 @@ def measurement_of(
         asked[level].append(name)
     symbols, unmatched = _symbols(analysis, asked["symbol"])
     wanted = {*levels, *(level for level in ASKED_LEVELS if level in asked)}
+    image = analysis.image
     return Measurement(
         sizes,
         _tables(analysis, wanted),
         symbols,
         analysis,
         unmatched,
-        analysis.image.needed,
+        image.needed,
         nameless_code(analysis) if symbols else 0,
+        f"{image.format} {image.arch}".strip(),
+        image.kind,
     )
 
 

@@ -29,6 +29,8 @@ class Measurement:
     needed:   libraries, search paths and interpreter of the image; None if not recorded
     unmatched: symbol patterns without a match, each with the nearest name or an empty string
     nameless: bytes of code without a name, if symbols were requested; a sum of symbols lacks them
+    machine: the image's format and machine, such as elf x86_64; empty if not recorded
+    kind:    kind of the image's file, such as shared library; empty if not recorded
     """
 
     sizes: Sizes
@@ -38,6 +40,8 @@ class Measurement:
     unmatched: Mapping[str, str] = field(default_factory=dict)
     needed: tuple[str, ...] | None = None
     nameless: int = 0
+    machine: str = ""
+    kind: str = ""
 
     def knows(self, metric: str) -> bool:
         """Return whether the image has the name of a metric."""

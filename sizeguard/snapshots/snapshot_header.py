@@ -22,7 +22,7 @@ _OF_REGIONS = ("origin", "length", "used", "stored", "run")
 LARGEST = 1 << 30
 _MOST_ROWS = 1 << 23  # 72 bytes each when all labels are unpacked
 _HEADER_LARGEST = 1 << 20
-_NEEDED, _REGIONS = "needed", "regions"
+_NEEDED, _REGIONS, _KIND = "needed", "regions", "kind"
 ORIGIN = "origin"
 
 Blocks = dict[str, tuple[bytes, int]]
@@ -35,6 +35,8 @@ def stated(image: ImageInfo) -> dict[str, object]:
         del found[_NEEDED]
     if image.regions is None:
         del found[_REGIONS]
+    if not image.kind:
+        del found[_KIND]
     return found
 
 
@@ -100,9 +102,9 @@ def image_of(header: dict[str, object]) -> ImageInfo:
     """Return the image that was measured."""
     image = header.get("image")
     texts, sizes = ("path", "title", "format", "arch", "id"), ("file", "load", "ram")
-    if not isinstance(image, dict) or set(image) - {_NEEDED, _REGIONS} != {*texts, *sizes}:
+    if not isinstance(image, dict) or set(image) - {_NEEDED, _REGIONS, _KIND} != {*texts, *sizes}:
         raise DamagedError("its header has no image")
-    if not all(isinstance(image[name], str) for name in texts) or not all(
+    if not all(isinstance(image.get(name, ""), str) for name in (*texts, _KIND)) or not all(
         type(image[name]) is int and image[name] >= 0 for name in sizes
     ):
         raise DamagedError("its header has a damaged image")

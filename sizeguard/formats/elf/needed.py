@@ -6,6 +6,7 @@ from sizeguard.formats.elf.image import Elf
 from sizeguard.formats.elf.layout import PT_DYNAMIC, PT_INTERP, PT_LOAD
 
 _DT_STRTAB, _DT_STRSZ, _DT_SONAME = 5, 10, 14
+_DT_FLAGS_1, _DF_1_PIE = 0x6FFFFFFB, 0x08000000
 # Tags of libraries that are loaded with the image: NEEDED, and those that replace or watch others.
 _LIBRARIES = frozenset({1, 0x7FFFFFFD, 0x7FFFFFFF, 0x6FFFFEFB, 0x6FFFFEFC})
 _PATHS = frozenset({15, 29})  # RPATH, RUNPATH
@@ -36,6 +37,11 @@ def library_name(elf: Elf) -> str:
     """Return the name by which images need a library (DT_SONAME); empty if it has none."""
     pairs = dict(_dynamic(elf))
     return _text(_strings(elf, pairs), pairs[_DT_SONAME]) if _DT_SONAME in pairs else ""
+
+
+def is_marked_as_program(elf: Elf) -> bool:
+    """Return whether the linker marked a position-independent file as a program."""
+    return bool(dict(_dynamic(elf)).get(_DT_FLAGS_1, 0) & _DF_1_PIE)
 
 
 def _dynamic(elf: Elf) -> list[tuple[int, int]]:

@@ -12,8 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.texts import Bytes, Int, Texts
+from sizeguard.formats.link_kind import BUNDLE, LIBRARY, OBJECT, PROGRAM
 from sizeguard.formats.macho.constants import (
+    MH_BUNDLE,
     MH_DSYM,
+    MH_DYLIB,
+    MH_EXECUTE,
     MH_OBJECT,
     MH_SUBSECTIONS_VIA_SYMBOLS,
     S_ATTR_DEBUG,
@@ -25,6 +29,8 @@ from sizeguard.formats.macho.constants import (
     VM_PROT_WRITE,
     ZEROFILL_TYPES,
 )
+
+_KINDS = {MH_EXECUTE: PROGRAM, MH_DYLIB: LIBRARY, MH_OBJECT: OBJECT, MH_BUNDLE: BUNDLE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +217,11 @@ class MachO:
     def is_object(self) -> bool:
         """Return whether it is an object, before linking."""
         return self.filetype == MH_OBJECT
+
+    @property
+    def kind(self) -> str:
+        """The kind of file, as in link_kind; empty for rare types."""
+        return _KINDS.get(self.filetype, "")
 
     @property
     def pointer_size(self) -> int:

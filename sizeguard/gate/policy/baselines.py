@@ -29,6 +29,7 @@ _TABLES = {f"{level}s": level for level in (*LEVELS, *ASKED_LEVELS, "region", "s
 _NEEDED = "needed"
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.,+~ ()-]*", re.ASCII)  # strings that YAML needs no quotes for
 _TEXTS = ("app", "target", "toolchain")
+_OPTIONAL_TEXTS = ("tools", "machine", "kind")  # files of older versions lack them
 _REQUIRED = (*_TEXTS, "load", "ram", "file", "operators")
 _RENEW = "write it again with sizeguard baseline update"
 
@@ -109,6 +110,8 @@ def baseline_of(build: Build, toolchain: Toolchain | None, measured: Measurement
         tools,
         tables,
         measured.needed,
+        measured.machine,
+        measured.kind,
     )
 
 
@@ -142,7 +145,11 @@ def baseline_text(baseline: Baseline) -> str:
         f"app: {baseline.app}",
         f"target: {baseline.target}",
         f"toolchain: {baseline.toolchain}",
-        *([f"tools: {_plain_or_quoted(baseline.tools)}"] if baseline.tools else []),
+        *(
+            f"{key}: {_plain_or_quoted(text)}"
+            for key in _OPTIONAL_TEXTS
+            if (text := getattr(baseline, key))
+        ),
         *(f"{size}: {baseline.size(size)}" for size in TOTALS),
     ]
     if baseline.needed is not None:
@@ -187,7 +194,7 @@ def read_baseline(path: Path) -> Baseline:
 def parse_baseline(data: bytes, path: Path | str) -> Baseline:
     """Parse a baseline; `path` is for error messages."""
     root = parse_nodes(data, path, "baseline")
-    known = (*_TEXTS, "tools", *TOTALS, _NEEDED, *_TABLES)
+    known = (*_TEXTS, *_OPTIONAL_TEXTS, *TOTALS, _NEEDED, *_TABLES)
     fields = _pairs(path, root)
     for key in fields:
         if key not in known:
@@ -200,7 +207,8 @@ def parse_baseline(data: bytes, path: Path | str) -> Baseline:
             raise InputError(f"{path}: not a baseline: it lacks {key}; {_RENEW}")
     tables = {level: _sizes(path, fields[key]) for key, level in _TABLES.items() if key in fields}
     sizes = {size: _size(path, fields[size]) for size in TOTALS if size in fields}
-    texts = {key: _text(path, fields[key]) for key in (*_TEXTS, "tools") if key in fields}
+    names = (*_TEXTS, *_OPTIONAL_TEXTS)
+    texts = {key: _text(path, fields[key]) for key in names if key in fields}
     operators = tables.pop("operator")
     return Baseline(
         app=texts["app"],
@@ -214,6 +222,8 @@ def parse_baseline(data: bytes, path: Path | str) -> Baseline:
         tools=texts.get("tools", ""),
         tables=tables,
         needed=_names(path, fields[_NEEDED]) if _NEEDED in fields else None,
+        machine=texts.get("machine", ""),
+        kind=texts.get("kind", ""),
     )
 
 
@@ -261,4 +271,5 @@ def measurement_of_baseline(baseline: Baseline) -> Measurement:
     symbols = tables.pop("symbol", {})
     sizes = Sizes(baseline.load, baseline.ram, baseline.file, baseline.page_slack)
     levels = {**tables, "operator": baseline.operators}
-    return Measurement(sizes, levels, symbols, needed=baseline.needed)
+    machine, kind = baseline.machine, baseline.kind
+    return Measurement(sizes, levels, symbols, needed=baseline.needed, machine=machine, kind=kind)

@@ -1,4 +1,4 @@
-"""Check that an app loads no library that the base does not load, on the same machine.
+"""Check that an app loads no new library, and is a file of the same machine and kind.
 
 The bytes of a new library ship, but no metric counts them. Libraries in the reviewed baseline are
 accepted, so a new library is reviewed together with sizes.
@@ -9,13 +9,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
-from sizeguard.gate.gate_result import MACHINE, NEEDED, NOT_RUN, Check
+from sizeguard.gate.gate_result import (
+    MACHINE,
+    NEEDED,
+    NOT_RUN,
+    SAME_KIND,
+    SAME_MACHINE,
+    Check,
+)
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
-from sizeguard.measurement.measurement import Measurement
 
 METRIC = "needed"
 RULE = "only libraries that the base needs"
-SAME_MACHINE = "the format and machine of the base"
 
 
 def needed_checks(subject: CheckedApp, reference: SizeReference, *, counts: bool) -> list[Check]:
@@ -53,31 +58,32 @@ def needed_checks(subject: CheckedApp, reference: SizeReference, *, counts: bool
 
 
 def machine_checks(subject: CheckedApp, reference: SizeReference) -> tuple[Check, ...]:
-    """Fail if the image has another format, machine, class or byte order than the base's.
+    """Fail if the image has another format, machine, class, byte order or kind than the base's.
 
-    Sizes of images for different machines cannot be compared. A baseline does not tell the machine.
+    Sizes of such images cannot be compared. An object in place of a program would seem to shrink.
+    Baselines of older versions state neither machine nor kind; these are not compared.
     """
-    now = _machine_of(subject.now)
-    before = _machine_of(reference.measured) if reference.measured is not None else ""
-    if not now or not before or now == before:
+    now, before = subject.now, reference.measured
+    if before is None:
         return ()
-    advice = f"build for {before}, or gate it as another target"
-    return (
-        replace(
-            _check(subject, reference, FAIL, advice, 0, f"{MACHINE}/{now}"),
-            kind=MACHINE,
-            rule=f"{SAME_MACHINE}: {before}",
-            pattern=MACHINE,
-        ),
-    )
+    if now.machine != before.machine and now.machine and before.machine:
+        advice = f"build for {before.machine}, or gate it as another target"
+        rule = f"{SAME_MACHINE}: {before.machine}"
+        return (_of_image(subject, reference, now.machine, rule, advice),)
+    if now.kind != before.kind and now.kind and before.kind:
+        update = f"sizeguard baseline update --app {subject.app} --target {subject.target}"
+        advice = f"build the base's kind of file, or review this one: {update}"
+        rule = f"{SAME_KIND}: {before.kind}"
+        return (_of_image(subject, reference, now.kind, rule, advice),)
+    return ()
 
 
-def _machine_of(measured: Measurement) -> str:
-    """Return an image's format and machine: `elf x86_64`; empty for a baseline."""
-    if measured.analysis is None:
-        return ""
-    image = measured.analysis.image
-    return f"{image.format} {image.arch}".strip()
+def _of_image(
+    subject: CheckedApp, reference: SizeReference, name: str, rule: str, advice: str
+) -> Check:
+    """Make a failed check of the image's machine or kind."""
+    found = _check(subject, reference, FAIL, advice, 0, f"{MACHINE}/{name}")
+    return replace(found, kind=MACHINE, rule=rule, pattern=MACHINE)
 
 
 def _check(

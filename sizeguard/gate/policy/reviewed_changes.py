@@ -12,6 +12,7 @@ from sizeguard.measurement.metric_kinds import TOTALS
 
 BASELINE, WAIVER, RECORD = "baseline", "waiver", "selection record"
 _SLACK = "page_slack"
+_OF_IMAGE = ("machine", "kind")
 _NAMED = 3  # sizes to name besides the totals
 _SHOWN_ID = 7  # digits of a content id
 
@@ -53,9 +54,11 @@ def _replaced(path: str, old: Baseline | None, new: Baseline | None) -> PolicyCh
     grown = any(after.get(name, 0) > before.get(name, 0) for name in changed if name != _SLACK)
     # The file's limit allows for the bytes that are not loaded, and for filled gaps
     grown |= any(b > a for a, b in zip(_parts(old), _parts(new), strict=True))
+    of_image = [name for name in _OF_IMAGE if getattr(old, name) != getattr(new, name)]
+    others |= any(getattr(old, name) for name in of_image)
     adds = bool({*(new.needed or ())} - {*(old.needed or ())})
-    was = _sizes(old, before, named, other_tools) + _needed(old, new)
-    now = _sizes(new, after, named, other_tools) + _needed(new, old)
+    was = _sizes(old, before, named, other_tools) + _needed(old, new) + _image(old, of_image)
+    now = _sizes(new, after, named, other_tools) + _needed(new, old) + _image(new, of_image)
     if was == now:
         was, now = was + _rest(old, new), now + _rest(new, old)
     return PolicyChange(
@@ -100,6 +103,11 @@ def _needed(baseline: Baseline, other: Baseline) -> str:
     if baseline.needed == other.needed:
         return ""
     return ", needed " + ("not said" if baseline.needed is None else _listed(baseline.needed))
+
+
+def _image(baseline: Baseline, names: Iterable[str]) -> str:
+    """Write the machine and kind of the image, if they differ."""
+    return "".join(f", {name} {getattr(baseline, name) or 'not said'}" for name in names)
 
 
 def _listed(names: Iterable[str]) -> str:

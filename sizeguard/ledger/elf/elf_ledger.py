@@ -15,6 +15,7 @@ from sizeguard.base.parallel import beside
 from sizeguard.columns.sort import hash_order
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.formats.elf import SHT_NULL, Elf, release
+from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.elf.needed import needed_libraries
 from sizeguard.ledger.elf.content import ContentSources, content_pieces, input_ranges, part_ranges
 from sizeguard.ledger.elf.disjoint_symbols import defined_symbols, symbol_ranges
@@ -124,6 +125,7 @@ def _image_info(image: Elf) -> ImageInfo:
         image.load,
         image.ram,
         needed_libraries(image),
+        kind=elf_kind(image),
     )
 
 

@@ -24,9 +24,9 @@ def fat_ledger(fat: FatFile, title: str = "") -> Ledger:
     load, ram = (np.concatenate([np.array(column, np.int64), blank]) for column in (loads, rams))
     arch = "+".join(image.arch for image in fat.images)
     ids = ",".join(image.uuid for image in fat.images)
-    info = ImageInfo(
-        str(fat.path), title, "macho", arch, ids, fat.size, int(load.sum()), int(ram.sum())
-    )
+    sizes = fat.size, int(load.sum()), int(ram.sum())
+    kind = "+".join(sorted({image.kind for image in fat.images}))
+    info = ImageInfo(str(fat.path), title, "macho", arch, ids, *sizes, kind=kind)
     nothing = np.zeros(0, np.int64)
     count = np.bincount(file.owner, minlength=len(table)).astype(np.int64)
     everything = np.ones(len(table), np.bool_)

@@ -142,6 +142,7 @@ class _LedgerBuilder:
             image.load,
             image.ram,
             needed_dylibs(image),
+            kind=image.kind,
         )
         owned = _Owned(file, make_memory, load, ram, uncounted)
         return _ledger(info, self.table, owners, self.inputs, owned)

@@ -56,6 +56,7 @@ class _SectionedBuilder:
             image.load,
             image.ram,
             image.needed,
+            kind=image.kind,
         )
         return self.ledger(info)
 

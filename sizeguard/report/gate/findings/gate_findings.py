@@ -16,6 +16,7 @@ from sizeguard.gate.gate_result import (
     NEEDED,
     NOT_RUN,
     RUN,
+    SAME_KIND,
     AppResult,
     Check,
     GateResult,
@@ -53,7 +54,7 @@ RULES = {
     "limit/creep": "Growth since a release is within the limit of sizeguard.yaml",
     "elimination": "Deselected code is absent from the app, and selected code is present",
     "needed": "An app needs only libraries that its base needs",
-    "machine": "An image has the format and machine of its base",
+    "machine": "An image has the format, machine and kind of its base",
     "run": "The command after the build exits with 0",
     "library": "The sizes of an app include each library that ships with it",
     "model": "A model gives the same bits on the selective and on the full build",
@@ -203,7 +204,8 @@ def _needed(app: AppResult, check: Check) -> GateFinding:
 def _machine(app: AppResult, check: Check) -> GateFinding:
     before, now = check.rule.rpartition(": ")[2], check.metric.partition("/")[2]
     since = check.since.partition(" (")[0]
-    message = "" if check.verdict == PASS else f"this is {now}, but the {since} is {before}"
+    what = "the kind of file" if check.rule.startswith(SAME_KIND) else "this"
+    message = "" if check.verdict == PASS else f"{what} is {now}, but the {since} is {before}"
     return GateFinding(
         "machine", app.app, app.target, check.metric, check.id, check.verdict, message,
         check.advice, check=check,
