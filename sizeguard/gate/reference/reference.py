@@ -186,13 +186,12 @@ def _first_of_all(
     """
     if baseline_path(root, subject.build).is_file() or other_toolchains(root, subject.build):
         return reviewed
-    if history.head is not None and (base is None or counted_from(history, base, subject)):
+    head = history.head
+    if head is not None and (
+        base is None or base.commit != head.id or counted_from(history, base, subject)
+    ):
         return reviewed
-    if history.head is not None and base is not None and base.commit != history.head.id:
-        return reviewed
-    what = (
-        "there is no earlier commit" if history.head is not None else "this is not a git repository"
-    )
+    what = "there is no earlier commit" if head is not None else "this is not a git repository"
     return replace(reviewed, verdict=NOT_RUN, why=f"{what}, and {reviewed.why}")
 
 
@@ -287,7 +286,7 @@ def keep_as_head(history: History, subject: MeasuredApp) -> None:
         return
     read = _read(subject)
     if subject.head:
-        _keep(history, subject, subject.head)
+        _keep(history, subject, subject.head, recipe)
         return
     if read is None or foreign_inputs(read, history.root):
         return
@@ -300,17 +299,14 @@ def keep_as_head(history: History, subject: MeasuredApp) -> None:
         return
     if input_changes(read, project_hashes(history.root), recorded_environment()):
         return  # a file changed after the build
-    _keep(history, subject, history.head.id)
+    _keep(history, subject, history.head.id, recipe)
 
 
-def _keep(history: History, subject: MeasuredApp, commit: str) -> None:
+def _keep(history: History, subject: MeasuredApp, commit: str, recipe: Recipe) -> None:
     """Store the measurement of a commit, unless the store has one."""
-    if subject.recipe is None:
-        return
-    key = history.key(commit, subject.recipe)
-    if history.place.store.facts(key) is None:
+    if history.place.store.facts(history.key(commit, recipe)) is None:
         facts = {"commit": commit, "sizes": asdict(subject.now.sizes)}
-        keep_measured(history.place, commit, subject.recipe, facts, subject.now.analysis)
+        keep_measured(history.place, commit, recipe, facts, subject.now.analysis)
 
 
 def _content(path: Path) -> bytes | None:
@@ -318,4 +314,4 @@ def _content(path: Path) -> bytes | None:
 
 
 def _shown(root: Path, path: Path) -> str:
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    return path.relative_to(root).as_posix()

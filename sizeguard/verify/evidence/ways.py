@@ -120,11 +120,10 @@ class Reasons:
             np.searchsorted(source, np.arange(len(holder) + 1)),
         )
 
-    def _edge(self, number: int, source: int, target: int) -> Edge | None:
-        """Return a reference if both of its ends are in given objects."""
+    def _edge(self, row: int) -> Edge:
+        """Return the reference of a row, both of whose ends are in given objects."""
         nodes, edges, symbols = self.nodes, self.graph.edges, self.graph.symbols
-        if source not in nodes or target not in nodes:
-            return None
+        number, source, target = (int(column[row]) for column in self._columns[:3])
         symbol = int(edges.symbol[number])
         name = symbols.names[symbol].decode("utf-8", "backslashreplace") if symbol >= 0 else ""
         if self.graph.linker == "ld64.lld":
@@ -149,12 +148,11 @@ class Reasons:
         """Yield the references of a section, whether or not their targets are placed."""
         if node not in self._numbers:
             return
-        numbers, sources, targets, start = self._columns
+        _, _, targets, start = self._columns
         at = self._numbers[node]
         for i in range(int(start[at]), int(start[at + 1])):
-            edge = self._edge(int(numbers[i]), int(sources[i]), int(targets[i]))
-            if edge is not None:
-                yield edge
+            if int(targets[i]) in self.nodes:
+                yield self._edge(i)
 
     def symbol_at(self, node: Node, offset: int = 0) -> str:
         """Return the symbol that covers an offset of a section; functions take precedence.
@@ -243,12 +241,10 @@ class Reasons:
         at = self._numbers.get(node, _NONE)
         if at not in self._ways:
             return None
-        numbers, sources, targets, _ = self._columns
+        sources = self._columns[1]
         edges: list[Edge] = []
         while (i := self._ways[at]) != _NONE:
-            edge = self._edge(int(numbers[i]), int(sources[i]), int(targets[i]))
-            if edge is not None:
-                edges.append(edge)
+            edges.append(self._edge(i))
             at = int(sources[i])
         first = self.nodes[at]
         kind, symbol = self.roots[first]
@@ -258,19 +254,16 @@ class Reasons:
         """Return whether a reference from elsewhere names the piece itself."""
         node = (piece.object, piece.section)
         at = self._numbers.get(node, _NONE)
-        numbers, sources, targets, _ = self._columns
+        _, sources, targets, _ = self._columns
         for i in np.flatnonzero(targets == at).tolist():
             source = int(sources[i])
             if source not in self._ways or (
                 source == at and self.placement.section(node).is_executable
             ):
                 continue
-            edge = self._edge(int(numbers[i]), source, at)
-            if (
-                edge is not None
-                and not edge.is_jump
-                and (edge.bounds or piece.offset <= edge.offset < piece.offset + max(piece.size, 1))
-            ):
+            edge = self._edge(i)
+            is_inside = piece.offset <= edge.offset < piece.offset + max(piece.size, 1)
+            if not edge.is_jump and (edge.bounds or is_inside):
                 return True
         return False
 

@@ -1,0 +1,490 @@
+"""The measurement that growth and creep are counted from, over made-up commits.
+
+HEAD is h, the merge base b and its first parent p; a commit's analysis is a text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.builds.sizes import Sizes
+from sizeguard.claims.verdict import INCONCLUSIVE
+from sizeguard.gate.gate_result import MEASURED, NOT_RUN, PARENT, REVIEWED, Base
+from sizeguard.gate.policy.checks import SizeReference
+from sizeguard.gate.reference import reference
+from sizeguard.gate.reference.reference import (
+    MeasuredApp,
+    counted_from,
+    creep_reference,
+    differs_from,
+    growth_reference,
+    keep_as_head,
+    reviewed_reference,
+)
+from sizeguard.projects.project import App
+from sizeguard.toolchains.recipe import DoesNotBuildError, ReadsElsewhereError
+
+HEAD, COMMIT, PARENT_OF_IT = "h" * 40, "b" * 40, "p" * 40
+BASE = Base(COMMIT, "main")
+ON_BASE = Base(HEAD, "main")
+NOW: Any = "now"
+REVIEWED_SIZES: Any = "baseline"
+KNOWN = SizeReference(REVIEWED, REVIEWED_SIZES)
+NO_BASELINE = SizeReference(REVIEWED, None, "there is no baseline")
+
+
+@dataclass
+class Commits:
+    """A history: what differs from the checkout, and what measuring a commit gives."""
+
+    root: Path
+    head: Any = field(default_factory=lambda: SimpleNamespace(id=HEAD))
+    keys: dict[str, str] = field(default_factory=dict)
+    made: dict[str, Any] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=lambda: {HEAD: PARENT_OF_IT})
+    texts: dict[str, bytes] = field(default_factory=dict)
+    is_cut: bool = False
+    kept: list[tuple[str, Mapping[str, object], object]] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    recipes: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def place(self) -> Any:
+        return SimpleNamespace(store=SimpleNamespace(facts=lambda key: self.made.get(key)))
+
+    def key(self, commit: str, recipe: object) -> str:
+        return self.keys.get(commit, "same")
+
+    def recipe_at(self, commit: str, recipe: object) -> object:
+        return self.recipes.get(commit, recipe)
+
+    def first_parent(self, commit: str) -> str:
+        return self.parents.get(commit, "")
+
+    def lacks_parents(self, commit: str) -> bool:
+        return self.is_cut
+
+    def commit(self, revision: str) -> Any:
+        if revision == "v9":
+            raise InputError("unknown")
+        return SimpleNamespace(id=COMMIT)
+
+    def measure(self, commit: str, recipe: object) -> Any:
+        self.asked.append(commit)
+        found = self.made.get(commit, f"measured {commit[:1]}")
+        if isinstance(found, Exception):
+            raise found
+        return SimpleNamespace(analysis=found)
+
+    def has_bytes(self, commit: str, path: str, data: bytes) -> bool:
+        return self.texts.get(commit) == data
+
+    def text_at(self, commit: str, path: str) -> bytes | None:
+        return self.texts.get(f"{commit}:{path}", self.texts.get(commit))
+
+
+@dataclass
+class World:
+    """Parts of the gate that need files."""
+
+    root: Path
+    history: Any
+    differing: dict[str, list[str]] = field(default_factory=dict)
+    foreign: list[str] = field(default_factory=list)
+    measured: set[str] = field(default_factory=set)
+    reviewed: SizeReference = KNOWN
+    others: list[str] = field(default_factory=list)
+    changed: bool = False
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    history = Commits(tmp_path, texts={COMMIT: b"reviewed", HEAD: b"reviewed"})
+    made = World(tmp_path, history)
+    (tmp_path / "a.yaml").write_text("reviewed")
+
+    def keep(place: object, commit: str, recipe: object, facts: Any, analysis: object) -> None:
+        history.kept.append((commit, facts, analysis))
+
+    for name, value in {
+        "reviewed_reference": lambda root, subject: made.reviewed,
+        "baseline_path": lambda root, build: tmp_path / "a.yaml",
+        "toolchain_key": lambda build: "gcc",
+        "other_toolchains": lambda root, build: made.others,
+        "differing_inputs": lambda root, commit, read: made.differing.get(commit, []),
+        "foreign_inputs": lambda read, root: made.foreign,
+        "find_measured": lambda place, commit, key: "found" if commit in made.measured else None,
+        "measurement_of": lambda analysis, metrics: analysis,
+        "measurement_of_baseline": lambda baseline: baseline,
+        "input_changes": lambda *_: made.changed,
+        "keep_measured": keep,
+        "how_to_fetch": lambda root: "fetch",
+    }.items():
+        monkeypatch.setattr(reference, name, value)
+    return made
+
+
+def subject_of(**changed: Any) -> MeasuredApp:
+    """Return an app of a known runtime, whose build read files."""
+    build: Any = SimpleNamespace(inputs="read", link="executable", lto="")
+    recipe: Any = SimpleNamespace(left_out=lambda *_: "")
+    tree: Any = SimpleNamespace(generates=lambda path: path.startswith("code/"))
+    made = MeasuredApp(App("a", None, (), ()), "t", build, None, NOW, (), tree, recipe)
+    return replace(made, **changed)
+
+
+def any_build(**changed: Any) -> MeasuredApp:
+    """Return an app of another project, whose only inputs are the files of HEAD."""
+    build: Any = SimpleNamespace(inputs=None, link="", lto="")
+    return subject_of(**{"build": build, "tree": None, "head": HEAD, **changed})
+
+
+def told(world: World, subject: MeasuredApp, base: Base | None = BASE) -> tuple[str, Any, str]:
+    found, source = growth_reference(world.root, world.history, base, subject)
+    return found.text, found.measured, source
+
+
+BY_BASELINE = (REVIEWED, "baseline", REVIEWED)
+BY_BASE = ("merge base bbbbbbb", "measured b", MEASURED)
+BY_PARENT = ("first parent ppppppp", "measured p", PARENT)
+
+
+@pytest.mark.parametrize("subject", [subject_of(), any_build()])
+def test_growth_is_counted_from_the_merge_base_if_its_build_differs(
+    world: World, subject: MeasuredApp
+) -> None:
+    history = world.history
+    world.differing[COMMIT], history.keys[COMMIT] = ["a.cpp"], "other"
+    assert told(world, subject) == BY_BASE
+    # No baseline is needed, and its absence is said
+    world.reviewed = NO_BASELINE
+    text = "merge base bbbbbbb (no baseline for gcc)"
+    assert told(world, subject) == (text, "measured b", MEASURED)
+    # Another recipe at that commit is another build, too
+    world.differing, world.reviewed = {}, KNOWN
+    if not subject.head:
+        assert told(world, subject) == ("merge base bbbbbbb", NOW, MEASURED)
+        history.recipes[COMMIT] = "another"
+        assert told(world, subject) == BY_BASE
+
+
+@pytest.mark.parametrize("subject", [subject_of(), any_build()])
+def test_equal_builds_are_measured_once(world: World, subject: MeasuredApp) -> None:
+    assert told(world, subject) == ("merge base bbbbbbb", NOW, MEASURED)
+    assert world.history.asked == []
+    world.measured = {COMMIT}
+    assert told(world, subject) == BY_BASE
+    # A build at another path has other bytes, also if all inputs are equal
+    world.measured = set()
+    expected = (f"{BY_BASE[0]}, built at another path", *BY_BASE[1:])
+    assert told(world, replace(subject, in_place=True)) == expected
+
+
+@pytest.mark.parametrize("subject", [subject_of(), any_build()])
+def test_the_base_itself_is_counted_from_its_first_parent(
+    world: World, subject: MeasuredApp
+) -> None:
+    history = world.history
+    history.texts[PARENT_OF_IT] = b"reviewed"
+    history.keys[PARENT_OF_IT] = "other"
+    world.differing[PARENT_OF_IT] = ["a.cpp"]
+    assert told(world, subject, ON_BASE) == BY_PARENT
+    # Edited files are the change itself
+    if not subject.head:
+        world.differing[HEAD] = ["a.cpp"]
+        assert told(world, subject, ON_BASE) == ("merge base hhhhhhh", "measured h", MEASURED)
+
+
+def test_a_baseline_of_the_change_decides(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    history = world.history
+    world.differing[COMMIT] = ["a.cpp"]
+    monkeypatch.setattr(reference, "parse_baseline", lambda text, path: text.strip())
+    monkeypatch.setattr(reference, "read_baseline", lambda path: path.read_bytes().strip())
+    for text, is_equal in ((b"reviewed", True), (b" reviewed ", True), (b"other", False)):
+        history.texts[COMMIT] = text
+        assert told(world, subject_of()) == (BY_BASE if is_equal else BY_BASELINE)
+    del history.texts[COMMIT]  # the change brings the first one
+    assert told(world, subject_of()) == BY_BASELINE
+
+    def damaged(text: bytes, path: Path) -> object:
+        raise InputError("damaged")
+
+    monkeypatch.setattr(reference, "parse_baseline", damaged)
+    history.texts[COMMIT] = b"{"
+    assert told(world, subject_of()) == BY_BASELINE
+
+
+@pytest.mark.parametrize(
+    ("changed", "base"),
+    [
+        ({}, None),
+        ({}, Base("", "")),
+        ({"recipe": None}, BASE),
+        ({"build": SimpleNamespace(inputs=None)}, BASE),  # nobody knows what the build read
+    ],
+)
+def test_without_a_commit_to_build_the_baseline_decides(
+    world: World, changed: dict[str, Any], base: Base | None
+) -> None:
+    world.differing[COMMIT] = ["a.cpp"]
+    assert told(world, subject_of(**changed), base) == BY_BASELINE
+    assert world.history.asked == []
+
+
+def test_without_git_the_baseline_decides(world: World) -> None:
+    world.history.head = None
+    assert told(world, subject_of()) == BY_BASELINE
+    assert counted_from(world.history, BASE, subject_of()) == ""
+
+
+def test_a_clone_without_the_parents_of_the_base_proves_nothing(world: World) -> None:
+    history = world.history
+    history.is_cut, history.parents = True, {}
+    found, source = growth_reference(world.root, history, ON_BASE, subject_of())
+    why = "hhhhhhh is the base itself, and this clone lacks its parents; fetch"
+    assert (found, source) == (SizeReference(PARENT, None, why), "")
+    # Other commits, or an image that is not built, do not depend on these parents
+    assert told(world, subject_of(recipe=None), ON_BASE) == BY_BASELINE
+    assert told(world, subject_of(recipe=None), BASE) == BY_BASELINE
+    assert told(world, subject_of(), Base("", "")) == BY_BASELINE
+    assert told(world, subject_of(), None) == BY_BASELINE
+    build: Any = SimpleNamespace(inputs=None)
+    assert told(world, subject_of(build=build), BASE) == BY_BASELINE
+    history.is_cut = False
+    assert told(world, subject_of(), ON_BASE) == BY_BASELINE
+    history.is_cut, history.head = True, None
+    assert told(world, subject_of(), ON_BASE) == BY_BASELINE
+
+
+@pytest.mark.parametrize("is_reviewed", [True, False])
+@pytest.mark.parametrize(
+    ("foreign", "differing", "named"),
+    [(["/x.h"], [], "/x.h"), ([], ["code/x.h"], "code/x.h"), ([], ["a.cpp"], "")],
+)
+def test_a_base_that_reads_files_of_nobody_is_not_measured(
+    world: World, is_reviewed: bool, foreign: list[str], differing: list[str], named: str
+) -> None:
+    world.foreign, world.differing[COMMIT] = foreign, differing
+    world.reviewed = KNOWN if is_reviewed else NO_BASELINE
+    found, source = growth_reference(world.root, world.history, BASE, subject_of())
+    if not named:
+        assert (found.measured, source) == ("measured b", MEASURED)
+        return
+    assert found.measured == (REVIEWED_SIZES if is_reviewed else None)
+    assert source == (REVIEWED if is_reviewed else "")
+    assert world.history.asked == []
+    more = "" if is_reviewed else " (no baseline for gcc)"
+    why = f"the merge base bbbbbbb{more} is not built as this is: the build reads {named}; "
+    assert found.why == ("" if is_reviewed else f"{why}there is no baseline")
+    # The files of other projects' builds are all in their commits
+    for other in (any_build(), subject_of(tree=None)):
+        world.history.keys[COMMIT] = "other"
+        assert told(world, other)[1] == ("measured b" if differing or other.head else NOW)
+
+
+@pytest.mark.parametrize(
+    ("made", "expected", "why"),
+    [
+        (DoesNotBuildError("x.c:1"), "baseline", ""),
+        (ReadsElsewhereError("x"), "baseline", ""),
+        (BuildError("no disk"), None, "the merge base bbbbbbb could not be measured: no disk"),
+        (None, None, "the merge base bbbbbbb could not be measured"),
+    ],
+)
+def test_a_base_without_a_size(world: World, made: Any, expected: str | None, why: str) -> None:
+    """A commit that does not build has no size; a failing machine says nothing of it."""
+    world.differing[COMMIT] = ["a.cpp"]
+    world.history.made[COMMIT] = made
+    found, source = growth_reference(world.root, world.history, BASE, subject_of())
+    assert (found.measured, found.why, bool(source)) == (expected, why, expected is not None)
+    assert found.verdict == INCONCLUSIVE
+    world.reviewed = NO_BASELINE
+    found, source = growth_reference(world.root, world.history, BASE, subject_of())
+    assert (found.measured, source, found.verdict) == (None, "", INCONCLUSIVE)
+    if expected:
+        text = "the merge base bbbbbbb (no baseline for gcc) has no size: "
+        assert found.why == f"{text}{made}; there is no baseline"
+
+
+@pytest.mark.parametrize(
+    ("head", "base", "has_parent", "verdict"),
+    [
+        (None, None, False, NOT_RUN),
+        (HEAD, ON_BASE, False, NOT_RUN),
+        (HEAD, ON_BASE, True, INCONCLUSIVE),
+        (HEAD, BASE, False, INCONCLUSIVE),
+        (HEAD, None, False, INCONCLUSIVE),
+    ],
+)
+def test_growth_is_not_run_if_nothing_was_before(
+    world: World, head: str | None, base: Base | None, has_parent: bool, verdict: str
+) -> None:
+    """A baseline, an earlier commit or another toolchain's baseline could be compared with."""
+    history = world.history
+    history.head = head and SimpleNamespace(id=head)
+    history.parents = {HEAD: PARENT_OF_IT} if has_parent else {}
+    world.reviewed = NO_BASELINE
+    (world.root / "a.yaml").unlink()
+    found, source = growth_reference(world.root, history, base, subject_of(recipe=None))
+    assert (found.measured, found.verdict, source) == (None, verdict, "")
+    if verdict == NOT_RUN:
+        what = "there is no earlier commit" if head else "this is not a git repository"
+        assert found.why == f"{what}, and there is no baseline"
+    world.others = ["clang"]
+    found, _ = growth_reference(world.root, history, base, subject_of(recipe=None))
+    assert found == NO_BASELINE
+    world.others = []
+    (world.root / "a.yaml").write_text("for other tools")
+    found, _ = growth_reference(world.root, history, base, subject_of(recipe=None))
+    assert found == NO_BASELINE
+
+
+def test_builds_differ_by_key_recipe_or_files(world: World) -> None:
+    history = world.history
+    for subject in (subject_of(), any_build()):
+        assert not differs_from(history, COMMIT, subject)
+    assert differs_from(history, COMMIT, subject_of(build=SimpleNamespace(inputs=None)))
+    history.keys[COMMIT] = "other"  # the key of a known runtime has more files than it reads
+    assert differs_from(history, COMMIT, any_build())
+    assert not differs_from(history, COMMIT, subject_of())
+    assert not differs_from(history, COMMIT, subject_of(recipe=None))
+    history.recipes[COMMIT] = "other"
+    assert differs_from(history, COMMIT, subject_of())
+    assert not differs_from(history, COMMIT, subject_of(recipe=None))
+    world.differing[COMMIT] = ["a.cpp"]
+    assert differs_from(history, COMMIT, subject_of(recipe=None))
+    # An image that is measured as found has the recorded inputs only
+    assert not differs_from(history, HEAD, any_build(recipe=None, build=subject_of().build))
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"tree": None}, "the image is measured as found, without a build command"),
+        ({"build": SimpleNamespace(link="shared", lto="")}, "other commits are built only as"),
+        ({"build": SimpleNamespace(link="executable", lto="full")}, "other commits are built only"),
+        ({}, "the runtime's sources are not part of this project's commits"),
+    ],
+)
+def test_creep_needs_a_recipe(world: World, changed: dict[str, Any], why: str) -> None:
+    subject = subject_of(recipe=None, **changed)
+    found = creep_reference(world.root, world.history, "v1", subject)
+    assert (found.text, found.measured) == ("v1", None)
+    assert found.why.startswith(f"v1 cannot be measured: {why}")
+
+
+def test_creep_needs_git(world: World) -> None:
+    world.history.head = None
+    found = creep_reference(world.root, world.history, "v1", subject_of())
+    assert found.why == "v1 cannot be measured: this is not the root of a git repository"
+    assert world.history.asked == []
+
+
+@pytest.mark.parametrize(
+    ("made", "baseline", "expected", "why"),
+    [
+        ("measured", b"gcc", ("v1", "measured"), ""),
+        (None, b"gcc", ("v1", None), "v1 could not be measured"),
+        (BuildError("no disk"), b"gcc", ("v1", None), "v1 could not be measured: no disk"),
+        (DoesNotBuildError("x"), b"gcc", ("baseline of v1", "gcc"), ""),
+        (ReadsElsewhereError("x"), b"", ("baseline of v1", ""), ""),
+        (DoesNotBuildError("x"), b"clang", ("v1", None), "x, and its baseline is for clang"),
+        (DoesNotBuildError("x"), None, ("v1", None), "x, and it has no baseline a.yaml"),
+    ],
+)
+def test_creep_is_counted_from_a_release_or_its_baseline(
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    made: Any,
+    baseline: bytes | None,
+    expected: tuple[str, str | None],
+    why: str,
+) -> None:
+    history = world.history
+    history.made[COMMIT] = made
+    history.texts = {} if baseline is None else {COMMIT: baseline}
+
+    def parsed(text: bytes, path: str) -> Any:
+        assert path == "bbbbbbbbbb:a.yaml"
+        return SimpleNamespace(tools=text.decode())
+
+    monkeypatch.setattr(reference, "parse_baseline", parsed)
+    monkeypatch.setattr(reference, "measurement_of_baseline", lambda baseline: baseline.tools)
+    monkeypatch.setattr(reference, "tools_text", lambda toolchain, build: "gcc")
+    found = creep_reference(world.root, history, "v1", subject_of())
+    assert ((found.text, found.measured), found.why) == (expected, why)
+    unknown = creep_reference(world.root, history, "v9", subject_of())
+    assert (unknown.measured, unknown.why[:21]) == (None, "this clone has no v9:")
+
+
+@pytest.mark.parametrize(
+    ("tools", "measured", "verdict"),
+    [("gcc 12", "gcc 12", ""), ("", "", ""), ("clang 19", None, "the baseline is for clang 19")],
+)
+def test_a_baseline_of_other_tools_is_no_reference(
+    world: World, monkeypatch: pytest.MonkeyPatch, tools: str, measured: str | None, verdict: str
+) -> None:
+    monkeypatch.setattr(reference, "read_baseline", lambda path: SimpleNamespace(tools=tools))
+    monkeypatch.setattr(reference, "measurement_of_baseline", lambda baseline: baseline.tools)
+    monkeypatch.setattr(reference, "tools_text", lambda toolchain, build: "gcc 12")
+    found = reviewed_reference(world.root, subject_of())
+    assert (found.text, found.measured) == (REVIEWED, measured)
+    assert found.why.startswith(verdict)
+    (world.root / "a.yaml").unlink()
+    found = reviewed_reference(world.root, subject_of())
+    update = "review and keep this build's sizes: sizeguard baseline update --app a --target t"
+    assert found == SizeReference(REVIEWED, None, f"there is no baseline a.yaml; {update}")
+    world.others = ["clang", "icc"]
+    why = f"the baselines are for clang, icc, but this is gcc; {update}"
+    assert reviewed_reference(world.root, subject_of()) == SizeReference(REVIEWED, None, why)
+
+
+def kept_by(world: World, subject: MeasuredApp) -> list[str]:
+    """Return the commits whose measurement is kept."""
+    history = world.history
+    history.kept.clear()
+    keep_as_head(history, subject)
+    assert all(analysis == "rows" for _, _, analysis in history.kept)
+    return [commit for commit, _, _ in history.kept]
+
+
+def test_a_measurement_is_kept_for_head_if_nothing_else_was_read(world: World) -> None:
+    history = world.history
+    (world.root / "sizeguard.yaml").write_text("apps: {}")
+    history.texts[f"{HEAD}:sizeguard.yaml"] = b"apps: {}"
+    now: Any = SimpleNamespace(analysis="rows", sizes=Sizes(1, 2, 3, 4))
+    subject, other = subject_of(now=now), any_build(now=now)
+    for each in (subject, other):
+        assert kept_by(world, each) == [HEAD]
+        assert history.kept[0][1]["sizes"] == {"load": 1, "ram": 2, "file": 3, "page_slack": 4}
+        assert kept_by(world, replace(each, in_place=True)) == []
+        assert kept_by(world, replace(each, recipe=None)) == []
+        nothing: Any = SimpleNamespace(analysis=None)
+        assert kept_by(world, replace(each, now=nothing)) == []
+        history.made["same"] = {"commit": HEAD}  # the store has it
+        assert kept_by(world, each) == []
+        del history.made["same"]
+    unknown: Any = SimpleNamespace(inputs=None)
+    assert kept_by(world, replace(subject, build=unknown)) == []
+    world.foreign = ["/x.h"]
+    assert (kept_by(world, subject), kept_by(world, other)) == ([], [HEAD])
+    world.foreign, world.differing[HEAD] = [], ["a.cpp"]
+    assert (kept_by(world, subject), kept_by(world, other)) == ([], [HEAD])
+    world.differing, world.changed = {}, True
+    assert (kept_by(world, subject), kept_by(world, other)) == ([], [HEAD])
+    world.changed = False
+    recipe: Any = SimpleNamespace(left_out=lambda *_: "x.h")
+    assert kept_by(world, replace(subject, recipe=recipe)) == []
+    history.texts[f"{HEAD}:sizeguard.yaml"] = b"apps: {b: }"
+    assert kept_by(world, subject) == []
+    history.texts[f"{HEAD}:sizeguard.yaml"] = b"apps: {}"
+    assert kept_by(world, subject) == [HEAD]
+    history.head = None
+    assert (kept_by(world, subject), kept_by(world, other)) == ([], [])
