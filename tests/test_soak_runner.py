@@ -8,7 +8,10 @@ import pytest
 
 from tests.bench import run as bench
 from tests.soak import run as soak
-from tests.soak.room_mutants import draw, outcomes_in
+from tests.soak.room_mutants import draw
+from tests.soak.surviving_mutants import survivors
+from tests.soak.verdict_mutants import Mutant
+from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes, outcomes_in
 from tests.support.places import TESTS
 from tests.support.script import Tally, options_of
 from tests.support.script_runner import Outcome, Script, main, run_scripts, summary
@@ -96,3 +99,35 @@ def test_drawn_mutants_that_were_judged_are_known(tmp_path: Path) -> None:
     file.write_text("".join(f"{each.key}\tsurvives 2 of 3 tests\n" for each in drawn[:2]))
     assert [each.key in outcomes_in(file) for each in drawn[:3]] == [True, True, False]
     assert set(outcomes_in(file).values()) == {"survives 2 of 3 tests"}
+
+
+def test_a_mutant_is_judged_once(tmp_path: Path) -> None:
+    first, second, third = draw(["claims"], seed=1, count=3)
+    file = tmp_path / "outcomes"
+    asked: list[str] = []
+
+    def judge(mutant: Mutant, outcome: str) -> str:
+        asked.append(mutant.key)
+        return outcome
+
+    for _ in range(2):
+        outcomes = Outcomes(file)
+        assert outcomes.of(first, lambda: judge(first, KILLED)) == KILLED
+        assert outcomes.of(second, lambda: judge(second, "survives")) == "survives"
+    assert asked == [first.key, second.key]
+    assert file.read_text().splitlines()[1] == f"{second.key}\tsurvives\t{second.place}"
+    outcomes = Outcomes(file, minutes=-1)
+    assert outcomes.of(second, lambda: KILLED) == "survives"
+    assert outcomes.of(third, lambda: KILLED) == LEFT
+    assert third.key not in outcomes_in(file)
+
+
+def test_survivors_are_those_that_no_test_killed(tmp_path: Path) -> None:
+    drawn = draw(["claims"], seed=1, count=4)
+    words = (KILLED, "survives", "survives 2 of 3 tests", "no test")
+    file = tmp_path / "outcomes"
+    rows = zip(drawn, words, strict=True)
+    file.write_text("".join(f"{each.key}\t{word}\t{each.place}\n" for each, word in rows))
+    found = {each.key for each in survivors(file, [])}
+    assert found == {each.key for each in drawn[1:]}
+    assert {each.key for each in survivors(file, [drawn[1].module])} <= found

@@ -16,13 +16,13 @@ import argparse
 import os
 import random
 import sys
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path
 
 from tests.soak.verdict_mutants import DECIDING, Mutant, mutants, probes
+from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes
 from tests.support.mutant_runs import Session, collected
 from tests.support.places import ROOT
 
@@ -45,12 +45,6 @@ def draw(rooms: Iterable[str], seed: int, count: int) -> list[Mutant]:
     return every[:count]
 
 
-def outcomes_in(file: Path) -> dict[str, str]:
-    """Read the outcomes of earlier runs, by the mutants' keys; none of a missing file."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    return dict(line.split("\t", 1) for line in lines)
-
-
 def main(arguments: list[str]) -> int:
     """Run the drawn mutants until the time is over; print the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -61,30 +55,22 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--outcomes", type=Path, default=Path(os.devnull))
     chosen = parser.parse_args(arguments)
     os.chdir(ROOT)
-    end = time.monotonic() + 60 * chosen.minutes
     drawn = draw(chosen.room or ROOMS, chosen.seed, chosen.count)
-    known = outcomes_in(chosen.outcomes)
-    left = [mutant for mutant in drawn if mutant.key not in known]
+    outcomes = Outcomes(chosen.outcomes, chosen.minutes)
+    left = [mutant for mutant in drawn if mutant.key not in outcomes.known]
     print(f"{len(drawn)} mutants are drawn, {len(left)} not judged", flush=True)
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for mutant in drawn:
-        if mutant.key in known:
-            counts[mutant.module.split(".")[1]][known[mutant.key]] += 1
 
     def work(session: Session) -> None:
         session.trace(range(len(session.items)))
         print(f"{len(session.items)} tests, {sum(session.seconds.values()):.0f} s", flush=True)
         for mutant in left:
-            outcome = _judge(session, mutant) if time.monotonic() < end else "left"
-            counts[mutant.module.split(".")[1]][outcome] += 1
-            if outcome != "left":
-                with chosen.outcomes.open("a", encoding="utf-8") as file:
-                    file.write(f"{mutant.key}\t{outcome}\n")
-            if outcome not in ("killed", "left"):
-                print(f"{outcome}: {mutant.module}:{mutant.line}: {mutant.what}", flush=True)
+            outcomes.of(mutant, lambda mutant=mutant: _judge(session, mutant))
 
     files = sorted(path.as_posix() for path in Path("tests").glob("test_*.py"))
     collected(files, probes(left), work)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for mutant in drawn:
+        counts[mutant.module.split(".")[1]][outcomes.known.get(mutant.key, LEFT)] += 1
     for room, found in sorted(counts.items()):
         print(f"{room}: {', '.join(f'{count} {word}' for word, count in sorted(found.items()))}")
     return 0
@@ -98,7 +84,7 @@ def _judge(session: Session, mutant: Mutant) -> str:
     seconds = accumulate(session.seconds[test] for test in tests)
     few = [test for test, all_so_far in zip(tests, seconds, strict=True) if all_so_far < SECONDS]
     if session.killer(mutant.change(), few or tests[:1]) is not None:
-        return "killed"
+        return KILLED
     return "survives" if len(few) == len(tests) else f"survives {len(few)} of {len(tests)} tests"
 
 

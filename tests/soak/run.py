@@ -52,7 +52,7 @@ SCRIPTS = (
 # These need a file that is not here, or root and a mirror of Debian.
 BY_HAND = (
     *("clean_container", "doctor_promises", "draw_labels", "drawn_packages", "real_libraries"),
-    *("real_projects", "same_outputs", "workflow_containers"),
+    *("real_projects", "same_outputs", "surviving_mutants", "workflow_containers"),
 )
 
 

@@ -1,13 +1,14 @@
 """Change one expression of a deciding module at a time; unit tests must fail.
 
     python -m tests.soak.verdict_mutants [--module NAME]… [--deciding N] [--count N] [--seed N]
-        [--list]
+        [--minutes N] [--outcomes FILE] [--list]
 
 Mutants swap comparisons, verdicts, `and` with `or`, minima with maxima, signs and small numbers,
 and negate conditions. All that decide are run in the modules of DECIDING; the rest, and all those
 of the modules of RECORDED, are drawn. Tests are collected once. Probes find the tests that run
 each line; those of its line judge a mutant, in a process that forks from the collection. A survivor
-is printed with its line. Exit code 1 if one that decides survives in a module of DECIDING.
+is printed with its line. FILE is as that of room_mutants. Exit code 1 if one that decides survives
+in a module of DECIDING.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pathlib import Path
 from types import CodeType
 from zlib import crc32
 
+from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes
 from tests.support.mutant_runs import RAN, Change, Line, Session, collected
 from tests.support.places import ROOT
 
@@ -88,6 +90,7 @@ RECORDED = (
     "sizeguard.gate.reference.history",
     "sizeguard.gate.reference.reference",
     "sizeguard.gate.reference.tree_inputs",
+    "sizeguard.gate.request",
     "sizeguard.gate.selection.check",
     "sizeguard.gate.selection.selection_case",
     "sizeguard.gate.selection.model_needs",
@@ -123,16 +126,18 @@ RECORDED = (
 )
 # On recorded objects and measurements; repositories of two steps are long, and others are kept.
 TESTS = (
-    "any_builds", "branch_verdicts", "ci_events", "claims_by_name", "compared_models",
-    "compared_terms", "contradictions", "creep_shares", "dtype_bodies", "fail_if", "file_growth",
-    "found_images", "gate", "gate_base", "gate_config", "gate_decisions", "gate_edges",
+    "any_builds", "branch_verdicts", "ci_events", "claims_by_name", "code_windows",
+    "compared_models", "compared_terms", "contradictions", "creep_shares", "deselected_code",
+    "dtype_bodies", "evidence_parts", "fail_if", "file_growth", "foreign_code", "found_images",
+    "gate", "gate_base", "gate_config", "gate_decisions", "gate_edges", "gate_skip",
     "gate_waivers", "given_snapshots", "handler_units", "judge", "judged_app", "judged_claims",
-    "judged_edges", "judged_images", "listed_claims", "moved_bytes", "named_claims", "other_tools",
-    "policy_changes", "policy_files", "recorded_gate", "recorded_verify", "second_reader",
-    "selection_check", "shipped_libraries", "size_checks", "symbol_metrics", "unknown_sections",
-    "verify_evidence", "waiver_list", "whole_run", "widened_selection",
+    "judged_edges", "judged_images", "kept_names", "kernel_users", "leak_verdicts",
+    "listed_claims", "many_apps", "moved_bytes", "named_claims", "other_tools", "policy_changes",
+    "policy_files", "project_root", "recorded_gate", "recorded_macho", "recorded_verify",
+    "second_reader", "selection_check", "shared_apps", "shipped_libraries", "size_checks",
+    "store_in_ci", "symbol_metrics", "unknown_sections", "unloaded_bytes", "verify_evidence",
+    "waiver_list", "whole_run", "widened_selection", "written_names",
 )  # fmt: skip
-_OUTCOMES = ("killed", "survives", "not run by a test")
 _Named = tuple[str, ast.FunctionDef]
 _Spanned = tuple[ast.AST, tuple[int, int]]  # with the first and last line of its statement
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -162,6 +167,11 @@ class Mutant:
     decides: bool
     lines: tuple[Line, ...]
     key: str
+
+    @property
+    def place(self) -> str:
+        """Name module, line and edit."""
+        return f"{self.module}:{self.line}: {self.what}"
 
     def change(self) -> Change:
         """Compile the function with the edit."""
@@ -322,11 +332,11 @@ def _apply(node: ast.AST, which: int) -> None:
 
 
 def _judge(session: Session, mutant: Mutant) -> str:
-    """Return "killed", "survives" or "not run by a test"."""
+    """Return KILLED, "survives" or "no test"."""
     tests = session.tests_of(mutant.lines)
     if not tests:
-        return "not run by a test"
-    return "survives" if session.killer(mutant.change(), tests) is None else "killed"
+        return "no test"
+    return "survives" if session.killer(mutant.change(), tests) is None else KILLED
 
 
 def main(arguments: list[str]) -> int:
@@ -337,6 +347,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--deciding", type=int, default=10_000, help="Of those that decide.")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--minutes", type=float, default=10_000)
+    parser.add_argument("--outcomes", type=Path, default=Path(os.devnull))
     parser.add_argument("--tests", action="append", help="Names in place of the usual ones.")
     chosen = parser.parse_args(arguments)
     os.chdir(ROOT)
@@ -350,28 +362,27 @@ def main(arguments: list[str]) -> int:
     print(f"{len(every)} mutants, {len(decide)} of them decide; {len(drawn)} are run", flush=True)
     if chosen.list:
         return 0
-    counts: Counter[tuple[bool, str]] = Counter()
+    outcomes = Outcomes(chosen.outcomes, chosen.minutes)
+    left = [mutant for mutant in drawn if mutant.key not in outcomes.known]
 
     def work(session: Session) -> None:
         session.trace(range(len(session.items)))
         seconds = sum(session.seconds.values())
         print(f"{len(session.items)} tests, {seconds:.0f} s", flush=True)
-        for mutant in drawn:
-            outcome = _judge(session, mutant)
-            decides = mutant.decides and mutant.module in DECIDING
-            counts[decides, outcome] += 1
-            if outcome != "killed":
-                kind = "decides" if decides else "drawn"
-                where = f"{mutant.module}:{mutant.line}"
-                print(f"{outcome}: {where}: {mutant.what} ({kind})", flush=True)
+        for mutant in left:
+            outcomes.of(mutant, lambda mutant=mutant: _judge(session, mutant))
 
     files = [f"tests/test_{name}.py" for name in chosen.tests or TESTS]
-    collected(files, probes(drawn), work)
-    for decides in (True, False):
-        found = {outcome: counts[decides, outcome] for outcome in _OUTCOMES}
-        words = ", ".join(f"{count} {outcome}" for outcome, count in found.items())
-        print(f"{'that decide' if decides else 'of the rest'}: {words}")
-    return int(any(decides and outcome != "killed" for decides, outcome in counts))
+    if left:
+        collected(files, probes(left), work)
+    counts: dict[str, Counter[str]] = {words: Counter() for words in ("that decide", "of the rest")}
+    for mutant in drawn:
+        decides = mutant.decides and mutant.module in DECIDING
+        kind = "that decide" if decides else "of the rest"
+        counts[kind][outcomes.known.get(mutant.key, LEFT)] += 1
+    for kind, found in counts.items():
+        print(f"{kind}: {', '.join(f'{count} {word}' for word, count in sorted(found.items()))}")
+    return int(any(word not in (KILLED, LEFT) for word in counts["that decide"]))
 
 
 if __name__ == "__main__":

@@ -177,26 +177,37 @@ class Session:
 
     def _in_child(self, run: Callable[[], Any]) -> Any:
         """Call a function in a child with a separate temporary folder; None if the child died."""
-        folder = self._folder / "child"
-        folder.mkdir()
-        answer = self._folder / "answer"
-        answer.unlink(missing_ok=True)
-        child = os.fork()
-        if child == 0:
-            try:
-                # pytest has no public way to move the folder of tmp_path after its start
-                factory: Any = self.items[0].config._tmp_path_factory  # type: ignore[attr-defined]
-                factory._basetemp = folder
-                nowhere = os.open(os.devnull, os.O_RDWR)
-                for output in (0, 1, 2):
-                    os.dup2(nowhere, output)
-                answer.write_text(json.dumps(run()), encoding="utf-8")
-            finally:
-                os._exit(0)
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) != _NOT_APPLIED, "a change cannot be applied"
-        shutil.rmtree(folder, ignore_errors=True)
-        return json.loads(answer.read_bytes()) if answer.exists() else None
+
+        def run_there() -> Any:
+            # pytest has no public way to move the folder of tmp_path after its start
+            factory: Any = self.items[0].config._tmp_path_factory  # type: ignore[attr-defined]
+            factory._basetemp = self._folder / "child"
+            return run()
+
+        return in_child(self._folder, run_there)
+
+
+def in_child(folder: Path, run: Callable[[], Any]) -> Any:
+    """Call a function in a forked child; return its answer, as JSON has it, or None if it died.
+
+    The child may write to `child` in the folder, which is removed then.
+    """
+    place, answer = folder / "child", folder / "answer"
+    place.mkdir()
+    answer.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        try:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for output in (0, 1, 2):
+                os.dup2(nowhere, output)
+            answer.write_text(json.dumps(run()), encoding="utf-8")
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) != _NOT_APPLIED, "a change cannot be applied"
+    shutil.rmtree(place, ignore_errors=True)
+    return json.loads(answer.read_bytes()) if answer.exists() else None
 
 
 def _limit_time(usual: float) -> None:
@@ -208,9 +219,12 @@ def _limit_time(usual: float) -> None:
 
 
 def collected(
-    tests: Sequence[str], probes: Sequence[Change], work: Callable[[Session], None]
+    tests: Sequence[str],
+    probes: Sequence[Change],
+    work: Callable[[Session], None],
+    marks: str = "not native",
 ) -> None:
-    """Collect unit tests and do the work with them."""
-    options = ["-p", "no:cacheprovider", "-m", "not native", "-s"]
+    """Collect tests, which are unit tests unless `marks` differs, and do the work with them."""
+    options = ["-p", "no:cacheprovider", "-m", marks, "-s"]
     code = pytest.main([*options, *tests], plugins=[Session(probes, work)])
     assert code in (0, 5), f"pytest ends with {code}"
