@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.formats import dwarf
 from sizeguard.verify.build_names import feature_marks
 from sizeguard.verify.evidence import evidence, image_presence
 from sizeguard.verify.evidence.code_search import pattern_of
 from sizeguard.verify.evidence.image_presence import check_one_link, check_presence, is_present
 from sizeguard.verify.evidence.link_graph import _number
+from sizeguard.verify.leaks import explained_bytes
 
 
 @pytest.mark.parametrize(
@@ -106,7 +110,8 @@ def test_presence_is_known_by_places(
     if expected in (None, is_live):
         check_presence(evidence, graph, subject)
         return
-    with pytest.raises(InconclusiveError, match=r"they belong to another link"):
+    told = "is in program, but .* remove it" if expected else "is not in program, but .* keep it"
+    with pytest.raises(InconclusiveError, match=rf"^f {told}: they belong to another link"):
         check_presence(evidence, graph, subject)
 
 
@@ -274,3 +279,82 @@ def test_a_recorded_graph_counts_if_it_has_all_objects_of_the_image(
     )
     linked: Any = evidence.Evidence.linked
     assert linked.func(parts) == (recorded if is_whole else "placed")
+
+
+def test_constants_of_the_toolchain_are_those_of_its_loaded_data() -> None:
+    contents = {
+        "code": (b"1", True, True), "data": (b"2", True, False), "debug": (b"3", False, False),
+        "more": (b"4", True, False), "empty": (b"", True, False),
+    }  # fmt: skip
+
+    def object_with(*names: str) -> Any:
+        sections = [
+            SimpleNamespace(
+                name=name, is_allocated=is_allocated, is_executable=is_executable,
+                file_size=len(content),
+            )
+            for name in names
+            for content, is_allocated, is_executable in (contents[name],)
+        ]  # fmt: skip
+        elf = SimpleNamespace(sections=sections, content=lambda section: contents[section.name][0])
+        return SimpleNamespace(elf=elf)
+
+    files = [object_with("data"), object_with(*contents), object_with("data")]
+    parts: Any = SimpleNamespace(objects=SimpleNamespace(files=files), own=1)
+    constants: Any = evidence.Evidence.foreign_data
+    assert constants.func(parts) == b"2\x004\x002"
+
+
+@pytest.mark.parametrize("error", [None, InputError("damaged"), InconclusiveError("split")])
+def test_frames_have_scopes_and_damaged_debug_information_has_none(
+    monkeypatch: pytest.MonkeyPatch, error: Exception | None
+) -> None:
+    def frames(image: Path, debug: Path | None, *, scoped: bool) -> Any:
+        if error:
+            raise error
+        return image, debug, scoped
+
+    monkeypatch.setattr(dwarf, "inline_frames", frames)
+    image, debug = Path("program"), Path("program.debug")
+    assert evidence.frames_of(image, debug) == (None if error else (image, debug, True))
+
+
+def byte_by_byte(code: bytes, start: int, ranges: Sequence[tuple[int, int]]) -> list[Any]:
+    """Return the runs of bytes that are in no range: address and size."""
+    runs: list[list[int]] = []
+    for address in range(start, start + len(code)):
+        if any(low <= address < high for low, high in ranges):
+            continue
+        if runs and sum(runs[-1]) == address:
+            runs[-1][1] += 1
+        else:
+            runs.append([address, 1])
+    return [tuple(run) for run in runs]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_unexplained_code_is_what_no_input_stub_or_toolchain_has(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    draw = random.Random(seed)
+    start, size = 0x1000, 48
+    code = b"\x01" * size  # no padding
+    drawn = [(draw.randint(start - 20, start + size + 20), draw.randint(1, 30)) for _ in range(3)]
+    inputs = {(0, i): place for i, place in enumerate(drawn[: draw.randint(0, 3)])}
+    stubs, unlisted = ([drawn[i]] if draw.random() < 0.6 else [] for i in (1, 2))
+    # Sections of inputs begin in one of the image
+    inputs = {node: place for node, place in inputs.items() if start <= place[0] < start + size}
+    section: Any = SimpleNamespace(name=".text", address=start, file_size=size)
+    found: Any = SimpleNamespace(
+        shipped=SimpleNamespace(content=lambda section: code),
+        placement=SimpleNamespace(
+            address={node: address for node, (address, _) in inputs.items()},
+            section=lambda node: SimpleNamespace(size=inputs[node][1]),
+        ),
+    )
+    ends = [(address, address + length) for address, length in stubs]
+    monkeypatch.setattr(explained_bytes, "_stubs", lambda _: ends)
+    monkeypatch.setattr(explained_bytes, "_unlisted", lambda _: unlisted)
+    known = [(address, address + length) for address, length in (*inputs.values(), *unlisted)]
+    expected = byte_by_byte(code, start, [*known, *ends])
+    assert [*explained_bytes._unexplained(found, section)] == expected

@@ -13,7 +13,7 @@ import pytest
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.gate.gate_result import IS_HEAD
 from sizeguard.gate.reference import history as module
-from sizeguard.gate.reference.ci_event import VARIABLES
+from sizeguard.gate.reference.ci_event import VARIABLES, Candidate, CiEvent
 from sizeguard.gate.reference.history import History
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.snapshots.store import Store
@@ -56,6 +56,28 @@ def edited(tree: Path) -> None:
 
 def untracked(tree: Path) -> None:
     (tree / "more.c").write_text("more")
+
+
+@pytest.mark.parametrize("pushed", [True, False])
+@pytest.mark.parametrize("asked", ["", "main"])
+def test_what_was_pushed_is_merged_unless_a_base_is_asked_for(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, pushed: bool, asked: str
+) -> None:
+    event = CiEvent((Candidate("main", "main"),), pushed=pushed)
+    monkeypatch.setattr(module, "ci_event", lambda: event)
+    base = History(tree).base(asked)
+    assert base
+    assert base.merged == (pushed and not asked)
+
+
+def test_a_configured_base_that_the_clone_lacks_is_inconclusive(tree: Path) -> None:
+    run_git(tree, "checkout", "-q", "main")
+    text = "base: gone\ntargets: {x86_64-linux: }\napps: {a: {image: a}}\n"
+    (tree / "sizeguard.yaml").write_text(text)
+    run_git(tree, "add", "-A")
+    run_git(tree, "commit", "-q", "-m", "three")
+    with pytest.raises(InconclusiveError, match="there is no commit 'gone' to count growth from"):
+        History(tree).base()
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,11 @@ def test_a_piece_is_reached_by_a_reference_to_its_bytes(
     for root, is_reached in ((0, expected), (2, False)):
         assert reasons_of([Row(0, 1, place)], {root: "entry"}).is_reached(named) == is_reached
     # __start_X and __stop_X reach all of a section
-    assert reasons_of([Row(0, 1, place, reason=START_STOP)], {0: "entry"}).is_reached(named)
+    for symbol, name in ((-1, ""), (2, "f2")):
+        bounds = Row(0, 1, place, reason=START_STOP, symbol=symbol)
+        reasons = reasons_of([bounds], {0: "entry"})
+        assert reasons.is_reached(named)
+        assert [*reasons.edges_from((0, 0))] == [Edge((0, 0), (0, 1), 0, name, bounds=True)]
 
 
 @pytest.mark.parametrize(("section", "expected"), [(TEXT, False), (DATA, True)])
@@ -294,6 +298,9 @@ def test_main_is_a_root_since_the_toolchain_calls_it(name: bytes, shown: str) ->
     symbols = replace(reasons.graph.symbols, names=(b"f0", name, b"f2"))
     found = replace(reasons, graph=replace(reasons.graph, symbols=symbols)).roots
     assert [*found.items()] == [((0, 1), ("entry", shown)), ((0, 2), ("note", ""))]
+    # It has this name, too, if the linker's rules keep it for another reason of this rank
+    again = replace(reasons.graph, symbols=symbols, root_kind={1: "entry"})
+    assert replace(reasons, graph=again).roots == {(0, 1): ("entry", shown)}
     local = replace(symbols, is_global=np.zeros(3, bool))
     found = replace(reasons, graph=replace(reasons.graph, symbols=local)).roots
     assert found[0, 1] == ("exported", "")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sizeguard.base.errors import InputError
+from sizeguard.gate import request as module
 from sizeguard.gate.request import Request
 from sizeguard.projects.project import App
 from sizeguard.projects.reader import parse_config
@@ -117,6 +118,27 @@ def test_a_result_is_repeatable_if_all_its_inputs_are_known(
 def test_a_project_has_the_sources_of_its_root(tmp_path: Path) -> None:
     for source, is_own in ((None, True), (tmp_path, True), (tmp_path / "sources", False)):
         assert request_of(tmp_path, source=source).has_own_sources == is_own
+
+
+@pytest.mark.parametrize("source", [None, Path("sources")])
+def test_the_sources_are_those_of_the_root_or_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Path | None
+) -> None:
+    found = {(tmp_path, None): ("runtime", "tree"), (tmp_path, source): ("another", "given")}
+    monkeypatch.setattr(module, "source_tree", lambda *given: found[given])
+    request = request_of(tmp_path, source=source)
+    assert (request.runtime, request.tree) == found[tmp_path, source]
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+@pytest.mark.parametrize("in_git", [True, False])
+def test_other_builds_are_of_the_checkout(tmp_path: Path, in_git: bool, in_place: bool) -> None:
+    request = request_of(tmp_path, in_git=in_git, in_place=in_place)
+    store = SimpleNamespace(folder=tmp_path / "store")
+    request.history.place = SimpleNamespace(store=store)  # type: ignore[assignment]
+    heads = request.heads
+    assert (heads.root, heads.store) == (tmp_path, tmp_path / "store")
+    assert (heads.is_git, heads.in_place) == (in_git, in_place)
 
 
 @pytest.mark.parametrize(

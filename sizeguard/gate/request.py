@@ -85,8 +85,8 @@ class Request:
                 raise InputError(
                     f"--base-snapshot {name}=…: {CONFIG} has no such app, or APP/TARGET"
                 )
-            images = [1 for app, target in self.pairs() if name in _names(app, target.name)]
-            if len(images) > 1:
+            images = sum(name in _names(app, target.name) for app, target in self.pairs())
+            if images > 1:
                 raise InputError(
                     "--base-snapshot: there are several images; give each its own as"
                     " APP/TARGET=FILE"
@@ -205,5 +205,5 @@ class Request:
         return replace(
             target,
             compiler=self.compiler or target.compiler,
-            linker=self.linker or (None if self.compiler else target.linker),
+            linker=self.linker,  # the target's own may not be for that compiler
         )
