@@ -1,20 +1,24 @@
-"""Check the layout of sizeguard/: imports between rooms, and files in folders.
+"""Check the layout of sizeguard/: imports between rooms, files in folders, sizes of functions.
 
 Run by `make lint`. A room is a folder below sizeguard/. It may import only the rooms that
 ROOMS lists for it, which come before it. Imports inside functions and for type checkers count.
+An import inside a function must save time: its module may not be loaded anyway.
 """
 
 from __future__ import annotations
 
 import ast
 import fnmatch
+import functools
 import graphlib
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from function_sizes import large_functions
 
 PACKAGE = "sizeguard"
 LARGEST_FOLDER = 15  # maximum files at one level
@@ -113,7 +117,8 @@ RUNTIME_WORDS = re.compile(
 class Pending:
     """An exception for an arrow that a later step of the work removes.
 
-    source, target: globs of dotted modules; target is WORDS for a runtime's words in a module
+    source, target: globs of dotted modules; target is WORDS for a runtime's words in a module,
+                    SIZES for its large functions
     """
 
     step: int
@@ -125,18 +130,31 @@ class Pending:
         return fnmatch.fnmatchcase(source, self.source) and fnmatch.fnmatchcase(target, self.target)
 
 
-WORDS = "(words)"
+WORDS, SIZES = "(words)", "(sizes)"
 
-EXCEPTIONS: tuple[Pending, ...] = ()
+EXCEPTIONS: tuple[Pending, ...] = (
+    Pending(10, "attribution.open_analysis", SIZES),
+    Pending(10, "formats.elf.reader", SIZES),
+    Pending(10, "ledger.elf.content", SIZES),
+    Pending(10, "ledger.elf.disjoint_symbols", SIZES),
+)
+
+
+AT_ONCE, ON_CALL, FOR_TYPES = range(3)
 
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """An import. source, target: dotted modules below the package; line: the import's line."""
+    """An import.
+
+    source, target: dotted modules below the package
+    when:           AT_ONCE, ON_CALL inside a function, or FOR_TYPES
+    """
 
     source: str
     target: str
     line: int
+    when: int
 
 
 def modules(root: Path) -> dict[str, Path]:
@@ -147,17 +165,39 @@ def modules(root: Path) -> dict[str, Path]:
     }
 
 
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def arrows(root: Path) -> list[Arrow]:
     """Return all imports between modules of the package."""
     known = modules(root)
     found = []
     for source, path in known.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node, when in _statements(_tree(path)):
             for name in _imported(node):
                 target = _module_of(name, known)
                 if target and target != source:
-                    found.append(Arrow(source, target, getattr(node, "lineno", 0)))
+                    found.append(Arrow(source, target, getattr(node, "lineno", 0), when))
     return found
+
+
+def _statements(tree: ast.AST) -> Iterator[tuple[ast.AST, int]]:
+    """Yield all statements, and when they run: AT_ONCE, ON_CALL or FOR_TYPES."""
+    left = [(tree, AT_ONCE)]
+    while left:
+        node, when = left.pop()
+        yield node, when
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            when = ON_CALL
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            when = FOR_TYPES
+        left += ((child, when) for child in ast.iter_child_nodes(node) if _holds_imports(child))
+
+
+def _holds_imports(node: ast.AST) -> bool:
+    return isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case)
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
@@ -224,6 +264,42 @@ def circles(found: Iterable[Arrow]) -> list[list[str]]:
     return []
 
 
+def late_import_problems(found: Iterable[Arrow], root: Path) -> Iterator[str]:
+    """Yield imports inside functions of modules that the file's other imports load anyway."""
+    targets: dict[str, set[str]] = defaultdict(set)
+    late: dict[str, list[Arrow]] = defaultdict(list)
+    for arrow in found:
+        if arrow.when == AT_ONCE:
+            targets[arrow.source].add(arrow.target)
+        elif arrow.when == ON_CALL:
+            late[arrow.source].append(arrow)
+    known = modules(root).keys()
+    for source, imports in late.items():
+        loaded = _loaded_with(source, targets, known)
+        if room_of(source) == "cli":
+            loaded |= _loaded_with("cli.main", targets, known)
+        for arrow in imports:
+            if arrow.target in loaded:
+                yield (
+                    f"{arrow.source}:{arrow.line}: imports {arrow.target} inside a function, which"
+                    " other imports load anyway; import it at the top"
+                )
+
+
+def _loaded_with(source: str, targets: Mapping[str, set[str]], known: Collection[str]) -> set[str]:
+    """Return the modules that are loaded once a module is, the packages around them included."""
+    loaded: set[str] = set()
+    left = [source]
+    while left:
+        name = left.pop()
+        parts = name.split(".")
+        around = {".".join([*parts[:end], "__init__"]) for end in range(len(parts))}
+        new = ((targets.get(name, set()) | around) & set(known)) - loaded
+        loaded |= new
+        left += new
+    return loaded
+
+
 def folder_problems(root: Path) -> Iterator[str]:
     """Yield folders with too many files, and file names that two folders have."""
     files = [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
@@ -245,7 +321,7 @@ def word_problems(root: Path) -> Iterator[tuple[str, str]]:
     for module, path in modules(root).items():
         if room_of(module) == "runtimes":
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = _tree(path)
         prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             if not isinstance(node, ast.Constant) or id(node) in prose:
@@ -256,6 +332,13 @@ def word_problems(root: Path) -> Iterator[tuple[str, str]]:
                     module,
                     f"{path}:{node.lineno}: a runtime's words outside runtimes/: {text!r}",
                 )
+
+
+def _large(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield module and message for each large function that no comment explains."""
+    for module, path in modules(root).items():
+        for line in large_functions(path, _tree(path)):
+            yield module, line
 
 
 def problems(root: Path) -> list[str]:
@@ -273,11 +356,13 @@ def problems(root: Path) -> list[str]:
             lines.append(f"{arrow.source}:{arrow.line}: imports {arrow.target}: {problem}")
     lines += [f"circle of files: {' → '.join(circle)}" for circle in circles(found)]
     lines += folder_problems(root)
-    for module, line in word_problems(root):
-        pending = [each for each in EXCEPTIONS if each.covers(module, WORDS)]
-        used.update(pending)
-        if not pending:
-            lines.append(line)
+    lines += late_import_problems(found, root)
+    for kind, broken in ((WORDS, word_problems(root)), (SIZES, _large(root))):
+        for module, line in broken:
+            pending = [each for each in EXCEPTIONS if each.covers(module, kind)]
+            used.update(pending)
+            if not pending:
+                lines.append(line)
     lines += [f"exception is no longer needed: {each}" for each in EXCEPTIONS if each not in used]
     return lines
 

@@ -64,6 +64,7 @@ class Question:
     into_merges: bool = False
 
 
+# More than 40 lines: a line for each field of the result.
 def bisect(
     place: MeasurementPlace,
     recipe: Recipe,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,8 +99,6 @@ def _remove_others(folder: Path, files: set[str]) -> None:
         used.update(record.map.parent for _ in range(1) if record.map is not None)
     for copies in (folder / COPIES).glob("*"):
         if copies not in used:
-            import shutil  # 4 ms
-
             shutil.rmtree(copies, ignore_errors=True)
 
 

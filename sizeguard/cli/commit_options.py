@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.option_groups import Seconds, option_group
 from sizeguard.cli.project_options import COMPILER, LINKER, OPTIMIZATION, TARGET
@@ -49,7 +50,6 @@ class CommitBuild:
 
     def _recipe_of_app(self, repository: Path) -> Recipe | None:
         """Choose the commands of sizeguard.yaml that build the app."""
-        from sizeguard.base.errors import InputError
         from sizeguard.projects.any_build import recipe_of_app
         from sizeguard.projects.project import CONFIG
         from sizeguard.projects.reader import read_config
@@ -70,7 +70,6 @@ class CommitBuild:
 
     def _command_recipe(self) -> Recipe:
         # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-        from sizeguard.base.errors import InputError
         from sizeguard.git.trees import Scope
         from sizeguard.projects.command import CommandRecipe, check_command
 
@@ -84,7 +83,6 @@ class CommitBuild:
         return CommandRecipe(command, self.image, self.map, Scope(self.inputs, self.ignore))
 
     def _runtime_recipe(self, repository: Path) -> Recipe:
-        from sizeguard.base.errors import InputError
         from sizeguard.runtimes.known import runtimes
         from sizeguard.toolchains.toolchain import find_toolchain, require
 
@@ -121,8 +119,6 @@ class CommitBuild:
         return f"--app is missing: {CONFIG} has {', '.join(names)}"
 
     def _check_variant(self) -> None:
-        from sizeguard.base.errors import InputError
-
         if self.app and self.variant not in ("", "selective"):
             raise InputError(f"--app is a selective build, not {self.variant}")
         if self.variant not in ("", "full", "core", "selective") or (
@@ -162,7 +158,6 @@ class CommitBuild:
 
 def home_of(repository: Path) -> Path:
     """Choose the folder that holds worktrees and measurements of a repository."""
-    from sizeguard.base.errors import InputError
     from sizeguard.git.git import common_folder, git
 
     if (repository / ".sizeguard" / ".gitignore").is_file():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sizeguard.attribution.levels import LEVELS
-from sizeguard.base.files import is_there
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import is_there, write_atomic
+from sizeguard.base.tuning import keep_freed
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import LEAST_WIDTH
 from sizeguard.cli.option_groups import Decorator, NamedPath, option_group
@@ -94,8 +98,6 @@ class ImageOptions:
         }
         option = next((name for name, value in given.items() if value), "")
         if option:
-            from sizeguard.base.errors import InputError
-
             raise InputError(
                 f"{path}: {option} is for an image, and this is a snapshot; save it again with"
                 f" sizeguard report IMAGE {option} … --save FILE"
@@ -138,8 +140,6 @@ class ImagePath(NamedPath):
 def _prepare_memory(path: Path, large: int) -> None:
     """Keep freed memory if the file is large."""
     if is_there(path) and path.is_file() and path.stat().st_size >= large:
-        from sizeguard.base.tuning import keep_freed
-
         keep_freed()
 
 
@@ -159,9 +159,6 @@ class Output:
         Output that is not a terminal gets full names and no colours, unless --width or FORCE_COLOR
         is set.
         """
-        import shutil
-        import sys
-
         from sizeguard.report.writers.style import Style, wants_colour
 
         is_terminal = self.file is None and sys.stdout.isatty()
@@ -177,11 +174,8 @@ class Output:
     def emit(self, chunks: Iterable[str]) -> None:
         """Write to stdout, or atomically to a file."""
         if self.file is not None:
-            from sizeguard.base.files import write_atomic
-
             write_atomic(self.file, chunks)
             return
-        import sys
 
         # As bytes: CSV has its own line ends, and names in damaged files may contain characters
         # that the encoding lacks.
@@ -317,8 +311,6 @@ filters_option = click.option(
 
 def levels_of(by: str) -> list[str]:
     """Split the levels of --by. Raises InputError for an unknown or repeated level."""
-    from sizeguard.attribution.levels import LEVELS
-    from sizeguard.base.errors import InputError
     from sizeguard.base.nearest import did_you_mean
 
     levels = [level.strip() for level in by.split(",") if level.strip()]

@@ -17,6 +17,7 @@ import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli.exit_codes import exit_code_help, words_help
+from sizeguard.cli.streams import fit_output, print_ascii
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -209,8 +210,6 @@ def _width_options() -> list[click.Option]:
 
 def _print_ascii(context: click.Context, option: click.Parameter, is_given: bool) -> None:
     if is_given:
-        from sizeguard.cli.streams import print_ascii
-
         print_ascii()
 
 
@@ -226,7 +225,6 @@ def _fit_width(context: click.Context, option: click.Parameter, width: int | Non
         if not sys.stdout.isatty():
             return
         width = max(shutil.get_terminal_size((100, 24)).columns, LEAST_WIDTH)
-    from sizeguard.cli.streams import fit_output
 
     context.meta[WIDTH] = width
     context.call_on_close(fit_output(width, lambda: _is_for_people(context)))

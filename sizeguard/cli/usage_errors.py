@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
 from sizeguard.base.errors import SizeguardError
-from sizeguard.base.nearest import did_you_mean, nearest_names
+from sizeguard.base.nearest import did_you_mean, nearest_file, nearest_names
 
 _QUOTED = re.compile(r"'([^']*)'")
 _PATH = re.compile(r"^(?:File|Directory|Path) '(.*)' (does not exist|is a \w+)\.?$", re.DOTALL)
@@ -108,10 +109,6 @@ def _bad_value(error: click.BadParameter) -> str:
 
 
 def _path(name: str, why: str, parameter: click.Parameter | None) -> str:
-    from pathlib import Path
-
-    from sizeguard.base.nearest import nearest_file
-
     if why == "is a directory":
         return f"{name}: is a folder, not a file"
     if why != "does not exist":

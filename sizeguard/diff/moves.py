@@ -21,6 +21,7 @@ _MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
 _SHIFT = np.uint64(32)
 
 
+# More than 40 lines: one chain of column operations, each on the result of the one before.
 def moves(
     sides: Sequence[Side], at: Sequence[Int32], rows: int, aliases: AliasKeys | None
 ) -> Cells:

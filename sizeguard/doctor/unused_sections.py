@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 
 from sizeguard.builds.open_build import Files
+from sizeguard.columns.texts import Int
 from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
 from sizeguard.doctor.own_slots import unused_slots
 from sizeguard.linkgraph.costs import costs_of
 from sizeguard.linkgraph.elf.elf_graph import graph_of
+from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.inputs.loader import load
 from sizeguard.linkgraph.inputs.lto import without_lto
 from sizeguard.linkgraph.inputs.recorded_link import read_link
@@ -34,17 +37,9 @@ def unused_sections(files: Files) -> SizeFinding | None:
         return None
     before = graph_of(load(inputs))
     graph = graph_of(load(replace(inputs, gc_sections=True)))
-    costs = costs_of(before).load
     gone = np.flatnonzero(live(before) & ~live(graph))
-    parts: dict[str, int] = {}
-    for node in gone.tolist():
-        size = int(costs[node])
-        if size:
-            name = graph.symbol_of(graph.section_of(node)) if graph.nodes.object[node] >= 0 else ""
-            name = name or graph.names[node]
-            parts[name] = parts.get(name, 0) + size
-    for name, size in unused_slots(files.image, graph).items():
-        parts[name] = parts.get(name, 0) + size
+    parts = _sizes_by_name(graph, gone, costs_of(before).load)
+    parts.update(unused_slots(files.image, graph))
     won = sum(parts.values())
     if not won:
         return None
@@ -63,3 +58,12 @@ def unused_sections(files: Files) -> SizeFinding | None:
         parts=len(parts),
         change="-Wl,--gc-sections" + (more if coarse else ""),
     )
+
+
+def _sizes_by_name(graph: SectionGraph, nodes: Int, costs: Int) -> Counter[str]:
+    """Sum the bytes of nodes by the symbol of their section, or by their own name."""
+    parts = Counter[str]()
+    for node in nodes[costs[nodes] != 0].tolist():
+        name = graph.symbol_of(graph.section_of(node)) if graph.nodes.object[node] >= 0 else ""
+        parts[name or graph.names[node]] += int(costs[node])
+    return parts

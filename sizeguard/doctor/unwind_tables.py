@@ -5,12 +5,13 @@ from __future__ import annotations
 import struct
 
 import numpy as np
+import numpy.typing as npt
 
 from sizeguard.columns.texts import Int
 from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
 from sizeguard.doctor.image_facts import ImageFacts
 from sizeguard.formats.elf import ET_DYN
-from sizeguard.formats.elf.unwind import FDE, NOWHERE
+from sizeguard.formats.elf.unwind import FDE, NOWHERE, UnwindRecords
 
 _TABLES = (".eh_frame", ".eh_frame_hdr", ".gcc_except_table")
 _OF_LINKER = (".plt", ".iplt", ".init", ".fini")
@@ -39,13 +40,7 @@ def unwind_tables(facts: ImageFacts) -> SizeFinding | None:
     frames = facts.frames
     if frames is None or facts.elf.is_relocatable:
         return None
-    is_own = frames.kind == FDE
-    for section in facts.elf.sections:
-        if section.name.startswith(_OF_LINKER):
-            end = section.address + section.size
-            is_own &= ~((frames.function >= section.address) & (frames.function < end))
-    is_own &= frames.function != _start_of(facts)
-    is_own &= ~np.isin(frames.function, _start_up(facts))
+    is_own = _own_records(facts, frames)
     count = int(is_own.sum())
     if not count:
         return None
@@ -72,6 +67,18 @@ def unwind_tables(facts: ImageFacts) -> SizeFinding | None:
         " -fno-exceptions; backtraces then need debug information",
         sections=_TABLES,
     )
+
+
+def _own_records(facts: ImageFacts, frames: UnwindRecords) -> npt.NDArray[np.bool_]:
+    """Mark the records of functions that are not of the linker or of the start-up code."""
+    is_own = frames.kind == FDE
+    for section in facts.elf.sections:
+        if section.name.startswith(_OF_LINKER):
+            end = section.address + section.size
+            is_own &= ~((frames.function >= section.address) & (frames.function < end))
+    is_own &= frames.function != _start_of(facts)
+    is_own &= ~np.isin(frames.function, _start_up(facts))
+    return np.asarray(is_own, bool)
 
 
 def _start_up(facts: ImageFacts) -> Int:

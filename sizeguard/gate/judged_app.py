@@ -71,6 +71,7 @@ from sizeguard.toolchains.recipe import Recipe
 from sizeguard.toolchains.targets import run_prefix
 
 
+# More than 40 lines: the steps of one judgement in order, each of them a function.
 def judge_app(
     request: Request, base: Base | None, waivers: Sequence[Waiver], pair: Pair
 ) -> tuple[AppResult, tuple[Check, ...]]:

@@ -16,7 +16,8 @@ KIND = "model-run"
 TIMEOUT = 600  # seconds for one case
 
 
-# Seven parameters: a model, two builds and how to run them. No other function takes the same ones.
+# More than 6 parameters: a model, two builds and how to run them; nothing else takes all of them.
+# More than 40 lines: each reason to stop early has its own message.
 def compare_model(
     models: Models,
     program: Path,

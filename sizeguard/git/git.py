@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from sizeguard.base.errors import BuildError, InconclusiveError, InputError
+from sizeguard.base.errors import BuildError, InconclusiveError, InputError, SizeguardError
 
 # Hooks, watchers and maintenance that the user configured are for the user's own work.
 _CONFIG = (
@@ -110,26 +110,33 @@ def git_bytes(
     except FileNotFoundError as error:
         raise BuildError("git not found; install with: apt-get install git") from error
     if done.returncode != 0:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        if any(line.startswith(_UNSAFE) for line in lines):
-            raise UnsafeFolderError(
-                f"{folder}: git does not read a repository of another user; if it is yours: git"
-                f" config --global --add safe.directory {shlex.quote(str(folder.absolute()))}"
-            )
-        for line in lines:
-            if lacks := _LACKS.fullmatch(line):
-                raise InputError(
-                    f"{lacks[1]}: the clone lacks its content in Git LFS; run git lfs fetch --all"
-                )
-        told = next(
-            (line for line in lines if line.startswith(("fatal: ", "error: "))),
-            lines[-1] if lines else f"ended with {done.returncode}",
-        )
-        raise InputError(
-            f"{folder}: git {_subcommand(arguments)}:"
-            f" {told.partition(': ')[2] if told.startswith(('fatal: ', 'error: ')) else told}"
-        )
+        raise _failure(folder, arguments, done)
     return done.stdout
+
+
+def _failure(
+    folder: Path, arguments: Sequence[str], done: subprocess.CompletedProcess[bytes]
+) -> SizeguardError:
+    """Make the error of a git command that failed, from its messages."""
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    if any(line.startswith(_UNSAFE) for line in lines):
+        return UnsafeFolderError(
+            f"{folder}: git does not read a repository of another user; if it is yours: git"
+            f" config --global --add safe.directory {shlex.quote(str(folder.absolute()))}"
+        )
+    for line in lines:
+        if lacks := _LACKS.fullmatch(line):
+            return InputError(
+                f"{lacks[1]}: the clone lacks its content in Git LFS; run git lfs fetch --all"
+            )
+    told = next(
+        (line for line in lines if line.startswith(("fatal: ", "error: "))),
+        lines[-1] if lines else f"ended with {done.returncode}",
+    )
+    return InputError(
+        f"{folder}: git {_subcommand(arguments)}:"
+        f" {told.partition(': ')[2] if told.startswith(('fatal: ', 'error: ')) else told}"
+    )
 
 
 def git_piped(folder: Path, first: Sequence[str], then: Sequence[str]) -> bytes:

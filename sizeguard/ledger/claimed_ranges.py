@@ -33,7 +33,7 @@ class OwnerTable:
         """Return the number of rows."""
         return len(self._rows)
 
-    # The parameters are the fields of a row of ledger.Owners.
+    # More than 6 parameters: the fields of a row of ledger.Owners.
     def row(
         self,
         section: str,

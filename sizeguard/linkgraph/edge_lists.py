@@ -16,7 +16,7 @@ class EdgeLists:
 
     parts: list[tuple[npt.NDArray[np.int64], ...]] = field(default_factory=list)
 
-    # A parameter for each column of an edge.
+    # More than 6 parameters: the columns of an edge.
     def add(
         self,
         source: npt.ArrayLike,

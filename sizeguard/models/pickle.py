@@ -112,7 +112,7 @@ class _Machine:
             raise PickleError(f"ends with {len(self.stack)} values instead of one")
         return self.stack[0]
 
-    # Longer than 40 lines: one case for each opcode, in one list.
+    # More than 40 lines: one case for each opcode, in one list.
     def step(self, opcode: str, argument: Value, position: int) -> None:
         """Execute one opcode."""
         self.position = position

@@ -145,7 +145,7 @@ def _node(node: Json, depth: int) -> Node:
     return Node(shown, node.field("target").name(), inputs, outputs)
 
 
-# Longer than 40 lines: one case for each kind, in one list.
+# More than 40 lines: one case for each kind, in one list.
 def _argument(union: Json, depth: int) -> Argument:
     """Read an argument; each kind of the export schema has a case."""
     kind, value = union.union()

@@ -68,6 +68,8 @@ def kept_by(selection: Selection, predictor: Predictor, *, dtypes: bool) -> Kept
     )
 
 
+# More than 40 lines: a line for each field of the prediction.
+# More than 6 parameters: a selection, its changes, and what to predict; one caller names them all.
 def predict(
     predictor: Predictor,
     selection: Selection,

@@ -60,6 +60,7 @@ class MadeImage:
     apart: tuple[str, ...] = ()
 
 
+# More than 40 lines: a line for each field of the record.
 def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = None) -> Build:
     """Copy an image and its files, and write their build.json.
 
@@ -69,30 +70,17 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
 
     Raises DoesNotBuildError for a missing file, BuildError if it cannot be copied or stripped.
     """
-    files = _with_own_tool(root, made.files)
-    made = replace(made, files=files)
+    made = replace(made, files=_with_own_tool(root, made.files))
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
     try:
-        image = _copied(root, files.image, folder, made.command)
-        kind = kind_of_image(image)
-        if kind not in MEASURED:
-            raise DoesNotBuildError(f"{files.image} is not an image that can be measured: {kind}")
-        debug = _debug_file(root, files, image, folder, made.command) if files.debug else None
-        shipped = _shipped(root, made, image)
-        map_ = _copied(root, files.map, folder, made.command) if files.map else None
-        objects = _all(root, files.objects, folder / _LINKED, made.command)
-        also = _all(root, files.also, folder / _SHIPS, made.command)
-        if made.command:
-            also = tuple(dict.fromkeys([*also, *_needed(root, made, image, folder / _SHIPS)]))
-        for library in also:
-            if files.strip != NO_STRIP:
-                _stripped(files, library)
+        copies = _copy_files(root, made, folder)
     except OSError as error:
         raise BuildError(f"{error.filename}: cannot copy: {error.strerror}") from error
+    image, shipped, debug = copies.image, copies.shipped, copies.debug
     # The copy of a member is found by its build id
-    made_at = image if member_of(root / files.image) else root / files.image
+    made_at = image if member_of(root / made.files.image) else root / made.files.image
     link = keep_link(made_at, root, records, folder) if records else None
     tools = image_tools(image)
     has_names = debug is not None and debug.is_file()
@@ -107,9 +95,9 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
         optimize="",
         image=debug if has_names and debug is not None else image,
         shipped=shipped,
-        map=map_,
+        map=copies.map,
         gc_log=None,
-        objects=objects,
+        objects=copies.objects,
         selection=None,
         model_tracer=None,
         fingerprint=made.fingerprint,
@@ -121,6 +109,37 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
     )
     sizes = with_libraries(measure(build.shipped), shipped_libraries(build))
     return _recorded(replace(build, sizes=sizes), folder)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copies:
+    """The copied files of an image. shipped: the image itself if it ships unstripped."""
+
+    image: Path
+    shipped: Path
+    debug: Path | None
+    map: Path | None
+    objects: tuple[Path, ...]
+
+
+def _copy_files(root: Path, made: MadeImage, folder: Path) -> _Copies:
+    """Copy the image and its files, and strip those that ship."""
+    files = made.files
+    image = _copied(root, files.image, folder, made.command)
+    kind = kind_of_image(image)
+    if kind not in MEASURED:
+        raise DoesNotBuildError(f"{files.image} is not an image that can be measured: {kind}")
+    debug = _debug_file(root, files, image, folder, made.command) if files.debug else None
+    shipped = _shipped(root, made, image)
+    map_ = _copied(root, files.map, folder, made.command) if files.map else None
+    objects = _all(root, files.objects, folder / _LINKED, made.command)
+    also = _all(root, files.also, folder / _SHIPS, made.command)
+    if made.command:
+        also = tuple(dict.fromkeys([*also, *_needed(root, made, image, folder / _SHIPS)]))
+    if files.strip != NO_STRIP:
+        for library in also:
+            _stripped(files, library)
+    return _Copies(image, shipped, debug, map_, objects)
 
 
 def _with_own_tool(root: Path, files: ImageFiles) -> ImageFiles:

@@ -51,6 +51,11 @@ class SelectionSources:
     features: frozenset[str] | None = None
     names: tuple[Path, ...] = ()
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that name operators."""
+        return (*self.selections, *self.ops_schemas, *self.models)
+
 
 @dataclass(frozen=True, slots=True)
 class United:
@@ -75,17 +80,9 @@ def united_selection(
 
     Raises InputError without a source, or if sources contradict each other.
     """
-    named = (*sources.selections, *sources.ops_schemas, *sources.models)
     if sources.all_operators or sources.no_operators:
-        option = "--all-operators" if sources.all_operators else "--no-operators"
-        if named or sources.root_ops or (sources.all_operators and sources.no_operators):
-            raise InputError(f"{option} leaves nothing to select; drop it or the other selections")
-        everything = sources.all_operators
-        return United(
-            Selection(include_all_operators=everything, include_all_non_op_selectives=everything),
-            option,
-        )
-    if not named and not sources.root_ops:
+        return _all_or_nothing(sources)
+    if not sources.files and not sources.root_ops:
         raise InputError(
             "no selection: give --selection FILE, --root-ops, --ops-from-model or --all-operators"
         )
@@ -108,8 +105,20 @@ def united_selection(
         notes += said
     return United(
         parts[0][1] if len(parts) == 1 else merge(parts).selection,
-        ", ".join([*map(str, named), *(["--root-ops"] if sources.root_ops else [])]),
+        ", ".join([*map(str, sources.files), *(["--root-ops"] if sources.root_ops else [])]),
         tuple(notes),
+    )
+
+
+def _all_or_nothing(sources: SelectionSources) -> United:
+    """Select all operators or none, as one option asks for. Raises InputError for other sources."""
+    everything = sources.all_operators
+    option = "--all-operators" if everything else "--no-operators"
+    if sources.files or sources.root_ops or (everything and sources.no_operators):
+        raise InputError(f"{option} leaves nothing to select; drop it or the other selections")
+    return United(
+        Selection(include_all_operators=everything, include_all_non_op_selectives=everything),
+        option,
     )
 
 

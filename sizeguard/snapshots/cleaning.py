@@ -50,6 +50,53 @@ def clean_store(folder: Path, limits: StoreLimits, *, is_dry: bool) -> Cleaning:
     entries = sorted(_entries(folder), key=lambda entry: (entry.used, entry.path.name))
     snapshots = {path.stem: path for path in (folder / "snapshots").glob("*.snapshot")}
     sizes = {name: _size(path) for name, path in snapshots.items()}
+    surplus = _surplus(entries, sizes, limits, users)
+    lost = _lost(snapshots, entries, users)
+    if not is_dry:
+        _remove([each.entry for each in (*surplus.old, *surplus.over)], users)
+        _unlink([*(snapshots[name] for name in surplus.snapshots if name in snapshots), *lost])
+    return Cleaning(
+        folder=str(folder),
+        held=surplus.held,
+        max_size=limits.max_size,
+        max_age=limits.max_age,
+        place=limits.place,
+        old=_part(surplus.old),
+        over=_part(surplus.over),
+        lost=StorePart(len(lost), sum(sizes[path.stem] for path in lost)),
+        in_use=StorePart(
+            len(surplus.busy),
+            sum(entry.size + sizes.get(entry.snapshot, 0) for entry in surplus.busy),
+        ),
+        users=users.count,
+        is_dry=is_dry,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Surplus:
+    """The entries that exceed the limits.
+
+    held:      all entries, with their snapshots
+    old, over: entries to remove, because of their age or of the size of the whole
+    busy:      entries that a running command may use
+    snapshots: the snapshots that only removed entries have
+    """
+
+    held: StorePart
+    old: list[_FreedEntry]
+    over: list[_FreedEntry]
+    busy: list[_StoreEntry]
+    snapshots: set[str]
+
+
+def _surplus(
+    entries: Sequence[_StoreEntry], sizes: Mapping[str, int], limits: StoreLimits, users: StoreUsers
+) -> _Surplus:
+    """Choose the entries to remove, from the least recently used.
+
+    sizes: bytes of each snapshot
+    """
     owners = Counter(entry.snapshot for entry in entries if entry.snapshot)
     oldest = time.time_ns() - limits.max_age * _SECOND
     total = sum(entry.size for entry in entries) + sum(
@@ -70,27 +117,9 @@ def clean_store(folder: Path, limits: StoreLimits, *, is_dry: bool) -> Cleaning:
         freed = entry.size + (sizes.get(entry.snapshot, 0) if not owners[entry.snapshot] else 0)
         total -= freed
         (old if is_old else over).append(_FreedEntry(entry, freed))
-    lost = _lost(snapshots, entries, users)
-    if not is_dry:
-        gone = [each.entry for each in (*old, *over)]
-        _remove(gone, users)
-        unused = {entry.snapshot for entry in gone} & {n for n, left in owners.items() if not left}
-        _unlink([*(snapshots[name] for name in unused if name in snapshots), *lost])
-    return Cleaning(
-        folder=str(folder),
-        held=held,
-        max_size=limits.max_size,
-        max_age=limits.max_age,
-        place=limits.place,
-        old=_part(old),
-        over=_part(over),
-        lost=StorePart(len(lost), sum(sizes[path.stem] for path in lost)),
-        in_use=StorePart(
-            len(busy), sum(entry.size + sizes.get(entry.snapshot, 0) for entry in busy)
-        ),
-        users=users.count,
-        is_dry=is_dry,
-    )
+    gone = {each.entry.snapshot for each in (*old, *over)}
+    unused = {name for name, left in owners.items() if not left}
+    return _Surplus(held, old, over, busy, gone & unused)
 
 
 def _lost(

@@ -84,15 +84,7 @@ def find_toolchain(
     ndk = android_ndk() if what.is_android else None
     if ndk is not None:
         cc, cxx, ld = (_ndk_tool(ndk, name) for name in ("clang", "clang++", "ld.lld"))
-    needed = [cc, cxx, ld, what.strip]
-    if what.is_macho:
-        needed += ["llvm-ar-19", "dsymutil-19", "llvm-install-name-tool-19"]
-    elif what.is_android:
-        needed += ["llvm-ar-19"]
-    elif not what.is_native:
-        # Clang uses libc, start files and archives of gcc's cross toolchain.
-        needed += [f"{what.tool_prefix}gcc", f"{what.tool_prefix}ar"]
-    require(*needed)
+    require(cc, cxx, ld, what.strip, *_more_tools(what))
     is_borrowed = what.is_llvm_only and ndk is None
     headers, headers_version = _headers(what) if is_borrowed else (None, "")
     return Toolchain(
@@ -106,6 +98,18 @@ def find_toolchain(
         headers,
         headers_version,
     )
+
+
+def _more_tools(target: TargetMachine) -> tuple[str, ...]:
+    """Name the programs that builds for a target need besides compiler, linker and strip."""
+    if target.is_macho:
+        return "llvm-ar-19", "dsymutil-19", "llvm-install-name-tool-19"
+    if target.is_android:
+        return ("llvm-ar-19",)
+    if target.is_native:
+        return ()
+    # Clang uses libc, start files and archives of gcc's cross toolchain.
+    return f"{target.tool_prefix}gcc", f"{target.tool_prefix}ar"
 
 
 def _choice(target: TargetMachine, compiler: str | None, linker: str | None) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
@@ -58,7 +59,6 @@ def command(
     Example: sizeguard import vision.pt2 -o vision.sgp --case image0.npy --case image1.npy
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    from sizeguard.base.errors import InputError
     from sizeguard.operators.library import read_operator_libraries
     from sizeguard.projects.root import find_sources
     from sizeguard.report.writers.printable import plain_text

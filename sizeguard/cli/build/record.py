@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import BuildError, InputError
 from sizeguard.cli.option_groups import NamedPath
 
 NOTHING = 3  # exit code: nothing was linked
@@ -54,9 +56,6 @@ def command(
       sizeguard record --built build
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    import os
-
-    from sizeguard.base.errors import BuildError, InputError
     from sizeguard.builds.recorded_links import LINK_RECORDS
     from sizeguard.report.build.link_lines import link_lines
     from sizeguard.toolchains.links.built_links import record_built

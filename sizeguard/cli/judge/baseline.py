@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import PlainGroup
 from sizeguard.cli.option_groups import format_option
@@ -84,7 +85,6 @@ def show(format_: str) -> None:
 
     Example: sizeguard baseline show
     """
-    from sizeguard.base.errors import InputError
     from sizeguard.gate.accept import all_baselines
     from sizeguard.projects.root import project_root
     from sizeguard.report.baseline.render import baselines_text

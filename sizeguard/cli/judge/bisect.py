@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli.commit_options import CommitBuild, commit_options, home_of
 from sizeguard.cli.image_options import Output, output_options
 from sizeguard.cli.worker_options import Workers, worker_options
@@ -87,7 +88,6 @@ def command(
       sizeguard bisect --resume
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    from sizeguard.base.errors import InputError
     from sizeguard.bisect.state import read_state, write_state
     from sizeguard.bisect.whole_range import Question, bisect, check_question
     from sizeguard.git.git import commit_id, top_folder
@@ -97,12 +97,12 @@ def command(
 
     repository = top_folder(Path.cwd())
     state = home_of(repository) / "bisect.json"
+    if resume and (good or bad):
+        raise InputError(
+            "--resume continues the last run and takes no revisions (a new run also reuses "
+            "measured commits)"
+        )
     if resume:
-        if good or bad:
-            raise InputError(
-                "--resume continues the last run and takes no revisions (a new run also reuses "
-                "measured commits)"
-            )
         asked, question = read_state(state, CommitBuild)
         build = replace(asked, compilers=build.compilers, timeout=build.timeout, again=build.again)
     elif not good or not bad:
@@ -112,9 +112,7 @@ def command(
     else:
         ends = commit_id(repository, good), commit_id(repository, bad)
         metric, into_merges = build.parsed_metric(), not first_parent
-        question = Question(
-            (good, bad), ends, metric, threshold, exhaustive, narrow, into_merges=into_merges
-        )
+        question = Question((good, bad), ends, metric, threshold, exhaustive, narrow, into_merges)
     check_question(question)
     recipe, place = build.recipe(repository), build.place(repository)
     write_state(state, build, question)

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.cli.commit_options import CommitBuild, commit_options
+from sizeguard.cli.error_lines import print_error
 
 if TYPE_CHECKING:
     from sizeguard.measurement.measured_commits import MeasurementPlace
@@ -88,7 +90,6 @@ def command(
           --build-command 'make -j2' --image build/app
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    from sizeguard.base.errors import InconclusiveError, InputError
     from sizeguard.git.git import top_folder
     from sizeguard.toolchains.recipe import DoesNotBuildError
 
@@ -124,7 +125,6 @@ def _require_known(
     place: MeasurementPlace, revisions: Sequence[str], recipe: Recipe, metric: Metric
 ) -> None:
     """Raise InconclusiveError if none of the revisions has the metric's name."""
-    from sizeguard.base.errors import InconclusiveError, InputError
     from sizeguard.measurement.measured_commits import measure_commit
     from sizeguard.measurement.metric import has_name, known_metrics, nearest_metric
     from sizeguard.toolchains.recipe import DoesNotBuildError
@@ -146,7 +146,6 @@ def _require_known(
 
 def _refuse_changed_files(repository: Path) -> None:
     """Raise InconclusiveError if tracked files differ from HEAD: the build would not see them."""
-    from sizeguard.base.errors import InconclusiveError
     from sizeguard.git.git import git
 
     if git(repository, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"):
@@ -163,7 +162,6 @@ def _size_of(
     Raises DoesNotBuildError if the commit does not build, and InconclusiveError, with a message
     that begins with `name`, if it could not be measured.
     """
-    from sizeguard.base.errors import InconclusiveError
     from sizeguard.measurement.measured_commits import measure_commit
     from sizeguard.measurement.metric import metric_value
 
@@ -189,8 +187,6 @@ def work(arguments: Sequence[str]) -> int:
 
     Errors are printed as main() prints them.
     """
-    from sizeguard.cli.error_lines import print_error
-
     if any(word in ("--help", "-h") for word in arguments):
         command.main(["--help"], prog_name="sizeguard bisect-step", standalone_mode=False)
         return _WORKER_SHOWED_HELP

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.base.errors import GateError
 from sizeguard.cli.option_groups import format_option
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
@@ -45,9 +47,6 @@ def command(
       sizeguard waivers --owners
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    import datetime
-
-    from sizeguard.base.errors import GateError
     from sizeguard.gate.policy.waivers import ending, read_waivers
     from sizeguard.measurement.metric_names import MetricNames
     from sizeguard.projects.reader import read_config

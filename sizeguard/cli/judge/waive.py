@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import RUNTIME_SOURCE
@@ -67,9 +69,6 @@ def command(
           --reason 'tiles for 3x3' --expires 2027-01-31
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    import datetime
-
-    from sizeguard.base.errors import InconclusiveError, InputError
     from sizeguard.gate.policy.read_limits import read_limits
     from sizeguard.gate.policy.waivers import COMMAND_LINE, add_waiver, make_waiver, trailer_text
     from sizeguard.measurement.metric_names import MetricNames

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,12 +25,11 @@ from sizeguard.cli.option_groups import NamedPath
 
 if TYPE_CHECKING:
     from sizeguard.diff.diff_result import Diff
+    from sizeguard.gate.fail_if import Judged
 
 
 def _coloured(line: str) -> str:
     """Colour the verdict that a line on stderr begins with."""
-    import sys
-
     from sizeguard.report.writers.style import VERDICT_LOOKS, Style, wants_colour
 
     verdict, _, rest = line.partition(" ")
@@ -102,13 +102,9 @@ def command(
     known = KnownLabels()
     levels = levels_of(by) if by is not None else default_levels(new)
     asked = levels_asked(levels, filters)
-    judged = None
-    if conditions:
-        from sizeguard.gate.fail_if import Judged  # 50 ms
-
-        judged = Judged(conditions)
+    judged = _judged(conditions)
+    if judged is not None:
         asked |= judged.levels
-
     if not filters and judged is None and of_old == evidence and open_alike(old, new):
         result = _without_change(old, new, evidence, levels, metric)
         output.emit(diff_chunks(result, output.format, limit, output.style()))
@@ -133,6 +129,15 @@ def command(
         for line in judged.lines():
             click.echo(_coloured(line), err=True)
         context.exit(BY_VERDICT[judged.verdict])
+
+
+def _judged(conditions: Sequence[str]) -> Judged | None:
+    """Parse the conditions of --fail-if; None if there are none."""
+    if not conditions:
+        return None
+    from sizeguard.gate.fail_if import Judged  # 50 ms
+
+    return Judged(conditions)
 
 
 def _without_change(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import Output, output_options
 from sizeguard.cli.option_groups import NamedPath
@@ -84,7 +85,6 @@ def command(
       sizeguard predict --selection selected_operators.yaml --add aten::gelu:Float --drop encoder
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    from sizeguard.base.errors import InputError
     from sizeguard.base.nearest import did_you_mean
     from sizeguard.builds.open_build import open_build
     from sizeguard.predict.savings.image_savings import Savings

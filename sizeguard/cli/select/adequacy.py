@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import GateError
 from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT
@@ -44,7 +45,6 @@ def command(
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     import tempfile
 
-    from sizeguard.base.errors import GateError
     from sizeguard.predict.coverage import adequacy as compare
     from sizeguard.predict.full_build import read_full_build
     from sizeguard.projects.root import build_root, full_build, source_root

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
 
 
@@ -33,7 +34,6 @@ def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None)
     Example: sizeguard select update --app vision
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    from sizeguard.base.errors import InputError
     from sizeguard.gate.cache.calls import kernel_calls
     from sizeguard.gate.cache.traces import Tracer, read_model
     from sizeguard.gate.selection.all_apps import full_build

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import InputError, SizeguardError
 from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
@@ -41,10 +43,7 @@ def command(
     Example: sizeguard app add keywords models/keywords.pt2
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    from sizeguard.base.errors import InputError, SizeguardError
     from sizeguard.base.files import write_atomic
-    from sizeguard.base.nearest import nearest_file
-    from sizeguard.projects.app_reader import check_app_name
     from sizeguard.projects.project import CONFIG
     from sizeguard.projects.reader import read_config
     from sizeguard.projects.root import project_root, source_root
@@ -52,22 +51,11 @@ def command(
     from sizeguard.runtimes.known import source_tree
 
     root = project_root()
-    check_app_name(name, "NAME")
-    if name in {app.name for app in read_config(root).apps}:
-        raise InputError(
-            f"{root / CONFIG}: app {name} exists already; sizeguard select update "
-            f"adds to its selection"
-        )
+    _check_name(root, name)
     source = source_root(runtime_source)
     place = selection or source_tree(source)[1].usual_selection(name)
-    if place.exists():
-        raise InputError(
-            f"{place} already exists; remove it, or name another file with --selection"
-        )
     paths = [_in_project(path, root) for path in (place, *models)]
-    for model in models:
-        if not model.is_file():
-            raise InputError(f"{model}: no such file{nearest_file(model)}")
+    _check_files(place, models)
     option = [] if runtime_source is None else ["--runtime-source", str(runtime_source)]
 
     def run(*words: str) -> None:
@@ -92,13 +80,38 @@ def command(
         run("gate", "--app", name)
 
 
+def _check_name(root: Path, name: str) -> None:
+    """Raise InputError if no app can have the name, or one has it."""
+    from sizeguard.projects.app_reader import check_app_name
+    from sizeguard.projects.project import CONFIG
+    from sizeguard.projects.reader import read_config
+
+    check_app_name(name, "NAME")
+    if name in {app.name for app in read_config(root).apps}:
+        raise InputError(
+            f"{root / CONFIG}: app {name} exists already; sizeguard select update "
+            f"adds to its selection"
+        )
+
+
+def _check_files(selection: Path, models: Iterable[Path]) -> None:
+    """Raise InputError if the selection exists, or a model does not."""
+    from sizeguard.base.nearest import nearest_file
+
+    if selection.exists():
+        raise InputError(
+            f"{selection} already exists; remove it, or name another file with --selection"
+        )
+    for model in models:
+        if not model.is_file():
+            raise InputError(f"{model}: no such file{nearest_file(model)}")
+
+
 def _in_project(path: Path, root: Path) -> str:
     """Return a path relative to the project, as sizeguard.yaml has it.
 
     Raises InputError for one outside the project.
     """
-    from sizeguard.base.errors import InputError
-
     full = path.resolve()
     if not full.is_relative_to(root.resolve()):
         raise InputError(f"{path}: not in the project {root}; copy it there")

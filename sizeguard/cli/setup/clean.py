@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli.option_groups import format_option
 
 if TYPE_CHECKING:
@@ -79,8 +80,6 @@ def _limits(entry: StoreEntry, max_size: str, max_age: str) -> StoreLimits:
 
 
 def _seconds(text: str, where: str) -> int:
-    from sizeguard.base.errors import InputError
-
     found = _AGE.fullmatch(text.strip())
     if found is None:
         raise InputError(f"{where}: '{text}' is not an age; write 90 days or 12 weeks")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import WIDTH
 
@@ -26,7 +27,6 @@ def command(context: click.Context, word: str | None) -> None:
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
     import textwrap
 
-    from sizeguard.base.errors import InputError
     from sizeguard.base.nearest import did_you_mean, nearest_names
     from sizeguard.report.screen.glossary import WORDS
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli.option_groups import NamedPath
 
 if TYPE_CHECKING:
@@ -41,7 +43,6 @@ def command(build: Path | None, check: bool, force: bool, ci: str | None) -> Non
       sizeguard init --check
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    from sizeguard.base.errors import InputError
     from sizeguard.base.files import write_atomic
     from sizeguard.projects.project import CONFIG
     from sizeguard.projects.reader import parse_config, read_config
@@ -66,13 +67,8 @@ def command(build: Path | None, check: bool, force: bool, ci: str | None) -> Non
     more = ci_file(proposal.root, ci, proposal.packages) if proposal.is_git else None
     if more is not None:
         files[more.path] = more.text
-    for name in files:
-        if (proposal.root / name).exists() and not force:
-            other = "" if name == CONFIG else ", --ci none writes none"
-            raise InputError(
-                f"{proposal.root / name}: already exists; --force replaces it{other}, --check "
-                f"shows what would be measured"
-            )
+    if not force:
+        _check_new(proposal.root, files)
     click.echo(proposal_lines(proposal))
     for name, content in files.items():
         write_atomic(proposal.root / name, content)
@@ -83,6 +79,19 @@ def command(build: Path | None, check: bool, force: bool, ci: str | None) -> Non
         click.echo("no CI file: the repository names no CI system; see --ci")
     if proposal.is_git:
         click.echo("next: sizeguard baseline update, commit, sizeguard gate")
+
+
+def _check_new(root: Path, names: Iterable[str]) -> None:
+    """Raise InputError if one of the files exists."""
+    from sizeguard.projects.project import CONFIG
+
+    for name in names:
+        if (root / name).exists():
+            other = "" if name == CONFIG else ", --ci none writes none"
+            raise InputError(
+                f"{root / name}: already exists; --force replaces it{other}, --check "
+                f"shows what would be measured"
+            )
 
 
 def _measured(root: Path, config: Config) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli.option_groups import NamedPath, format_option
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
 
@@ -44,7 +45,6 @@ def command(
       adb logcat -d | grep sizeguard | tail -1 | sizeguard triage -
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    from sizeguard.base.errors import InputError
     from sizeguard.projects.project import chosen_apps
     from sizeguard.projects.reader import read_config
     from sizeguard.projects.root import find_sources, project_root

@@ -250,6 +250,7 @@ def _declared(data: bytes, position: int, sizes: tuple[int, int, int]) -> tuple[
 _known_declared = functools.lru_cache(maxsize=4096)(_declared)
 
 
+# More than 40 lines: one pass, in which each attribute extends all columns.
 def _abbreviation(
     tag: int,
     has_children: bool,

@@ -101,6 +101,7 @@ class AddressRanges:
                 found.append((low + base, high + base))
         raise DwarfError(f"range lists without end at {position}")
 
+    # More than 40 lines: one branch for each kind of entry.
     def _new(self, unit: Unit, position: int) -> list[tuple[int, int]]:
         """Read a list of DWARF 5."""
         data, size, base = self.new, unit.address_size, unit.low_pc

@@ -33,6 +33,7 @@ def waived_bytes(waivers: Iterable[Waiver], app: str, target: str, metric: str) 
     )
 
 
+# More than 40 lines: a third of them say what the lists mean.
 def waiver_uses(
     waivers: Sequence[Waiver],
     checks: Sequence[Check],

@@ -36,6 +36,8 @@ from sizeguard.toolchains.toolchain import find_toolchain
 _SURPLUS = ("unreachable-tag", "missing-case")
 
 
+# More than 40 lines: findings and problems of all apps are collected side by side.
+# More than 6 parameters: the configuration, the builds, and what to check them with.
 def check_selections(
     root: Path,
     apps: Sequence[App],

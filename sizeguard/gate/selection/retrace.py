@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from sizeguard.gate.cache.traces import Model, Tracer
@@ -41,17 +41,12 @@ def update_selection(
     # builds do.
     old = translated(tracer.source or tracer.root, before_file or Selection())
     is_translated = before_file is not None and old != before_file
-    sources = [(model.program.name, tracer.trace(model)) for model in traced]
+    used = [(model.program.name, tracer.trace(model)) for model in traced]
     if how == REACHABLE:
         features = source_tree(root, tracer.source)[1].features()
         reachable = static_selection(full, [model.info for model in traced], features)
-        sources.append(("", reachable.selection))
-    used = frozenset[str]().union(*(trace.build_features for _, trace in sources))
-    if how != TRACED:
-        sources.insert(0, (app.selection.name, old))
-    elif asked := old.build_features - used:
-        sources.insert(0, (app.selection.name, Selection(build_features=asked)))
-    new = merge(sources).selection
+        used.append(("", reachable.selection))
+    new = merge([*_kept_parts(app, old, used, how), *used]).selection
     path = record_path(root, app)
     before = read_record(path)
     is_kept = _same(old, new) and not is_translated
@@ -70,6 +65,18 @@ def update_selection(
         _new_calls(before, after),
         is_translated,
     )
+
+
+def _kept_parts(
+    app: App, old: Selection, used: Sequence[tuple[str, Selection]], how: str
+) -> Iterator[tuple[str, Selection]]:
+    """Yield the parts of the old selection to keep: all, or the features that no model uses."""
+    if how != TRACED:
+        yield app.selection.name, old
+        return
+    asked = old.build_features.difference(*(part.build_features for _, part in used))
+    if asked:
+        yield app.selection.name, Selection(build_features=asked)
 
 
 def _new_calls(before: SelectionRecord | None, after: SelectionRecord) -> tuple[str, ...]:

@@ -102,6 +102,7 @@ class _LedgerBuilder:
         self.backed = sorted((s for s in image.segments if s.file_size), key=lambda s: s.offset)
         self.backed_ends = [s.offset + s.file_size for s in self.backed]
 
+    # More than 40 lines: the file and the memory are partitioned in turns, to hold less at once.
     def build(self, title: str) -> Ledger:
         """Make all claims, and the ledger from them."""
         self.claim_sections()
@@ -339,6 +340,7 @@ def _inputs_of_stabs(
     )
 
 
+# More than 40 lines: a line for each field of the ledger.
 def _ledger(
     info: ImageInfo,
     table: ClaimTable,

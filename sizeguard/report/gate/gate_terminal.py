@@ -197,6 +197,7 @@ def _cell(build: BuildFindings | None, width: int, style: Style) -> str:
     )
 
 
+# More than 40 lines: the lines of a block, from top to bottom.
 def _block(build: BuildFindings, style: Style) -> Iterator[str]:
     app = build.app
     if app.unchanged:

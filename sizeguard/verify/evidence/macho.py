@@ -234,7 +234,7 @@ def section_flags(section: MachoSection, is_writable: bool) -> int:
     )
 
 
-# Eight parameters: the fields of an ELF section header.
+# More than 6 parameters: the fields of an ELF section header.
 def made_section(
     index: int, name: str, kind: int, flags: int, address: int, offset: int, size: int, align: int
 ) -> Section:

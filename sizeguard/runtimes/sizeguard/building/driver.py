@@ -66,6 +66,7 @@ _TICK = 0.01  # seconds by which file times may lag behind the clock
 _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 
 
+# More than 40 lines: the steps of an attempt in order, and when to try again.
 def build(
     root: Path, variant: Variant, toolchain: Toolchain, folder: Path, jobs: int | None = None
 ) -> Build:
@@ -155,19 +156,8 @@ class _SourceIsGone(BuildError):
 
 
 def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) -> None:
-    command = [
-        "cmake",
-        "-S",
-        str(root / FOLDER),
-        "-B",
-        str(folder),
-        "-G",
-        "Ninja",
-        *variant.cmake_options(root, toolchain),
-    ]
-    sizeguard = Path(sys.executable).parent / "sizeguard"
-    if sizeguard.is_file():
-        command.append(f"-DSIZEGUARD={sizeguard}")
+    """Run CMake, unless the folder is configured by the same command."""
+    command = _cmake_command(root, variant, toolchain, folder)
     text = "\n".join(command)
     record = folder / CONFIGURED
     if record.is_file() and record.read_text() == text and (folder / "build.ninja").is_file():
@@ -195,6 +185,13 @@ def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path)
         )
     keep_trace(folder)
     write_atomic(record, text)
+
+
+def _cmake_command(root: Path, variant: Variant, toolchain: Toolchain, folder: Path) -> list[str]:
+    options = variant.cmake_options(root, toolchain)
+    command = ["cmake", "-S", str(root / FOLDER), "-B", str(folder), "-G", "Ninja", *options]
+    sizeguard = Path(sys.executable).parent / "sizeguard"
+    return [*command, f"-DSIZEGUARD={sizeguard}"] if sizeguard.is_file() else command
 
 
 def _compile(folder: Path, jobs: int | None, progress: Progress) -> bool:
@@ -228,6 +225,7 @@ def _compile(folder: Path, jobs: int | None, progress: Progress) -> bool:
     return _NOTHING in output
 
 
+# More than 40 lines: a line for each field of the record.
 def _record(
     root: Path, variant: Variant, toolchain: Toolchain, folder: Path, inputs: BuildInputs
 ) -> Build:

@@ -153,6 +153,7 @@ def called_operators(instructions: Iterable[Instruction]) -> int:
     return max((step.target + 1 for step in instructions if step.kind == Kind.CALL), default=0)
 
 
+# More than 40 lines: the checks of the loader, in its order.
 def check_program(program: Program) -> None:
     """Raise ProgramError if a number of the program is invalid.
 
