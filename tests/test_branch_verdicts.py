@@ -6,7 +6,7 @@ functions serve a dtype, contain a switch or have a case is made up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from sizeguard.builds.open_build import files_of
 from sizeguard.claims.claim import Claim, DtypeBranch, OtherBodies, Question, SwitchHandler
 from sizeguard.claims.verdict import (
     ABSENT,
@@ -36,12 +35,10 @@ from sizeguard.verify.branches.bodies import Instance
 from sizeguard.verify.branches.branch_verdicts import NO_CONSTANT, BranchVerdicts
 from sizeguard.verify.branches.noted_code import Branch, CodeRange, NotedCode
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.returns import declarations, judge_returns
-from tests.support.recorded_builds import files_of_program, recorded_runtime, unpack
+from tests.support.recorded_evidence import Opener, opener_of_programs, runtime_evidence
 
-Opener = Callable[..., Evidence]
 FLOAT = ("t", "Float")
 BLIND = ("a.o has no debug information",)
 
@@ -49,11 +46,10 @@ BLIND = ("a.o has no debug information",)
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
     """Open the program's evidence; with a gap if `lacks` is true."""
-    folder: Path = unpack("programs", tmp_path_factory.mktemp("recorded"))
+    programs = opener_of_programs(tmp_path_factory.mktemp("recorded"))
 
     def opener(*, lacks: bool = False) -> Evidence:
-        found = gather(files_of_program(folder / "00"))
-        found = replace(found, gaps=("no map",)) if lacks else found
+        found = programs(lacks=lacks)
         found.__dict__["undescribed"] = ()  # as if it had debug information
         return found
 
@@ -404,7 +400,7 @@ def test_each_unit_has_to_know_that_the_handler_never_returns(
 
 
 def test_units_of_the_recorded_runtime_know_the_handler(tmp_path: Path, opened: Opener) -> None:
-    image = gather(files_of(recorded_runtime(tmp_path).build)).image
+    image = runtime_evidence(tmp_path).image
     seen = declarations(image, b"18dtype_not_selected")
     assert seen
     assert all(is_noreturn for _, is_noreturn in seen)
@@ -414,7 +410,7 @@ def test_units_of_the_recorded_runtime_know_the_handler(tmp_path: Path, opened: 
 
 
 def test_a_handler_that_is_nowhere_in_a_described_image_cannot_return(tmp_path: Path) -> None:
-    evidence = gather(files_of(recorded_runtime(tmp_path).build))
+    evidence = runtime_evidence(tmp_path)
     assert evidence.frames is not None
     assert judge_returns(evidence, "6nobody").verdict == NOT_APPLICABLE
     # main() is in the image, and no debug information describes it by this mangled name.

@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 from sizeguard.builds.build_record import RECORD
-from sizeguard.builds.open_build import files_of
 from sizeguard.verify.evidence.code_search import Pattern
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.leaks import deselected_code
 from sizeguard.verify.leaks.deselected_code import (
@@ -29,6 +27,7 @@ from sizeguard.verify.leaks.deselected_code import (
     read_full,
 )
 from tests.support.recorded_builds import recorded_runtime
+from tests.support.recorded_evidence import runtime_evidence
 
 Changes = Mapping[str, object]
 
@@ -290,7 +289,7 @@ def copies_in(
 
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
-    return gather(files_of(recorded_runtime(tmp_path_factory.mktemp("recorded")).build))
+    return runtime_evidence(tmp_path_factory.mktemp("recorded"))
 
 
 CALLED = "_ZN2sg10empty_likeERNS_7ContextENS_6TensorE"

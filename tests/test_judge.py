@@ -5,8 +5,7 @@ Registered names, kernels and branches are made up; the evidence is that of reco
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
@@ -46,24 +45,16 @@ from sizeguard.names.registered import Registration
 from sizeguard.verify import judge_claims, verification
 from sizeguard.verify.code_presence import FoundCode
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.judge_claims import Judge
-from tests.support.recorded_builds import files_of_program, unpack
+from tests.support.recorded_evidence import Opener, opener_of_programs
 
-Opener = Callable[..., Evidence]
 VOCABULARY = Vocabulary(kernels="sg::kernels::", handler="lost", handler_symbol="4lost")
 
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
-    folder = unpack("programs", tmp_path_factory.mktemp("recorded"))
-
-    def opener(name: str = "00", *, lacks: bool = False) -> Evidence:
-        found = gather(files_of_program(folder / name))
-        return replace(found, gaps=("no map",)) if lacks else found
-
-    return opener
+    return opener_of_programs(tmp_path_factory.mktemp("recorded"))
 
 
 @dataclass

@@ -5,9 +5,7 @@ The evidence is that of recorded programs, with a gap or without.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 
@@ -32,7 +30,6 @@ from sizeguard.verify import canaries
 from sizeguard.verify.canaries import must_fail
 from sizeguard.verify.code_presence import FoundCode, judge_code, look_for
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.feature_texts import (
     FeatureSigns,
@@ -45,21 +42,13 @@ from sizeguard.verify.judge_claims import judge_same, united
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.registrations import Registrations, judge_registered
 from sizeguard.verify.startup import judge_exports, judge_initializers, judge_ways
-from tests.support.recorded_builds import files_of_program, unpack
-
-Opener = Callable[..., Evidence]
+from tests.support.recorded_evidence import Opener, opener_of_programs
 
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
     """Open a program's evidence; with a gap if `lacks` is true."""
-    folder: Path = unpack("programs", tmp_path_factory.mktemp("recorded"))
-
-    def opener(name: str, *, lacks: bool = False) -> Evidence:
-        found = gather(files_of_program(folder / name, twin=name != "partial-link"))
-        return replace(found, gaps=("no map",)) if lacks else found
-
-    return opener
+    return opener_of_programs(tmp_path_factory.mktemp("recorded"))
 
 
 def verdict(

@@ -6,15 +6,12 @@ The evidence is that of recorded builds, with a part changed. `subject` of progr
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sizeguard.builds.open_build import files_of
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, NOT_APPLICABLE, PASS
 from sizeguard.formats.elf import SHN_LORESERVE, STT_FUNC, STT_NOTYPE, STT_OBJECT, Symbol
@@ -22,28 +19,25 @@ from sizeguard.names.registered import Registration
 from sizeguard.verify import canaries
 from sizeguard.verify.code_presence import judge_code, look_for
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
-from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.feature_texts import judge_absent_feature, signs_of
 from sizeguard.verify.registrations import Kernels, Registrations, function_text, judge_registered
 from sizeguard.verify.returns import is_unused, judge_returns
 from sizeguard.verify.startup import judge_exports, judge_initializers
 from sizeguard.verify.why_there import explain
-from tests.support.recorded_builds import files_of_program, recorded_runtime, unpack
+from tests.support.recorded_evidence import Opener, opener_of_programs, runtime_evidence
 
-Opener = Callable[[str], Evidence]
 KERNELS = "sg::kernels::"
 
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
-    folder: Path = unpack("programs", tmp_path_factory.mktemp("recorded"))
-    return lambda name: gather(files_of_program(folder / name))
+    return opener_of_programs(tmp_path_factory.mktemp("recorded"))
 
 
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
-    return gather(files_of(recorded_runtime(tmp_path_factory.mktemp("recorded")).build))
+    return runtime_evidence(tmp_path_factory.mktemp("recorded"))
 
 
 def the_piece(evidence: Evidence, symbol: str) -> NamedPiece:

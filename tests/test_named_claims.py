@@ -6,14 +6,11 @@ constant at 0x1152; `main` is 21 bytes at 0x1040, and padding follows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from sizeguard.base.errors import InputError
-from sizeguard.builds.open_build import files_of
 from sizeguard.claims.verdict import (
     ABSENT,
     DISCARDED_BY_LINKER,
@@ -28,24 +25,21 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
-from tests.support.recorded_builds import files_of_program, recorded_runtime, unpack
+from tests.support.recorded_evidence import Opener, opener_of_programs, runtime_evidence
 
-Opener = Callable[[str], Evidence]
 CONSTANT = "0x5d1ec7b39e010101"
 
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
-    folder: Path = unpack("programs", tmp_path_factory.mktemp("recorded"))
-    return lambda name: gather(files_of_program(folder / name))
+    return opener_of_programs(tmp_path_factory.mktemp("recorded"))
 
 
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
-    return gather(files_of(recorded_runtime(tmp_path_factory.mktemp("recorded")).build))
+    return runtime_evidence(tmp_path_factory.mktemp("recorded"))
 
 
 def judged(evidence: Evidence, text: str, expect: str = ABSENT, *, ok: bool = False) -> Verdict:
