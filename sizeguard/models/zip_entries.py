@@ -15,7 +15,8 @@ from sizeguard.models.json_fields import Json
 MAXIMUM_JSON = 1 << 29  # bytes
 MAXIMUM_ENTRIES = 1 << 20
 
-_ZIP_ERRORS = (
+# What zipfile raises for a damaged archive.
+ZIP_ERRORS = (
     zipfile.BadZipFile,
     NotImplementedError,
     RuntimeError,
@@ -50,7 +51,7 @@ class Pt2Archive:
             raise InputError(
                 f"{self.path}: cannot read: {error.strerror or 'truncated'}"
             ) from error
-        except _ZIP_ERRORS as error:
+        except ZIP_ERRORS as error:
             raise InputError(
                 f"{self.path}: the entry {name} is damaged: {_one_line(error)}"
             ) from error
@@ -81,7 +82,7 @@ def open_archive(path: Path) -> Pt2Archive:
         file = zipfile.ZipFile(readable(path))
     except OSError as error:
         raise cannot_read(path, error) from error
-    except _ZIP_ERRORS as error:
+    except ZIP_ERRORS as error:
         raise InputError(
             f"{path}: not a .pt2 file (not a zip archive): {_one_line(error)}"
         ) from error

@@ -11,20 +11,13 @@ from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.models.pickle import PickleError, Value, read_pickle
+from sizeguard.models.zip_entries import ZIP_ERRORS
 
 FLATBUFFER = b"PTMF"
 MAXIMUM_PICKLE = 64 << 20  # bytes
 MAXIMUM_ENTRIES = 1 << 18
 
 _CLASS = re.compile(r"__torch__\.torch\.classes\.\w+(?:\.\w+)*\.(\w+)")
-_ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    NotImplementedError,
-    RuntimeError,
-    EOFError,
-    ValueError,
-    OverflowError,
-)
 
 
 def read_operators(path: Path) -> OperatorInfo:
@@ -64,7 +57,7 @@ def _read_pickles(path: Path) -> dict[str, bytes]:
             return {name: archive.read(info) for name, info in _entries(path, archive).items()}
     except OSError as error:
         raise cannot_read(path, error) from error
-    except _ZIP_ERRORS as error:
+    except ZIP_ERRORS as error:
         raise InputError(
             f"{path}: not a TorchScript model: {' '.join(str(error).split())[:100]}"
         ) from error
