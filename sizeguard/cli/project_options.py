@@ -7,7 +7,18 @@ from pathlib import Path
 import click
 
 from sizeguard.cli import candidates
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import Decorator, NamedPath
+
+
+def _compiler_option(text: str) -> Decorator:
+    kind = candidates.OneOf(candidates.compilers, "compiler")
+    return click.option("--compiler", metavar="gcc|clang", help=text, type=kind)
+
+
+def _linker_option(names: str, text: str) -> Decorator:
+    kind = candidates.OneOf(candidates.linkers, "linker")
+    return click.option("--linker", metavar=names, help=text, type=kind)
+
 
 RUNTIME_SOURCE = click.option(
     "--runtime-source",
@@ -25,20 +36,11 @@ TARGET = click.option(
     ),
     type=candidates.OneOf(candidates.machines, "target"),
 )
-COMPILER = click.option(
-    "--compiler",
-    metavar="gcc|clang",
-    help="The compiler. Default: gcc; clang for macOS, iOS and Android.",
-    type=candidates.OneOf(candidates.compilers, "compiler"),
-)
-LINKER = click.option(
-    "--linker",
-    metavar="bfd|gold|lld|mold",
-    help=(
-        "The linker. Default: bfd with gcc, lld with clang. lld-14 and lld-22 are other versions "
-        "of lld."
-    ),
-    type=candidates.OneOf(candidates.linkers, "linker"),
+COMPILER = _compiler_option("The compiler. Default: gcc; clang for macOS, iOS and Android.")
+LINKER = _linker_option(
+    "bfd|gold|lld|mold",
+    "The linker. Default: bfd with gcc, lld with clang. lld-14 and lld-22 are other versions of "
+    "lld.",
 )
 OPTIMIZATION = click.option(
     "-O",
@@ -50,18 +52,10 @@ OPTIMIZATION = click.option(
     type=candidates.OneOf(candidates.optimizations, "optimization", "-O"),
 )
 # Tools for the targets of sizeguard.yaml, instead of those that it names.
-override_compiler = click.option(
-    "--compiler",
-    metavar="gcc|clang",
-    help="Override the targets' tools (not for macOS, iOS and Android).",
-    type=candidates.OneOf(candidates.compilers, "compiler"),
+override_compiler = _compiler_option(
+    "Override the targets' tools (not for macOS, iOS and Android)."
 )
-override_linker = click.option(
-    "--linker",
-    metavar="bfd|lld",
-    help="The linker. Default: bfd with gcc, lld with clang.",
-    type=candidates.OneOf(candidates.linkers, "linker"),
-)
+override_linker = _linker_option("bfd|lld", "The linker. Default: bfd with gcc, lld with clang.")
 only_apps = click.option(
     "--app",
     "apps",
