@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from sizeguard.projects.reader import read_config
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.environment import recorded_environment
 from tests.support.gate_samples import passing
+from tests.support.git_runs import git
 
 POLICY = """
 apps:
@@ -41,20 +41,6 @@ limits:
   load: {growth: 1%}
 """
 TODAY = datetime.date(2026, 11, 21)
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = [
-        "-c",
-        "user.name=Ann",
-        "-c",
-        "user.email=ann@example.org",
-        "-c",
-        "commit.gpgsign=false",
-    ]
-    return subprocess.run(
-        ["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=True
-    ).stdout.strip()
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,7 @@ from sizeguard.projects.root import (
 )
 from sizeguard.runtimes.known import built_from, source_tree
 from tests.support.gate_samples import passing
+from tests.support.git_runs import git
 from tests.support.parts import mostly_second
 
 APPS = "apps:\n  shop: {selection: shop.yaml, models: []}\n"
@@ -259,10 +260,9 @@ def test_the_first_line_says_which_policy_rules(
     baseline = next((root / "baselines").glob("vision.x86_64-linux.gcc*-Os.yaml"))
     shutil.copy(baseline, project / "baselines" / baseline.name)
     if command[:2] == ["baseline", "log"]:
-        subprocess.run(["git", "-C", str(project), "init", "-q"], check=True)
-        who = ["-c", "user.name=ann", "-c", "user.email=ann@example.org"]
-        subprocess.run(["git", "-C", str(project), "add", "."], check=True)
-        subprocess.run(["git", "-C", str(project), *who, "commit", "-qm", "Begin"], check=True)
+        git(project, "init", "-q")
+        git(project, "add", ".")
+        git(project, "commit", "-qm", "Begin")
     source = [] if command[0] == "baseline" else ["--runtime-source", str(root)]
     monkeypatch.chdir(project / "deep")
     monkeypatch.setattr("sizeguard.gate.run.run_gate", lambda request: passing())

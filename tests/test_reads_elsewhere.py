@@ -10,28 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.any_project import made_project
+from tests.support.later_tricks import BUILD, CONFIG, EMBED, LARGE, MAIN
 
 pytestmark = pytest.mark.native
 
-CONFIG = """limits:
-  load: {growth: 64 B}
-  file: {growth: "max(1%, 512B)"}
-apps:
-  app:
-    build: sh build.sh
-    image: app
-    ignore: '*.md'
-"""
-BUILD = "cc -Os $more -o app main.c\n"
-MAIN = (
-    "#ifndef SIZE\n#define SIZE 1\n#endif\nchar a[SIZE] = {1};\nint main(void) { return a[0]; }\n"
-)
-EMBED = (
-    'asm(".data\\n.globl b\\nb: .incbin \\"data.txt\\"\\n.text");\n'
-    "extern char b[];\nint main(void) { return b[0]; }\n"
-)
 COPY = "cp {} data.txt\n" + BUILD
-LARGE = "x" * 6000
 PASS, FAIL, INCONCLUSIVE = 0, 1, 3
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from sizeguard.cli.error_lines import print_error
 from sizeguard.cli.main import _run
+from tests.support.git_runs import git
 from tests.support.places import DATA
 from tests.support.recorded_builds import RECORDED, recorded_runtime
 from tests.support.wrong_invocations import ALL, Wrong
@@ -45,8 +45,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with zipfile.ZipFile(root / "bundle.zip", "w") as archive:
         archive.writestr("lib.so", image)
     for words in (["init", "-q"], ["add", "sizeguard.yaml"], ["commit", "-qm", "Start"]):
-        who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-        subprocess.run(["git", "-C", root, *who, *words], check=True)
+        git(root, *words)
     return root
 
 

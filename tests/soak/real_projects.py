@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.foreign_projects import PROJECTS, ForeignProject, build, fetched, tools_of
+from tests.support.git_runs import git
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
 
@@ -76,11 +77,7 @@ class Attempt:
 
     def git(self, *words: str) -> str:
         """Run git in the project."""
-        who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-        done = subprocess.run(
-            ["git", *who, *words], cwd=self.tree, capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip()
+        return git(self.tree, *words)
 
     def commit(self, subject: str) -> str:
         """Commit all files; return the commit."""

@@ -30,6 +30,7 @@ import yaml
 from tests.soak.clean_container import SUITE, Container, read_host
 from tests.support.any_project import CONFIG, SOURCES
 from tests.support.container_jobs import ACTIONS, OWN, TEMP, WORK, Ended, Event, Jobs
+from tests.support.git_runs import git
 from tests.support.local_hub import FORK, TOKEN, LocalHub, served
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
@@ -77,9 +78,7 @@ class Repository:
 
     def git(self, *arguments: str) -> str:
         """Run git in it."""
-        who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-        command = ["git", "-C", str(self.folder), *who, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return git(self.folder, *arguments)
 
     def commit(self, edits: Mapping[str, str], subject: str) -> str:
         """Write files, remove those without content, and commit."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 from sizeguard.base.errors import SizeguardError
 from sizeguard.cli.error_lines import print_error
 from sizeguard.cli.main import _run
+from tests.support.git_runs import git
 
 CMAKE = """cmake_minimum_required(VERSION 3.20)
 project(words CXX)
@@ -72,11 +72,7 @@ class AnyProject:
 
     def git(self, *arguments: str) -> str:
         """Run git in the repository."""
-        who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-        done = subprocess.run(
-            ["git", "-C", self.root, *who, *arguments], capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip()
+        return git(self.root, *arguments)
 
     def commit(self, subject: str) -> str:
         """Commit all files."""

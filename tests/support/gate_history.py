@@ -15,6 +15,7 @@ from typing import Any
 
 from sizeguard.gate.contradictions import contradictions
 from sizeguard.report.gate.gate_json import result_of
+from tests.support.git_runs import git
 from tests.support.places import ROOT
 
 # The package beside the tests, even if another one is installed.
@@ -104,22 +105,7 @@ class Repository:
         self.git("init", "-q", "-b", "main")
 
     def git(self, *arguments: str) -> str:
-        identity = [
-            "-c",
-            "user.name=Ann",
-            "-c",
-            "user.email=ann@example.org",
-            "-c",
-            "commit.gpgsign=false",
-        ]
-        done = subprocess.run(
-            ["git", *identity, *arguments],
-            cwd=self.root,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.strip()
+        return git(self.root, *arguments)
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
