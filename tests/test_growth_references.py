@@ -486,5 +486,9 @@ def test_a_measurement_is_kept_for_head_if_nothing_else_was_read(world: World) -
     assert kept_by(world, subject) == []
     history.texts[f"{HEAD}:sizeguard.yaml"] = b"apps: {}"
     assert kept_by(world, subject) == [HEAD]
+    (world.root / "sizeguard.yaml").unlink()
+    assert kept_by(world, subject) == []
+    history.texts.clear()
+    assert kept_by(world, subject) == [HEAD]  # a tree of sources without apps
     history.head = None
     assert (kept_by(world, subject), kept_by(world, other)) == ([], [])

@@ -1,0 +1,263 @@
+"""The evidence of one link, over made-up images: its graph, symbols, inlined code and gaps."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.formats.elf import Elf
+from sizeguard.verify.evidence import evidence as module
+from sizeguard.verify.evidence.evidence import Evidence, Inlined, as_macho, names_of
+from sizeguard.verify.evidence.macho import MachoImage
+
+MACHO: Any = object.__new__(MachoImage)
+ELF: Any = object.__new__(Elf)
+OWN, OTHERS = 2, 1  # objects: of the build, and of the toolchain
+
+
+def section(**flags: Any) -> Any:
+    known = {"name": ".text", "is_executable": True, "file_size": 8}
+    return SimpleNamespace(**{**known, **flags})
+
+
+def object_of(label: str, *, described: bool = True, size: int = 8) -> Any:
+    debug = section(name=".debug_info", is_executable=False, file_size=size)
+    sections = [section(), section(name=".data", is_executable=False), *([debug] * described)]
+    return SimpleNamespace(label=label, elf=SimpleNamespace(sections=sections))
+
+
+def evidence_of(image: Any = ELF, **changed: Any) -> Evidence:
+    """Return evidence of three objects, whose code is all in the image."""
+    files = changed.pop("files", [object_of(name) for name in ("a.o", "b.o", "crt1.o")])
+    address = changed.pop("placed", [(0, 0), (1, 0), (2, 0)])
+    placement = SimpleNamespace(
+        address=dict.fromkeys(address, 64), section=lambda at: files[at[0]].elf.sections[at[1]]
+    )
+    objects = SimpleNamespace(
+        files=files, lto=changed.pop("lto", ()), made_by_lto=changed.pop("made_by_lto", ())
+    )
+    known: dict[str, Any] = {
+        "twin": None, "objects": objects, "own": OWN, "placement": placement, "link_map": None,
+        "removed": None, "gaps": (), "record": None, "given": (),
+    }  # fmt: skip
+    return Evidence(image, **{**known, **changed})
+
+
+def test_only_a_mach_o_image_is_one() -> None:
+    assert as_macho(MACHO) is MACHO
+    assert as_macho(ELF) is None
+    other: Any = SimpleNamespace()
+    assert as_macho(other) is None
+
+
+@pytest.fixture
+def graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("placed", "dead_stripped"):
+        monkeypatch.setattr(module, name, lambda *_, name=name: name)
+
+
+@pytest.mark.parametrize(
+    ("lto", "made_by_lto", "expected"),
+    [
+        ((), (), "dead_stripped"),
+        (("a.o",), (0,), "dead_stripped"),
+        ((), (0,), "dead_stripped"),
+        (("a.o",), (), "placed"),  # what the linker made of it was not kept
+    ],
+)
+def test_the_graph_of_mach_o_needs_machine_code(
+    graphs: None, lto: tuple[str, ...], made_by_lto: tuple[int, ...], expected: str
+) -> None:
+    assert evidence_of(MACHO, lto=lto, made_by_lto=made_by_lto).linked == expected
+
+
+@pytest.mark.parametrize("outcome", ["graph", InconclusiveError("a script"), InputError("damaged")])
+@pytest.mark.parametrize("image", [ELF, MACHO])
+@pytest.mark.parametrize("missing", ["", "record", "file", "objects"])
+def test_the_recorded_link_counts_if_it_can_be_followed(
+    graphs: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    outcome: Any,
+    image: Any,
+    missing: str,
+) -> None:
+    graph = SimpleNamespace(nodes={0: (0, 0), 1: (1, 0)}, compiled=("c.o",), reachable={(0, 0)})
+
+    def recorded(*_: object) -> Any:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return graph
+
+    monkeypatch.setattr(module, "recorded", recorded)
+    record = None if missing == "record" else tmp_path / "record"
+    if record and missing != "file":
+        record.write_text("ld")
+    more: dict[str, Any] = {"files": [], "placed": []} if missing == "objects" else {}
+    found = evidence_of(image, record=record, **more)
+    is_read = not missing and outcome == "graph"
+    assert found.compiled == (("c.o",) if is_read else None)
+    is_doubted = not missing and outcome != "graph" and image is ELF
+    assert found.link_doubt == (str(outcome) if is_doubted else "")
+    if image is MACHO:
+        assert found.linked == "dead_stripped"
+    else:
+        assert found.linked == (graph if is_read else "placed")
+
+
+def test_symbols_are_the_definitions_of_both_tables() -> None:
+    def symbol(name: str, address: int, section: int = 1) -> Any:
+        return SimpleNamespace(name=name, address=address, section=section)
+
+    static = [symbol("f", 16), symbol("f", 32), symbol("u", 0, 0), symbol("", 8), symbol("g", 16)]
+    dynamic = [symbol("f@V1", 16), symbol("h@@V2", 48), symbol("h@V1", 64)]
+    tables = [SimpleNamespace(objects=lambda rows=rows: iter(rows)) for rows in (static, dynamic)]
+    image: Any = SimpleNamespace(static_symbols=tables[:1], dynamic_symbols=tables[1:])
+    found = evidence_of(image).symbols
+    assert {name: [each.address for each in rows] for name, rows in found.items()} == {
+        "f": [16, 32],  # local functions of two objects; the export is the first of them
+        "g": [16],
+        "h": [48, 64],
+    }
+
+
+@pytest.mark.parametrize(
+    ("image", "debug", "is_read"),
+    [
+        (None, None, False),
+        (None, section(file_size=0), False),  # what strip leaves
+        (None, section(), True),
+        (MACHO, None, True),  # it is in a dSYM or in the objects
+    ],
+)
+def test_frames_are_read_if_there_is_debug_information(
+    monkeypatch: pytest.MonkeyPatch, image: Any, debug: Any, is_read: bool
+) -> None:
+    asked: list[str] = []
+
+    def section_named(name: str) -> Any:
+        asked.append(name)
+        return debug
+
+    made = image or SimpleNamespace(section=section_named, path="program")
+    if image:
+        monkeypatch.setattr(MachoImage, "section", lambda *_: None)
+        monkeypatch.setattr(MachoImage, "path", "program", raising=False)
+    monkeypatch.setattr(module, "frames_of", lambda path: f"frames of {path}")
+    assert evidence_of(made).frames == ("frames of program" if is_read else None)
+    assert set(asked) <= {".debug_info"}
+
+
+def frames_with(names: Sequence[str], rows: Sequence[tuple[int, int, Sequence[int]]]) -> Any:
+    """Return frames: for each range, its functions from the innermost to the host."""
+    first = np.cumsum([0, *(len(over) for _, _, over in rows)])
+    return SimpleNamespace(
+        names=names,
+        start=np.array([start for start, _, _ in rows], np.int64),
+        end=np.array([end for _, end, _ in rows], np.int64),
+        first=first,
+        frame=np.array([each for _, _, over in rows for each in over], np.int64),
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_inlined_bytes_are_those_of_all_ranges(seed: int) -> None:
+    """Counted for each name on its own: a byte of recursive code counts once."""
+    draw = random.Random(seed)
+    names = ["f", "g", "h", "f"]  # two functions may have one name
+    rows = []
+    for start in range(0, draw.randint(0, 8) * 16, 16):
+        rows.append(
+            (start, start + draw.randint(1, 16), draw.choices(range(4), k=draw.randint(1, 4)))
+        )
+    expected: dict[str, Inlined] = {}
+    for name in set(names):
+        ranges = [row for row in rows if name in {names[each] for each in row[2][:-1]}]
+        if ranges:
+            size = sum(end - start for start, end, _ in ranges)
+            expected[name] = Inlined(ranges[0][0], size, names[ranges[0][2][-1]])
+    found = evidence_of()
+    found.__dict__["frames"] = frames_with(names, rows)
+    assert found.inlined == expected
+
+
+def test_without_debug_information_nothing_is_inlined() -> None:
+    found = evidence_of()
+    found.__dict__["frames"] = None
+    assert found.inlined == {}
+
+
+def test_names_of_mach_o_lose_one_underscore() -> None:
+    assert names_of(frames_with(["__Zf", "_Zf", "_main", "__x"], [])) == [
+        "_Zf", "_Zf", "_main", "__x",
+    ]  # fmt: skip
+
+
+def test_the_shipped_file_is_the_stripped_one() -> None:
+    twin: Any = SimpleNamespace()
+    assert evidence_of(twin=twin).shipped is twin
+    assert evidence_of().shipped is ELF
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"), [([".text", ".interp"], True), ([".interp"], True), ([".text"], False)]
+)
+def test_a_program_has_an_interpreter(names: list[str], expected: bool) -> None:
+    image: Any = SimpleNamespace(sections=[section(name=name) for name in names])
+    assert evidence_of(image).is_program == expected
+
+
+@pytest.mark.parametrize("is_program", [True, False])
+def test_a_program_of_mach_o_says_so(monkeypatch: pytest.MonkeyPatch, is_program: bool) -> None:
+    monkeypatch.setattr(MachoImage, "is_program", is_program)
+    monkeypatch.setattr(MachoImage, "sections", [section(name=".interp")])
+    assert evidence_of(MACHO).is_program == is_program
+
+
+def test_evidence_with_a_gap_is_not_complete() -> None:
+    assert evidence_of().is_complete
+    assert not evidence_of(gaps=("no map",)).is_complete
+
+
+@pytest.mark.parametrize(
+    ("objects", "placed", "expected"),
+    [
+        ({}, [(0, 0), (1, 0), (2, 0)], ()),
+        ({0: {"described": False}}, [(0, 0), (1, 0)], ("0.o",)),
+        ({1: {"size": 0}}, [(0, 0), (1, 0)], ("1.o",)),
+        ({0: {"described": False}, 1: {"described": False}}, [(1, 0), (0, 0)], ("0.o", "1.o")),
+        ({0: {"described": False}}, [(1, 0)], ()),  # the linker removed it
+        ({0: {"described": False}}, [(0, 1), (1, 0)], ()),  # only its data is there
+        ({2: {"described": False}}, [(0, 0), (2, 0)], ()),  # of the toolchain
+    ],
+)
+def test_code_without_debug_information_is_undescribed(
+    objects: Mapping[int, Mapping[str, Any]], placed: list[tuple[int, int]], expected: Any
+) -> None:
+    files = [object_of(f"{i}.o", **objects.get(i, {})) for i in range(OWN + OTHERS)]
+    assert evidence_of(files=files, placed=placed).undescribed == expected
+
+
+@pytest.mark.parametrize("inputs", [None, (), (Path("a.o"),)])
+def test_inputs_of_lto_count_as_in_the_image(
+    monkeypatch: pytest.MonkeyPatch, inputs: tuple[Path, ...] | None
+) -> None:
+    monkeypatch.setattr(module, "undescribed_lto", lambda paths: tuple(map(str, paths)))
+    expected = tuple(map(str, inputs or ()))
+    assert evidence_of(lto_inputs=inputs).undescribed == expected
+
+
+def test_objects_by_lto_are_known_by_the_objects() -> None:
+    assert evidence_of(made_by_lto=(1,)).has_lto
+    assert not evidence_of(lto=("a.o",)).has_lto
+
+
+def test_own_objects_come_first() -> None:
+    assert [file.label for file in evidence_of().own_files()] == ["a.o", "b.o"]
