@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli.main import cli
-from sizeguard.proposals.added_app import with_app
+from sizeguard.proposals.added_app import undone_unless_complete, with_app
 
 BEFORE = """# What is watched.
 targets:
@@ -71,3 +71,22 @@ def test_what_cannot_be_added_changes_nothing(
         CliRunner().invoke(cli, words, catch_exceptions=False)
     assert (tmp_path / "sizeguard.yaml").read_text() == BEFORE
     assert {path.name for path in tmp_path.iterdir()} == {"sizeguard.yaml"}
+
+
+def test_an_interrupt_undoes_the_edit(tmp_path: Path) -> None:
+    config, selection = tmp_path / "sizeguard.yaml", tmp_path / "native/apps/a/selected.yaml"
+    config.write_text("apps:\n")
+
+    def interrupted() -> None:
+        with undone_unless_complete(config, selection) as edited:
+            selection.write_text("operators: {}\n")
+            edited.write_text("apps:\n  a:\n")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert config.read_text() == "apps:\n"
+    assert sorted(tmp_path.iterdir()) == [config]
+    with undone_unless_complete(config, selection) as edited:
+        edited.write_text("apps:\n  a:\n")
+    assert config.read_text() == "apps:\n  a:\n" and selection.parent.is_dir()

@@ -186,7 +186,7 @@ def test_hostile_packages_end_in_one_line(folder: Path, tmp_path: Path) -> None:
         (tmp_path / "cut.zip").write_bytes(content[:cut])
         with pytest.raises(InputError, match="cannot read"):
             analysis_of(tmp_path / "cut.zip")
-    with pytest.raises(InputError, match=r"no member c\.so; nearest is b\.so"):
+    with pytest.raises(InputError, match=r"no member 'c\.so'; nearest is 'b\.so'"):
         analysis_of(Path(f"{good}!c.so"))
     with pytest.raises(InputError, match="No such file"):
         analysis_of(tmp_path / "none.zip!c.so")

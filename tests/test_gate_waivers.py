@@ -365,7 +365,10 @@ def test_a_waiver_of_a_name_that_nothing_knows_is_inconclusive(names: MetricName
 WRONG = [
     ("{}", r"waivers\.yaml:1:1: expected a list of waivers"),
     ("- load", r"waivers\.yaml:1:3: a waiver is a table"),
-    ("- {metric: load, byte: 3}", r"waivers\.yaml:1:18: 'byte' is not one of metric,"),
+    (
+        "- {metric: load, byte: 3}",
+        r"waivers\.yaml:1:18: 'byte' is no key of a waiver; nearest is 'bytes'",
+    ),
     ("- {metric: load, metric: load}", r"'metric' is given twice"),
     (
         "- {metric: load, bytes: 3, reason: x, expires: 2027-01-31}",

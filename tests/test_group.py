@@ -108,7 +108,11 @@ def test_what_is_no_filter_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("by", "message"),
-    [([], "no level"), (["opertor"], "unknown level opertor"), (["kind", "kind"], "twice")],
+    [
+        ([], "no level"),
+        (["opertor"], "unknown level 'opertor'; did you mean 'operator'"),
+        (["kind", "kind"], "twice"),
+    ],
 )
 def test_what_are_no_levels_is_refused(by: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):

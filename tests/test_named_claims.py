@@ -51,7 +51,7 @@ def judged(evidence: Evidence, text: str, expect: str = ABSENT, *, ok: bool = Fa
 
 @pytest.mark.parametrize("text", ["", " ", "\t"])
 def test_a_claim_needs_a_name(opened: Opener, text: str) -> None:
-    with pytest.raises(InputError, match="needs a symbol's name"):
+    with pytest.raises(InputError, match="--absent: the name is empty"):
         judge_named(ClaimNames(opened("00")), text, ABSENT)
 
 

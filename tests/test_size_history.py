@@ -173,7 +173,7 @@ def test_a_badge_and_a_trend(project: AnyProject) -> None:
     [
         (("--since", "nowhere"), 2, "no such commit"),
         (("--app", "nothing"), 2, "nothing"),
-        (("--by", "opertor"), 2, "unknown level opertor"),
+        (("--by", "opertor"), 2, "--by: unknown level 'opertor'"),
     ],
 )
 def test_what_is_wrong_is_one_line(

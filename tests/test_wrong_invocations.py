@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import zipfile
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.support.git_runs import git
 from tests.support.places import DATA
 from tests.support.recorded_builds import RECORDED, recorded_runtime
 from tests.support.wrong_invocations import ALL, Wrong
+from tests.support.wrong_more import CONFIGS, MORE, WAIVERS
 
 CONFIG = """targets:
   x86_64-linux:
@@ -35,6 +37,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "app").write_bytes(image)
     (root / "app.snapshot").write_bytes((RECORDED / "mlp.snapshot").read_bytes())
     (root / "notes.txt").write_text("Notes of somebody.\n")
+    (root / "half").write_bytes(image[:100])
+    (root / "list.yaml").write_text("- aten::relu\n")
+    (root / "dangling").symlink_to("gone")
+    (root / "loop").symlink_to("loop")
+    os.mkfifo(root / "fifo")
     (root / "empty").touch()
     (root / "nothing").mkdir()
     (root / "nothing/notes.txt").write_text("More notes.\n")
@@ -50,16 +57,46 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_there_are_more_than_eighty() -> None:
-    assert len({wrong.line for wrong in ALL}) == len(ALL) >= 80
+    lines = [*ALL, *MORE]
+    assert len({wrong.line for wrong in lines}) == len(lines) >= 80
 
 
-@pytest.mark.parametrize("wrong", ALL, ids=lambda wrong: wrong.line)
+@pytest.mark.parametrize("wrong", [*ALL, *MORE], ids=lambda wrong: wrong.line)
 def test_the_error_says_what_where_and_what_to_type(
     wrong: Wrong, project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(project)
+    _check(wrong, shlex.split(wrong.line), project, monkeypatch, capfd)
+
+
+@pytest.mark.parametrize("wrong", CONFIGS, ids=lambda wrong: wrong.line)
+def test_an_error_of_the_configuration_has_its_line(
+    wrong: Wrong, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sizeguard.yaml").write_text(wrong.line)
+    _check(wrong, ["gate"], tmp_path, monkeypatch, capfd)
+
+
+@pytest.mark.parametrize("wrong", WAIVERS, ids=lambda wrong: wrong.line)
+def test_an_error_of_the_waivers_has_its_line(
+    wrong: Wrong, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sizeguard.yaml").write_text("apps:\n  parse:\n    image: app\n")
+    (tmp_path / "baselines").mkdir()
+    (tmp_path / "baselines/waivers.yaml").write_text(wrong.line)
+    _check(wrong, ["waivers"], tmp_path, monkeypatch, capfd)
+
+
+def _check(
+    wrong: Wrong,
+    words: list[str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Run a command line, and check that it prints only one line of error with all words."""
+    monkeypatch.chdir(folder)
     try:
-        code = _run(shlex.split(wrong.line))
+        code = _run(words)
     except BaseException as error:
         code = print_error(error)
     ended = capfd.readouterr()
@@ -69,3 +106,15 @@ def test_the_error_says_what_where_and_what_to_type(
     for word in (wrong.wrong, *wrong.right):
         assert word.lower() in line.lower(), f"{line}lacks: {word}"
     assert code == wrong.code, line
+
+
+def test_a_dash_is_standard_output(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project)
+    printed = []
+    for more in ([], ["--output", "-"]):
+        assert _run(["report", "app", "--by", "section", "--format", "csv", *more]) == 0
+        printed.append(capfd.readouterr().out)
+    assert printed[0] == printed[1] != ""
+    assert not (project / "-").exists()

@@ -63,7 +63,13 @@ def _parse(text: str) -> Filter:
             f"--filter {text}: '{text}' has no value; write {level}=TEXT, {level}=GLOB* or"
             f" {level}=/REGEX/"
         )
+    if not level:
+        raise InputError(f"--filter {text}: names no level; write LEVEL=TEXT, such as symbol=main")
     if level not in LEVELS:
+        start = next((each for each in LEVELS if level.startswith(each)), "")
+        rest = level.removeprefix(start).lstrip(" ~:")
+        if start and rest and not equals:
+            raise InputError(f"--filter {text}: lacks '='; write {start}={rest}")
         hint = did_you_mean(level, LEVELS if equals else (*LEVELS, UNATTRIBUTED))
         raise InputError(f"--filter {text}: unknown level '{level}'{hint}")
     if level == "symbol" and pattern.startswith("=") and len(pattern) > 1:

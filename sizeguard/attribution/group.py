@@ -16,6 +16,7 @@ from sizeguard.attribution.levels import LEVELS
 from sizeguard.attribution.owners.inline_pieces import levels_asked, span_counts, uncounted_pieces
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.base.errors import InputError
+from sizeguard.base.nearest import did_you_mean
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sort import descending, sorted_hashes
@@ -40,7 +41,7 @@ def check_levels(by: Sequence[str]) -> tuple[str, ...]:
     """
     for level in by:
         if level not in LEVELS:
-            raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
+            raise InputError(f"unknown level '{level}'{did_you_mean(level, LEVELS)}")
         if by.count(level) > 1:
             raise InputError(f"level {level} is given twice")
     if not by:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-_CUTOFF = 0.6
+_CUTOFF = 0.65
 _LISTED = 20  # names that a message lists
 _FILES = 2_000  # names in a folder to compare
 
@@ -29,12 +29,26 @@ def nearest_names(text: str, known: Iterable[str], count: int = 1) -> tuple[str,
     return ()
 
 
+def nearest_is(text: str, known: Iterable[str]) -> str:
+    """End a message on an unknown word of a file: name the nearest, or list all words if few."""
+    names = list(dict.fromkeys(known))
+    near = _longer(text, names) or nearest_names(text, names)
+    return f"; nearest is '{near[0]}'" if near else _listing(names)
+
+
 def did_you_mean(text: str, known: Iterable[str]) -> str:
     """End a message on an unknown name: suggest the nearest name, or list all names if few."""
     names = list(dict.fromkeys(known))
-    near = nearest_names(text, names)
-    if near:
-        return f"; did you mean '{near[0]}'?"
+    near = _longer(text, names) or nearest_names(text, names)
+    return f"; did you mean '{near[0]}'?" if near else _listing(names)
+
+
+def _longer(text: str, names: Sequence[str]) -> list[str]:
+    """List the names that begin with a text, such as `verbose_errors` for `verbose`."""
+    return [name for name in names if text and name.startswith(text)]
+
+
+def _listing(names: Sequence[str]) -> str:
     if 0 < len(names) <= _LISTED:
         return f"; there {'is' if len(names) == 1 else 'are'} {', '.join(names)}"
     return ""

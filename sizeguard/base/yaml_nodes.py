@@ -93,12 +93,18 @@ def parse_nodes(data: bytes, path: Path | str, what: str, *, may_be_empty: bool 
         for event in yaml.parse(data, Loader=_Loader):
             composer.take(event)
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InputError(f"{path}:{line}: not YAML: {error.problem}") from error
+        mark = error.problem_mark
+        line = mark.line + 1 if mark else 1
+        text = b"".join(data.splitlines()[line - 1 : line])
+        is_tab = text[: len(text) - len(text.lstrip())].find(b"\t") >= 0
+        why = "a tab is before its text; YAML is indented by spaces" if is_tab else error.problem
+        raise InputError(f"{path}:{line}: not YAML: {why}") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        hint = "; sizeguard select ops MODEL -o FILE makes a selection of a model"
-        more = hint if what == "selection" and b"\0" in data else ""
-        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}{more}") from error
+        if b"\0" in data:
+            hint = "; sizeguard select ops MODEL -o FILE makes a selection of a model"
+            more = hint if what == "selection" else ""
+            raise InputError(f"{path}: not YAML but a binary file{more}") from error
+        raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     if composer.root is None and may_be_empty:
         return Scalar(1, "null", "")
     if composer.root is None:

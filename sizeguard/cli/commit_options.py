@@ -94,6 +94,7 @@ class CommitBuild:
         if not building:
             raise InputError(self._without_runtime(repository))
         self._check_variant()
+        self._check_app(repository)
         require("cmake", "ninja", "flatc")
         toolchain = find_toolchain(self.compiler, self.linker, self.target)
         variant = "selective" if self.app else self.variant or "full"
@@ -117,6 +118,21 @@ class CommitBuild:
         if self.app:
             return f"--app: {CONFIG} has no app '{self.app}'{did_you_mean(self.app, names)}"
         return f"--app is missing: {CONFIG} has {', '.join(names)}"
+
+    def _check_app(self, repository: Path) -> None:
+        """Raise InputError for an app that the checkout does not have; its name may be misspelt."""
+        from sizeguard.base.nearest import did_you_mean
+        from sizeguard.projects.project import CONFIG
+        from sizeguard.projects.reader import read_config
+        from sizeguard.runtimes.known import source_tree
+
+        if not self.app or source_tree(repository)[1].usual_selection(self.app).is_file():
+            return
+        has_file = (repository / CONFIG).is_file()
+        names = [app.name for app in read_config(repository).apps] if has_file else []
+        if self.app not in names:
+            hint = did_you_mean(self.app, names)
+            raise InputError(f"--app: the checkout has no app '{self.app}'{hint}")
 
     def _check_variant(self) -> None:
         if self.app and self.variant not in ("", "selective"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -18,7 +19,7 @@ from sizeguard.base.files import is_there, write_atomic
 from sizeguard.base.tuning import keep_freed
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import LEAST_WIDTH
-from sizeguard.cli.option_groups import Decorator, NamedPath, option_group
+from sizeguard.cli.option_groups import Decorator, NamedPath, OutputPath, option_group
 from sizeguard.report.result_formats import (
     HISTORY_FORMATS,
     JUDGED_FORMATS,
@@ -264,7 +265,7 @@ def _output_options(formats: Sequence[str]) -> Decorator:
         click.option(
             "--output",
             "file",
-            type=NamedPath(path_type=Path, dir_okay=False),
+            type=OutputPath(),
             metavar="FILE",
             help="Write to this file instead of to the terminal.",
         ),
@@ -315,6 +316,9 @@ def levels_of(by: str) -> list[str]:
 
     levels = [level.strip() for level in by.split(",") if level.strip()]
     for level in levels:
+        parts = [part for part in re.split(r"[\s/;:+|]+", level) if part]
+        if len(parts) > 1 and set(parts) <= set(LEVELS):
+            raise InputError(f"--by: '{level}': separate levels by commas: {','.join(parts)}")
         if level not in LEVELS:
             raise InputError(f"--by: unknown level '{level}'{did_you_mean(level, LEVELS)}")
         if levels.count(level) > 1:

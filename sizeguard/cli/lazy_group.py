@@ -116,7 +116,7 @@ def check_command(group: click.Group, context: click.Context, words: list[str]) 
         # Imported on call: 3 ms that a valid command line need not wait for.
         from sizeguard.cli.usage_errors import unknown_command
 
-        raise click.UsageError(unknown_command(words[0], known, context), context)
+        raise click.UsageError(unknown_command(words[0], words[1:], known, context), context)
 
 
 def _tell_exit_codes(path: str, command: click.Command) -> None:

@@ -142,6 +142,10 @@ def _run(arguments: list[str]) -> int:
     except click.UsageError as error:
         if error.ctx is None:  # the option parser gives no context
             error.ctx = _context(arguments)
+        # Imported on call: 3 ms that a valid command line need not wait for.
+        from sizeguard.cli.usage_errors import ARGUMENTS
+
+        error.ctx.meta[ARGUMENTS] = arguments
         raise
     return 0
 

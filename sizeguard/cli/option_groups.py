@@ -31,6 +31,10 @@ class NamedPath(click.Path):
         """Check the path before click does."""
         if not os.fspath(value):
             self.fail("the path is empty", param, ctx)
+        if os.fspath(value) == "-" and not self.allow_dash:
+            is_read = self.exists or isinstance(param, click.Argument)
+            stream = "input cannot be read" if is_read else "output cannot be written"
+            self.fail(f"-: standard {stream} here; name a file", param, ctx)
         try:
             Path(value).stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -40,6 +44,23 @@ class NamedPath(click.Path):
                 why = error.strerror if isinstance(error, OSError) else str(error)
                 self.fail(f"{os.fspath(value)}: {why}", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class OutputPath(NamedPath):
+    """The path of an output file; `-` is standard output, for which the value is None."""
+
+    def __init__(self) -> None:
+        """Make the values of type Path."""
+        super().__init__(path_type=Path, dir_okay=False, allow_dash=True)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Check the path, except `-`."""
+        return None if os.fspath(value) == "-" else super().convert(value, param, ctx)
 
 
 class Seconds(click.FloatRange):

@@ -11,6 +11,7 @@ import click
 from sizeguard.base.errors import SizeguardError
 from sizeguard.base.nearest import did_you_mean, nearest_file, nearest_names
 
+ARGUMENTS = "sizeguard.arguments"  # in the context's meta: all words of the command line
 _QUOTED = re.compile(r"'([^']*)'")
 _PATH = re.compile(r"^(?:File|Directory|Path) '(.*)' (does not exist|is a \w+)\.?$", re.DOTALL)
 _EXTRA = re.compile(r"^Got unexpected extra arguments? \((.*)\)$", re.DOTALL)
@@ -52,8 +53,22 @@ def _named(word: str, context: click.Context | None) -> str:
     return ""
 
 
-def unknown_command(name: str, known: list[str], context: click.Context) -> str:
-    """Say that a command is unknown, and name the nearest."""
+def _is_app(word: str) -> bool:
+    from sizeguard.cli import candidates
+
+    try:
+        return word in candidates.apps()
+    except SizeguardError:
+        return False
+
+
+def unknown_command(name: str, words: list[str], known: list[str], context: click.Context) -> str:
+    """Say that a command is unknown, and name the nearest. words: those after the name."""
+    if name == "help":
+        of = [*words[:1]] if words[:1] and words[0] in known else []
+        return f"unknown command 'help'; write {' '.join([_words(context), *of, '--help'])}"
+    if f"--{name}" in _options(context):
+        return f"unknown command '{name}'; did you mean '--{name}'?"
     near = nearest_names(name, known)
     hint = f"did you mean '{near[0]}'?" if near else f"{_words(context)} --help lists all commands"
     return f"unknown command '{name}'; {hint}"
@@ -64,8 +79,41 @@ def _no_such_option(error: click.NoSuchOption) -> str:
     # Without the dashes, which all options have in common
     words = [option.removeprefix("--") for option in known]
     near = nearest_names(name.removeprefix("--"), words) if name.startswith("--") else ()
-    hint = f"did you mean '--{near[0]}'?" if near else _see(error.ctx)
+    meant = f"--{near[0]}" if near else _meant(name, error.ctx)
+    if name in ("--no-color", "--no-colour"):
+        return f"unknown option '{name}'; the variable NO_COLOR=1 does it"
+    hint = f"did you mean '{meant}'?" if meant else _see(error.ctx)
     return f"unknown option '{name}'; {hint}"
+
+
+# Options of bloaty, twiggy, nm, git and others, and ours that mean the same.
+_ELSEWHERE = {
+    "-d": "--by",
+    "-s": "--sort",
+    "-o": "--output",
+    "-f": "--format",
+    "-w": "--wide",
+    "-v": "--debug",
+    "--verbose": "--debug",
+    "--max-rows": "-n",
+    "--limit": "-n",
+}
+
+
+def _meant(name: str, context: click.Context | None) -> str:
+    """Find our option for an option of other tools, or for --json; empty if there is none."""
+    known = _options(context, short=True)
+    meant = _ELSEWHERE.get(name, "")
+    if meant in known:
+        return meant
+    parameters = context.command.get_params(context) if context is not None else []
+    for parameter in parameters:
+        kind = parameter.type
+        if isinstance(kind, click.Choice) and name.removeprefix("--") in kind.choices:
+            return f"{max(parameter.opts, key=len)} {name.removeprefix('--')}"
+    # -by, of which the parser reads -b
+    typed = [word for word in _typed(context) if word.startswith(name) and f"-{word}" in known]
+    return f"-{typed[0]}" if typed and len(name) == 2 else ""
 
 
 def _missing(error: click.MissingParameter) -> str:
@@ -99,18 +147,27 @@ def _bad_value(error: click.BadParameter) -> str:
     given = _QUOTED.search(message)
     if parameter is not None and isinstance(parameter.type, click.Choice) and given is not None:
         known = [str(each) for each in parameter.type.choices]
+        several = given[1].split(",")
+        if len(several) > 1 and set(several) <= set(known):
+            return f"{where}'{given[1]}' is several values; give one of them"
         return f"{where}unknown value '{given[1]}'{did_you_mean(given[1], known)}"
+    if given is not None and message.startswith("unknown variant") and _is_app(given[1]):
+        return f"{where}'{given[1]}' is an app; write selective --app {given[1]}"
     path = _PATH.match(error.message)
     if path is not None:
-        return f"{where}{_path(path[1], path[2], parameter)}"
+        return f"{where}{_path(path[1], path[2], parameter, error.ctx)}"
     message = message.replace("is not a valid float range", "is not a valid number")
     message = message.replace("is not a valid integer range", "is not a valid integer")
     return f"{where}{_range(message)}"
 
 
-def _path(name: str, why: str, parameter: click.Parameter | None) -> str:
+def _path(
+    name: str, why: str, parameter: click.Parameter | None, context: click.Context | None
+) -> str:
     if why == "is a directory":
         return f"{name}: is a folder, not a file"
+    if why == "is a file":
+        return f"{name}: is a file, not a folder"
     if why != "does not exist":
         return f"{name} {why}"
     is_folder = (
@@ -119,6 +176,9 @@ def _path(name: str, why: str, parameter: click.Parameter | None) -> str:
         and not parameter.type.file_okay
     )
     what = "folder" if is_folder else "file"
+    first, *others = [word for word in _typed(context) if not word.startswith("-")] or [""]
+    if first == "why" and others[:1] == [name] and Path(others[-1]).exists():
+        return f"{name}: no such {what}; the image comes first: sizeguard why {others[-1]} {name}"
     return f"{name}: no such {what}{nearest_file(Path(name))}"
 
 
@@ -130,6 +190,12 @@ def _range(message: str) -> str:
     return message.replace("is not in the range", "is not a value")
 
 
+def _typed(context: click.Context | None) -> list[str]:
+    """Return the words of the command line after `sizeguard`."""
+    words = context.meta.get(ARGUMENTS, ()) if context is not None else ()
+    return [str(word) for word in words]
+
+
 def _words(context: click.Context | None) -> str:
     return context.command_path if context is not None else "sizeguard"
 
@@ -138,11 +204,11 @@ def _see(context: click.Context | None) -> str:
     return f"see {_words(context)} --help"
 
 
-def _options(context: click.Context | None) -> list[str]:
+def _options(context: click.Context | None, *, short: bool = False) -> list[str]:
     parameters = context.command.get_params(context) if context is not None else []
     options = [each for each in parameters if isinstance(each, click.Option) and not each.hidden]
     names = [name for option in options for name in (*option.opts, *option.secondary_opts)]
-    return [*(name for name in names if name.startswith("--")), "--debug"]
+    return [*(name for name in names if short or name.startswith("--")), "--debug"]
 
 
 def _example(context: click.Context | None, options: tuple[str, ...] | list[str]) -> str:

@@ -12,6 +12,8 @@ from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 
 _MARK = "removing unused section "
+# Words of a log without removals: other lists that linkers print, and warnings.
+_LINKERS_WORDS = (_MARK, "ICF folding section", "selected section", "identical section", "warning")
 
 # GNU ld `PROGRAM: removing unused section '.text.f' in file 'lib.a(m.o)'`; gold `from '.text.f'`;
 # lld and mold `FILE:(.text.f)`.
@@ -55,6 +57,19 @@ def read_gc_log(path: Path) -> GcLog:
     except OSError as error:
         raise cannot_read(path, error) from error
     return parse_gc_log(path, text)
+
+
+def check_gc_log(path: Path) -> None:
+    """Raise InputError for a file that is no output of a linker with --print-gc-sections.
+
+    A linker that removes nothing writes an empty log, or only warnings.
+    """
+    try:
+        text = readable(path).read_text(encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    if text.strip() and not any(word in text for word in _LINKERS_WORDS):
+        raise InputError(f"{path}: has no line of a linker's --print-gc-sections")
 
 
 def parse_gc_log(path: Path, text: str) -> GcLog:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.nearest import did_you_mean
 from sizeguard.gate.model_runs import TIMEOUT
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.read_limits import read_limits
@@ -82,9 +83,8 @@ class Request:
         names = {name for app, target in self.pairs() for name in _names(app, target.name)}
         for name in self.base_snapshots:
             if name not in names:
-                raise InputError(
-                    f"--base-snapshot {name}=…: {CONFIG} has no such app, or APP/TARGET"
-                )
+                hint = did_you_mean(name, sorted(filter(None, names)))
+                raise InputError(f"--base-snapshot: {CONFIG} has no app '{name}'{hint}")
             images = sum(name in _names(app, target.name) for app, target in self.pairs())
             if images > 1:
                 raise InputError(

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED
+from sizeguard.base.nearest import nearest_names
 from sizeguard.measurement.metric_kinds import NAMED, OPEN, TOTALS
 from sizeguard.names.find_operators import find_operators
 from sizeguard.operators.dtypes import SCALAR_TYPES
@@ -82,7 +83,7 @@ class MetricNames:
             return ""
         level, name = split_metric(path)
         if level not in NAMED:
-            return f"unknown metric '{path}'; nearest is '{self._nearest(path)}'"
+            return f"unknown metric '{path}'{self._hint(path)}"
         if not name:
             return f"'{path}' names no {level}; write {level}/NAME, or {level}/* for each"
         if self.only_images_know(path):
@@ -99,47 +100,49 @@ class MetricNames:
             return ""
         if level == "operator" and find_operators(name, self.names(level)):
             return ""
-        return f"unknown metric '{path}'; nearest is '{self._nearest(path)}'"
+        return f"unknown metric '{path}'{self._hint(path)}"
 
     def only_images_know(self, path: str) -> bool:
         """Return whether no source of a runtime lists the names of the path's level."""
         return self.root is None or split_metric(path)[0] in OPEN
 
-    def nearest_of_unknown(self, path: str) -> str:
-        """Return the nearest metric of an unknown exact name; empty for any other path.
+    def nearest_of_unknown(self, path: str) -> str | None:
+        """Return the nearest metric of an unknown exact name, empty if none is near.
 
-        The image or the base may still have the name.
+        Return None for any other path. The image or the base may still have the name.
         """
         level, name = split_metric(path)
         if level not in NAMED or self.only_images_know(path) or not name or is_family(path):
+            return None
+        return self._nearest(path) if self.problem(path) else None
+
+    def _hint(self, path: str) -> str:
+        """End a message on an unknown metric: name the nearest, else all kinds of metrics."""
+        near = self._nearest(path)
+        if near:
+            return f"; nearest is '{near}'"
+        if split_metric(path)[0] in NAMED:
             return ""
-        return self._nearest(path) if self.problem(path) else ""
+        return f"; there are {', '.join([*TOTALS, *(f'{table}/NAME' for table in NAMED)])}"
 
     def _nearest(self, path: str) -> str:
         level, name = split_metric(path)
         if not name:
             return _closest(level, [*TOTALS, *(f"{table}/…" for table in NAMED)])
         table = level if level in NAMED else _closest(level, NAMED)
-        return (
-            f"{table}/{name}"
-            if self.only_images_know(table)
-            else f"{table}/{_closest(name, self.names(table))}"
-        )
+        if not table or self.only_images_know(table):
+            return f"{table}/{name}" if table else ""
+        closest = _closest(name, self.names(table))
+        return f"{table}/{closest}" if closest else ""
 
 
 def _closest(name: str, among: Iterable[str]) -> str:
-    """Find the nearest name.
+    """Find the nearest name; empty if none is near.
 
     The first overload of `name` in the list of operators, else the shortest name that begins with
     it, else the most similar one.
     """
-    import difflib  # 3 ms
-
     names = list(among)
     overloads = [each for each in names if each.startswith(f"{name}.")]
     longer = overloads or sorted((each for each in names if each.startswith(name)), key=len)
-    return (
-        longer[0]
-        if longer
-        else max(names, key=lambda each: difflib.SequenceMatcher(None, name, each).ratio())
-    )
+    return next(iter(longer or nearest_names(name, names)), "")

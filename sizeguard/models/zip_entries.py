@@ -83,9 +83,9 @@ def open_archive(path: Path) -> Pt2Archive:
     except OSError as error:
         raise cannot_read(path, error) from error
     except ZIP_ERRORS as error:
-        raise InputError(
-            f"{path}: not a .pt2 file (not a zip archive): {_one_line(error)}"
-        ) from error
+        why = _one_line(error)
+        more = "" if why == "File is not a zip file" else f": {why}"
+        raise InputError(f"{path}: not a .pt2 file: not a zip archive{more}") from error
     try:
         return Pt2Archive(path, file, _entries(path, file, size))
     except InputError:

@@ -45,7 +45,10 @@ def predictor_of(path: Path) -> Predictor:
     """
     build = read_build(path)
     if build.variant != "full":
-        raise InputError(f"{path}: a build of {build.variant}; predictions need the variant full")
+        raise InputError(
+            f"{path}: a {build.variant} build; predictions need the full build, which"
+            " sizeguard build full makes"
+        )
     graph = graph_of_path(path)
     facts = build_facts(build)
     full = Size(build.sizes.load, build.sizes.ram)

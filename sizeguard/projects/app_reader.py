@@ -44,13 +44,13 @@ class AppReader:
         self.more: list[Target] = []
         self.limits: list[LimitEntry] = []
 
-    def read(self, name: str, node: Node) -> Iterable[App]:
-        """Read the apps under one name: one for each image.
+    def read(self, name: str, node: Node, key_place: str = "") -> Iterable[App]:
+        """Read the apps under one name: one for each image. key_place: the place of the name.
 
         Raises InputError, with file, line and column.
         """
         place = place_of(node)
-        check_app_name(name, place)
+        check_app_name(name, key_place or place)
         all_known = tuple(dict.fromkeys((*_SELECTIVE, *_ANY_BUILD)))
         fields = table_of(node, all_known, "an app is a table")
         is_any = any(key in fields for key in STEPS)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.nearest import nearest_is
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable
 from sizeguard.projects.project import CONFIG
 
@@ -24,8 +25,7 @@ def table_of(node: Node, known: tuple[str, ...] | None, expected: str) -> Mappin
     for key, value in node.pairs:
         if known is not None and key.text not in known:
             raise InputError(
-                f"{place_of(key)}: unknown key '{key.text}'; nearest is"
-                f" '{nearest(key.text, known)}'"
+                f"{place_of(key)}: unknown key '{key.text}'{nearest_is(key.text, known)}"
             )
         if key.text in table:
             raise InputError(f"{place_of(key)}: '{key.text}' is given twice")
@@ -42,26 +42,15 @@ def key_node(node: Node, name: str) -> Node:
     )
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is most similar; one that begins with `name` comes first."""
-    import difflib  # 3 ms
-
-    return max(
-        known,
-        key=lambda each: (each.startswith(name), difflib.SequenceMatcher(None, name, each).ratio()),
-    )
-
-
 def one_of(node: Node | None, known: Iterable[str]) -> str | None:
     """Read one of the known words; None for no node."""
     if node is None:
         return None
     text = text_of(node)
     if text not in known:
-        raise InputError(
-            f"{place_of(node)}: unknown '{text}'; nearest is '{nearest(text, known)}'; there are"
-            f" {', '.join(known)}"
-        )
+        near = nearest_is(text, known)
+        listing = f"; there are {', '.join(known)}" if near.startswith("; nearest") else ""
+        raise InputError(f"{place_of(node)}: unknown '{text}'{near}{listing}")
     return text
 
 
@@ -81,8 +70,11 @@ def is_empty(node: Node) -> bool:
 
 def text_of(node: Node) -> str:
     """Read a string that is not empty."""
-    if not isinstance(node, Scalar) or not node.text or node.kind == "null":
-        raise InputError(f"{place_of(node)}: expected text")
+    if not isinstance(node, Scalar):
+        what = "list" if isinstance(node, Listing) else "table"
+        raise InputError(f"{place_of(node)}: expected text, not a {what}")
+    if not node.text or node.kind == "null":
+        raise InputError(f"{place_of(node)}: expected text, but there is none")
     return node.text
 
 

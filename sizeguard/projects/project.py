@@ -255,9 +255,16 @@ def chosen_apps(config: Config, only: Sequence[str]) -> tuple[App, ...]:
     groups = {app.group for app in config.apps if app.group}
     for name in only:
         if name not in known and name not in groups:
-            hint = did_you_mean(name, (*known, *sorted(groups)))
+            hint = _again("--app", name) or did_you_mean(name, (*known, *sorted(groups)))
             raise InputError(f"--app: {CONFIG} has no app '{name}'{hint}")
     return tuple(app for app in config.apps if not only or app.name in only or app.group in only)
+
+
+def _again(option: str, name: str) -> str:
+    """Say how to give several names that were given with commas."""
+    names = [each.strip() for each in name.split(",") if each.strip()]
+    repeated = " ".join(f"{option} {each}" for each in names)
+    return f"; write {repeated}" if len(names) > 1 else ""
 
 
 def chosen_targets(config: Config, only: Sequence[str]) -> tuple[Target, ...]:
@@ -268,7 +275,6 @@ def chosen_targets(config: Config, only: Sequence[str]) -> tuple[Target, ...]:
     known = {target.name: target for target in config.targets}
     for name in only:
         if name not in known:
-            raise InputError(
-                f"--target: {CONFIG} has no target '{name}'{did_you_mean(name, known)}"
-            )
+            hint = _again("--target", name) or did_you_mean(name, known)
+            raise InputError(f"--target: {CONFIG} has no target '{name}'{hint}")
     return tuple(target for target in config.targets if not only or target.name in only)

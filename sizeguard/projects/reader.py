@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.nearest import nearest_is
 from sizeguard.base.yaml_nodes import Node, YamlTable, parse_nodes, read_nodes
 from sizeguard.projects.app_reader import AppReader, limits_of
 from sizeguard.projects.config_nodes import (
     flag_of,
     is_empty,
     key_node,
-    nearest,
     one_of,
     place_of,
     table_of,
@@ -116,7 +116,7 @@ class _ProjectReader:
         reader = AppReader(self.root, targets)
         apps: list[App] = []
         for name, value in table_of(node, None, "apps is a table of apps by name").items():
-            apps += reader.read(name, value)
+            apps += reader.read(name, value, place_of(key_node(node, name)))
         if not apps:
             raise InputError(f"{place_of(node)}: names no apps")
         twice = next((name for name, n in Counter(app.name for app in apps).items() if n > 1), "")
@@ -187,5 +187,5 @@ def _check_machine(machine: str, place: str) -> None:
     except InputError as error:
         known = (*TARGETS, host_target())
         raise InputError(
-            f"{place}: unknown target '{machine}'; nearest is '{nearest(machine, known)}'"
+            f"{place}: unknown target '{machine}'{nearest_is(machine, known)}"
         ) from error

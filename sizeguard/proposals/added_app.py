@@ -4,14 +4,39 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import yaml
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import write_atomic
 
 _TOP = re.compile(r"[^\s#]")
 _INDENT = "  "
+
+
+@contextmanager
+def undone_unless_complete(config: Path, selection: Path) -> Iterator[Path]:
+    """Restore the configuration and remove the new selection if the steps fail or are interrupted.
+
+    Yields the configuration's path.
+    """
+    before = config.read_bytes()
+    made = [each for each in (selection.parent, *selection.parent.parents) if not each.exists()]
+    selection.parent.mkdir(parents=True, exist_ok=True)
+    is_complete = False
+    try:
+        yield config
+        is_complete = True
+    finally:
+        if not is_complete:
+            if config.read_bytes() != before:
+                write_atomic(config, before)
+            selection.unlink(missing_ok=True)
+            for folder in made:
+                folder.rmdir()
 
 
 def with_app(text: str, name: str, selection: str, models: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.nearest import nearest_file
 from sizeguard.models.operator_info import OperatorInfo
 
 # Suffix → the module whose read_operators reads it. Imported when a model is read: the reader of
@@ -24,6 +25,15 @@ READERS = {
 _OF_SOURCES = frozenset({".sgp", ".pt2"})
 
 
+def check_traceable(model: Path) -> None:
+    """Raise InputError for a file that is missing, or neither a program nor an exported model."""
+    if not model.is_file():
+        raise InputError(f"{model}: no such file{nearest_file(model)}")
+    if model.suffix not in _OF_SOURCES:
+        hint = "; it looks like a selection" if model.suffix in (".yaml", ".yml") else ""
+        raise InputError(f"{model}: not a program (.sgp) or an exported model (.pt2){hint}")
+
+
 def read_operators(path: Path, source: Path | None = None) -> OperatorInfo:
     """Read a model file; its suffix decides the kind.
 
@@ -34,7 +44,10 @@ def read_operators(path: Path, source: Path | None = None) -> OperatorInfo:
     suffix = path.suffix.lower()
     module = READERS.get(suffix)
     if module is None:
-        raise InputError(f"{path}: unknown kind of model; supported suffixes: {', '.join(READERS)}")
+        hint = "; sizeguard select lint checks a selection" if suffix in (".yaml", ".yml") else ""
+        raise InputError(
+            f"{path}: not a model of a known kind, which are {', '.join(READERS)}{hint}"
+        )
     read = importlib.import_module(module).read_operators
     info = read(path, source) if suffix in _OF_SOURCES else read(path)
     if not isinstance(info, OperatorInfo):

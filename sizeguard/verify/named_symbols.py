@@ -28,7 +28,7 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
     Raises InputError for an empty name, and for a pattern with a constant.
     """
     if not text.strip():
-        raise InputError("a claim needs a symbol's name")
+        raise InputError(f"--{expect}: the name is empty; write --{expect} SYMBOL")
     marked = _MARKED.fullmatch(text)
     if marked is None:
         operators = names.operators_called(text)

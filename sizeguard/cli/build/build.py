@@ -55,7 +55,7 @@ FILE = NamedPath(path_type=Path)
 @RUNTIME_SOURCE
 @click.option(
     "--output-dir",
-    type=FILE,
+    type=NamedPath(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Build folder. Default: build/<variant or app>.",
 )

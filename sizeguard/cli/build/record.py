@@ -70,7 +70,11 @@ def command(
         done = RecordedBuild(0, record_built(built, folder))
     else:
         done = record_build(build, Path.cwd(), os.environ, folder, wrappers=wrappers)
-    click.echo(link_lines(done.links.links, done.links.failed, folder, Path.cwd()), err=True)
+    lines = link_lines(
+        done.links.links, done.links.failed, folder, Path.cwd(), has_ended_well=done.code == 0
+    )
+    if lines:
+        click.echo(lines, err=True)
     if done.code != 0:
         how = f"signal {-done.code}" if done.code < 0 else f"exit code {done.code}"
         raise BuildError(f"{build[0]}: the build ended with {how}")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
@@ -56,10 +57,17 @@ def command(
     Example: sizeguard trace models/*/model.pt2 -o selected_operators.yaml
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
+    from sizeguard.base.nearest import did_you_mean
     from sizeguard.projects.root import build_root, source_root
+    from sizeguard.runtimes.known import selectable
     from sizeguard.runtimes.sizeguard.building.tracing import trace
 
     source = source_root(runtime_source)
+    known = selectable(source).features
+    for name in features:
+        if known is not None and name not in known:
+            hint = did_you_mean(name, sorted(known))
+            raise InputError(f"--build-feature: unknown build feature '{name}'{hint}")
     trace(
         source,
         models,

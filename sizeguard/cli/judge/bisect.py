@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -106,9 +107,7 @@ def command(
         asked, question = read_state(state, CommitBuild)
         build = replace(asked, compilers=build.compilers, timeout=build.timeout, again=build.again)
     elif not good or not bad:
-        raise InputError(
-            "missing argument GOOD or BAD: sizeguard bisect GOOD BAD, or --resume for the last run"
-        )
+        raise InputError(_missing_end(good or ""))
     else:
         ends = commit_id(repository, good), commit_id(repository, bad)
         metric, into_merges = build.parsed_metric(), not first_parent
@@ -127,3 +126,11 @@ def command(
     output.emit(bisect_chunks(result, output.format, limit, output.style()))
     if result.is_unknown:
         context.exit(UNKNOWN)
+
+
+def _missing_end(good: str) -> str:
+    """Say how to name both ends; a range of git has them in one word."""
+    if ".." in good:
+        both = " ".join(end or "HEAD" for end in re.split(r"\.{2,3}", good, maxsplit=1))
+        return f"'{good}' is a range; give its ends: sizeguard bisect {both}"
+    return "missing argument GOOD or BAD: sizeguard bisect GOOD BAD, or --resume for the last run"

@@ -11,7 +11,7 @@ import click
 from sizeguard.base.errors import InputError, SizeguardError
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import SCREEN_OPTIONS, Output
-from sizeguard.cli.option_groups import NamedPath, Seconds, option_group
+from sizeguard.cli.option_groups import NamedPath, OutputPath, Seconds, option_group
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import (
     RUNTIME_SOURCE,
@@ -39,6 +39,9 @@ def _copies(
 
     pairs = [value.partition("=") for value in values]
     for format_, _, file in pairs:
+        if not format_:
+            message = f"'={file}' names no format; write json={file or 'FILE'}"
+            raise click.BadParameter(message, context, parameter)
         if format_ not in GATE_FORMATS:
             hint = did_you_mean(format_, GATE_FORMATS)
             raise click.BadParameter(f"unknown format '{format_}'{hint}", context, parameter)
@@ -94,7 +97,7 @@ _output_options = option_group(
     click.option(
         "--output",
         "file",
-        type=FILE,
+        type=OutputPath(),
         metavar="FILE",
         help="Write to this file instead of to the terminal.",
     ),

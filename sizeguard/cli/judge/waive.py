@@ -89,8 +89,9 @@ def command(
     names = MetricNames(source_of(config, runtime_source))
     read_limits(config, names)
     waiver = make_waiver(fields, "", COMMAND_LINE, config, names)
-    if waiver.nearest:
-        raise InconclusiveError(f"waive: unknown metric '{metric}'; nearest is {waiver.nearest}")
+    if waiver.nearest is not None:
+        near = f"; nearest is {waiver.nearest}" if waiver.nearest else ""
+        raise InconclusiveError(f"waive: unknown metric '{metric}'{near}")
     if waiver.expires < datetime.datetime.now(tz=datetime.UTC).date().isoformat():
         raise InputError(f"--expires: {waiver.expires} is in the past; give a later day")
     if trailer:

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from sizeguard.attribution.levels import LEVELS
+from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
-from sizeguard.cli.image_options import Output, history_output_options
+from sizeguard.cli.image_options import Output, history_output_options, levels_of
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps, only_targets
 from sizeguard.cli.worker_options import Workers, worker_options
 from sizeguard.measurement.interrupts import handle_interrupts
@@ -79,7 +80,6 @@ def command(
       sizeguard history --app vision --target x86_64-linux --format badge
     """
     # Imported on call: `sizeguard --help` takes 0.05 s, with the imports of all commands 0.6 s.
-    from sizeguard.attribution.group import check_levels
     from sizeguard.base.progress import Progress
     from sizeguard.gate.request import Request
     from sizeguard.git.worktrees import remove_worktrees
@@ -89,8 +89,8 @@ def command(
     from sizeguard.projects.root import project_root, source_of
     from sizeguard.report.history.render import history_chunks
 
-    if by:
-        check_levels([by])
+    if by and len(levels_of(by)) > 1:
+        raise InputError(f"--by: a history has one level, not '{by}'")
     root = project_root()
     config = read_config(root)
     source = source_of(config, runtime_source)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sizeguard.base.errors import InputError, SizeguardError
+from sizeguard.base.errors import InputError
 from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
@@ -47,7 +47,7 @@ def command(
     from sizeguard.projects.project import CONFIG
     from sizeguard.projects.reader import read_config
     from sizeguard.projects.root import project_root, source_root
-    from sizeguard.proposals.added_app import with_app
+    from sizeguard.proposals.added_app import undone_unless_complete, with_app
     from sizeguard.runtimes.known import source_tree
 
     root = project_root()
@@ -55,7 +55,7 @@ def command(
     source = source_root(runtime_source)
     place = selection or source_tree(source)[1].usual_selection(name)
     paths = [_in_project(path, root) for path in (place, *models)]
-    _check_files(place, models)
+    _check_files(place, name, models)
     option = [] if runtime_source is None else ["--runtime-source", str(runtime_source)]
 
     def run(*words: str) -> None:
@@ -63,18 +63,11 @@ def command(
         with context.find_root().command.make_context("sizeguard", [*words, *option]) as step:
             step.command.invoke(step)
 
-    place.parent.mkdir(parents=True, exist_ok=True)
-    run("trace", *map(str, models), "-o", str(place))
-    config = root / CONFIG
-    before = config.read_text(encoding="utf-8")
-    try:
-        write_atomic(config, with_app(before, name, paths[0], paths[1:]))
+    with undone_unless_complete(root / CONFIG, place) as config:
+        run("trace", *map(str, models), "-o", str(place))
+        write_atomic(config, with_app(config.read_text("utf-8"), name, paths[0], paths[1:]))
         read_config(root)
         run("select", "update", "--app", name)
-    except SizeguardError:
-        write_atomic(config, before)
-        place.unlink(missing_ok=True)
-        raise
     if not no_gate:
         run("baseline", "update", "--app", name)
         run("gate", "--app", name)
@@ -94,9 +87,10 @@ def _check_name(root: Path, name: str) -> None:
         )
 
 
-def _check_files(selection: Path, models: Iterable[Path]) -> None:
-    """Raise InputError if the selection exists, or a model does not."""
+def _check_files(selection: Path, name: str, models: Iterable[Path]) -> None:
+    """Raise InputError if the selection exists, or a model does not or is none."""
     from sizeguard.base.nearest import nearest_file
+    from sizeguard.runtimes.model_files import check_traceable
 
     if selection.exists():
         raise InputError(
@@ -104,7 +98,10 @@ def _check_files(selection: Path, models: Iterable[Path]) -> None:
         )
     for model in models:
         if not model.is_file():
-            raise InputError(f"{model}: no such file{nearest_file(model)}")
+            first = f"; the name comes first: sizeguard app add {model} {name}"
+            hint = first if Path(name).is_file() else nearest_file(model)
+            raise InputError(f"{model}: no such file{hint}")
+        check_traceable(model)
 
 
 def _in_project(path: Path, root: Path) -> str:

@@ -70,5 +70,8 @@ def command(
     text = sys.stdin.read() if line == "-" else line
     found = named_in(text, selectable(source), read)
     if not found:
-        raise InputError("the line names no operator, dtype, class or build feature")
+        raise InputError(
+            "the line names no operator, dtype, class or build feature; for example: "
+            "sizeguard triage 'aten::relu is not in this build'"
+        )
     click.echo(triage_text(found, format_, has_apps=not selections))

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.nearest import nearest_is
 from sizeguard.formats import magics
 
 MOST_MEMBERS = 1 << 18
@@ -82,11 +83,12 @@ class Container:
         for each in self.members:
             if each.name == name:
                 return each
-        import difflib  # 7 ms
-
-        near = difflib.get_close_matches(name, [each.name for each in self.members], n=1, cutoff=0)
-        hint = f"; nearest is {near[0]}" if near else ": it is empty"
-        raise InputError(f"{self.path}: no member {name}{hint}")
+        names = [each.name for each in self.members]
+        inside = [each for each in names if name and each.endswith(f"/{name}")]
+        hint = f"; nearest is '{inside[0]}'" if inside else nearest_is(name, names)
+        if not name:
+            raise InputError(f"{self.path}!: names no member after '!'{hint}")
+        raise InputError(f"{self.path}: no member '{name}'{hint or ': it is empty'}")
 
 
 def chunks(member: ContainerMember, budget: int) -> Iterator[bytes]:

@@ -23,6 +23,7 @@ from sizeguard.formats.containers.container import (
 
 # Open as long as the program runs, since an unnamed file is deleted with its last descriptor.
 _KEPT: list[IO[bytes]] = []
+_NO_CONTAINER = "neither a package nor an archive nor a universal binary: it has no members"
 
 
 def unpack_member(path: Path) -> None:
@@ -56,7 +57,7 @@ def copy_member(path: Path, to: Path) -> None:
         for depth, name in enumerate(names):
             container = _container(place) if depth < DEEPEST else None
             if container is None:
-                raise InputError(f"{place.name}: has no members")
+                raise InputError(f"{place.name}: {_NO_CONTAINER}")
             kept: list[IO[bytes]] = []
             inside = Path(folder) / str(depth) / Path(name).name
             inside.parent.mkdir()
@@ -79,7 +80,7 @@ def _opened(path: Path) -> Container:
     """Open a container once for all of its members."""
     container = _container(path)
     if container is None:
-        raise InputError(f"{path}: has no members")
+        raise InputError(f"{path}: {_NO_CONTAINER}")
     return container
 
 
@@ -118,7 +119,7 @@ def unpacked_images(path: Path, depth: int = 0) -> Iterator[Path]:
     """
     container = _container(path)
     if container is None:
-        raise InputError(f"{path}: has no members")
+        raise InputError(f"{path}: {_NO_CONTAINER}")
     found = False
     for member in container.members:
         is_inner = member.is_container and depth < DEEPEST

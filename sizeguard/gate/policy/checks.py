@@ -198,7 +198,7 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
     is_known = any(each is not None and each.knows(check.metric) for each in (now, *others))
     if check.verdict == INCONCLUSIVE and check.metric == limit.metric and is_family(limit.metric):
         return check
-    if is_known or limit.unknown_ok or (_is_listed(limit) and not limit.nearest):
+    if is_known or limit.unknown_ok or (_is_listed(limit) and limit.nearest is None):
         return _with_nameless(check, now)
     if is_family(check.metric) or (level == "symbol" and is_glob(name)):
         finding = f"{check.metric} matches nothing"

@@ -141,7 +141,8 @@ class Limit:
     app, target: empty for all
     place:     in sizeguard.yaml
     unknown_ok: whether the name may be unknown
-    nearest:   for a name that the runtime's sources do not have, the most similar known metric
+    nearest:   for a name that the runtime's sources do not have, the most similar known metric,
+               empty if none is near; None for a known name
     only_images_know: whether only images, not the runtime's sources, show if the name is misspelt
     """
 
@@ -153,5 +154,5 @@ class Limit:
     target: str = ""
     place: str = ""
     unknown_ok: bool = False
-    nearest: str = ""
+    nearest: str | None = None
     only_images_know: bool = False

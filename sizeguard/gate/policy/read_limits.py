@@ -28,7 +28,7 @@ def read_limits(config: Config, names: MetricNames) -> tuple[Limit, ...]:
     limits: list[Limit] = []
     for entry in config.limits:
         nearest = names.nearest_of_unknown(entry.metric)
-        problem = "" if nearest else names.problem(entry.metric)
+        problem = "" if nearest is not None else names.problem(entry.metric)
         if problem:
             raise InputError(f"{entry.place}: {problem}")
         if entry.growth_only:

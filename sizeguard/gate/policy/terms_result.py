@@ -46,7 +46,7 @@ class Waiver:
     app, target: empty for all
     expires: YYYY-MM-DD, the last day on which it holds
     source:  baselines/waivers.yaml:4, or commit 4f2a91c
-    nearest: for an unknown metric, the most similar known one
+    nearest: for an unknown metric, the most similar known one, or empty; None for a known one
     """
 
     metric: str
@@ -57,7 +57,7 @@ class Waiver:
     owner: str
     expires: str
     source: str
-    nearest: str = ""
+    nearest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

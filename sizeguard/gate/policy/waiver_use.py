@@ -115,8 +115,9 @@ def _concerns(waiver: Waiver, check: Check) -> bool:
 def _use(waiver: Waiver, concerned: Sequence[Check], used: int, whole: bool) -> WaiverUse:
     if used:
         return WaiverUse(waiver, USED, PASS, used)
-    if waiver.nearest:
-        unknown = f"{_what(waiver)}: nothing is called that; nearest is {waiver.nearest}"
+    if waiver.nearest is not None:
+        near = f"; nearest is {waiver.nearest}" if waiver.nearest else ""
+        unknown = f"{_what(waiver)}: nothing is called that{near}"
         return WaiverUse(waiver, UNUSED, INCONCLUSIVE, 0, unknown, _remove(waiver))
     if any(check.limit is None for check in concerned):
         return WaiverUse(

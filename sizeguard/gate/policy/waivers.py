@@ -11,7 +11,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
-from sizeguard.base.nearest import did_you_mean
+from sizeguard.base.nearest import did_you_mean, nearest_is
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
 from sizeguard.base.yaml_text import single_quoted
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, locked_baselines
@@ -86,7 +86,7 @@ def _entry(shown: str, node: Node, config: Config, names: MetricNames) -> Waiver
     for key, value in node.pairs:
         where = f"{shown}:{key.line}:{key.column}: '{key.text}'"
         if key.text not in _FIELDS:
-            raise InputError(f"{where} is not one of {', '.join(_FIELDS)}")
+            raise InputError(f"{where} is no key of a waiver{nearest_is(key.text, _FIELDS)}")
         if key.text in fields or not isinstance(value, Scalar):
             raise InputError(
                 f"{where} {'is given twice' if key.text in fields else 'is not a text'}"
@@ -107,7 +107,7 @@ def make_waiver(
             raise InputError(f"{place}: a waiver needs {name}")
     metric = fields["metric"]
     nearest = names.nearest_of_unknown(metric)
-    problem = "" if nearest else names.problem(metric)
+    problem = "" if nearest is not None else names.problem(metric)
     if is_family(metric):
         problem = problem or f"'{metric}' matches several metrics; waive each by its name"
     if problem:

@@ -10,7 +10,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.fingerprint import files_hash, files_key
 from sizeguard.base.import_closure import PACKAGE
-from sizeguard.base.nearest import nearest_file
+from sizeguard.runtimes.model_files import check_traceable
 from sizeguard.runtimes.sizeguard.native_tree import op_deps, op_deps_file, operator_files
 
 _CASE = re.compile(r"case(\d+)_input(\d+)\.npy")
@@ -73,14 +73,9 @@ def program_of(model: Path, folder: Path, source: Path | None = None) -> Path:
     source: the folder with native/, whose operators the model may name; None for the operators in
             this package
     """
+    check_traceable(model)
     if model.suffix == ".sgp":
-        if not model.is_file():
-            raise InputError(f"{model}: no such file{nearest_file(model)}")
         return model
-    if not model.is_file():
-        raise InputError(f"{model}: no such model{nearest_file(model)}")
-    if model.suffix != ".pt2":
-        raise InputError(f"{model}: not a program (.sgp) or an exported model (.pt2)")
     cases = cases_beside(model)
     program = folder / f"{program_name(model)}.sgp"
     stamp = folder / f"{program_name(model)}.stamp"
