@@ -34,7 +34,7 @@ from sizeguard.verify import returns
 from sizeguard.verify.branches.bodies import Instance
 from sizeguard.verify.branches.branch_verdicts import NO_CONSTANT, BranchVerdicts
 from sizeguard.verify.branches.noted_code import Branch, CodeRange, NotedCode
-from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.returns import declarations, judge_returns
 from tests.support.recorded_evidence import Opener, opener_of_programs, runtime_evidence
@@ -72,6 +72,7 @@ class Found:
     claimed: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
     named: tuple[str, ...] = ()  # tags that the objects name
+    inlined: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
 
     def verdicts(
         self, evidence: Evidence, kept: frozenset[Branch], others: frozenset[str]
@@ -102,8 +103,15 @@ class Found:
             patterns=self.patterns,
             instances=instances,
             of_branch={FLOAT: [each for each in instances if each.name in self.claimed]},
+            inlined_of_branch={
+                branch: [Instance(s, ("float",), NamedPiece(-1, 0, 0, 9, s)) for s in symbols]
+                for branch, symbols in self.inlined.items()
+            },
         )
-        users: Any = SimpleNamespace(explain=lambda instance: instance.name in self.used)
+        users: Any = SimpleNamespace(
+            explain=lambda instance: instance.name in self.used,
+            explain_inlined=lambda instance: instance.name in self.used,
+        )
         return BranchVerdicts(bodies, kept, others, users)
 
 
@@ -238,6 +246,27 @@ def test_a_body_of_a_selected_branch_says_nothing_of_another(
 ) -> None:
     found = Found(pieces, hosts, {"main": {"subject"}})
     assert judged(opened(), found, ABSENT, (kept,)).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "kept", "expected", "size"),
+    [
+        (Found(GONE, inlined={FLOAT: ("loop",)}), (), FAIL, 9),
+        (Found(GONE, inlined={FLOAT: ("loop",)}, used=("loop",)), (), PASS, 0),
+        (Found(GONE, inlined={FLOAT: ("elsewhere",)}), (), PASS, 0),
+        # A selected branch of another tag has the body, too.
+        (Found(GONE, inlined={FLOAT: ("loop",), OTHER: ("loop",)}), (OTHER,), PASS, 0),
+        (Found(GONE, inlined={FLOAT: ("loop",), OTHER: ("loop",)}), (), FAIL, 9),
+    ],
+)
+def test_a_body_that_is_only_inlined_counts(
+    opened: Opener, found: Found, kept: tuple[Branch, ...], expected: str, size: int
+) -> None:
+    evidence = opened()
+    evidence.__dict__["inlined"] = {"loop": Inlined(0x1040, 9, "main")}
+    verdict = judged(evidence, replace(found, patterns={"t": ("loop<T>",)}), ABSENT, kept)
+    assert (verdict.verdict, verdict.bytes) == (expected, size)
+    assert ("main" in verdict.cause) == (expected == FAIL)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 from sizeguard.verify.branches.bodies import DtypeBodies, Instance, dtype_in
 from sizeguard.verify.branches.noted_code import Branch, CodeRange
+from sizeguard.verify.evidence.evidence import Inlined
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 
 # Manglings of sg::loop<T>(), of sg::pair<T, U>(), and of functions that are not templates
@@ -40,6 +41,7 @@ class Made:
     symbols: tuple[str, ...] = SYMBOLS
     unplaced: frozenset[str] = frozenset()
     foreign: frozenset[int] = frozenset()
+    inlined: tuple[str, ...] = ()
 
     def piece(self, symbol: str) -> NamedPiece:
         return NamedPiece(0, self.symbols.index(symbol), 0, 16, symbol)
@@ -62,6 +64,7 @@ class Made:
         evidence = SimpleNamespace(
             objects=SimpleNamespace(index=index, find=lambda name: index.get(name, [])),
             placement=SimpleNamespace(where=where, owner=owner, address=address),
+            inlined={symbol: Inlined(0x300, 40, "main") for symbol in self.inlined},
         )
         references = SimpleNamespace(
             between=lambda start, end: None if start in self.foreign else start,
@@ -132,6 +135,26 @@ def test_a_function_with_an_operators_name_is_an_instance() -> None:
     symbol = "_ZN2sg3AddclIfEEvT_"  # void sg::Add::operator()<float>(float)
     found = Made(symbols=(symbol, SHARED)).bodies({"add": ("operator()<T>",)})
     assert [piece.symbol for piece in found.pieces("add", "Float")] == [symbol]
+
+
+def test_a_member_of_a_class_template_serves_the_dtype_of_its_class() -> None:
+    symbols = ("_ZN2sg4SumsIdE4loopEv", "_ZN2sg4SumsIdE4loopIbEEvv", "_ZN2sg4SumsIdE5otherEv")
+    found = Made(symbols=symbols).bodies({"add": ("loop<T>",)})
+    assert [piece.symbol for piece in found.pieces("add", "Double")] == [symbols[0]]
+    assert found.pieces("add", "Bool") == []
+    assert found.instances == []  # it is no body outside of branches
+
+
+def test_templates_that_are_only_inlined_serve_dtypes() -> None:
+    case = "_ZZN2sg3addEvENK3$_0clIfEEDav"  # auto sg::add()::$_0::operator()<float>() const
+    inlined = (LOOP["Double"], "_ZN2sg4SumsIiE4loopEv", LOOP["Float"], TOTALS, LOOP2, case)
+    made = Made(symbols=(LOOP["Float"],), inlined=inlined)
+    found = made.bodies({"add": ("loop<T>", "operator()<T>"), "sum": ("Double: totals",)})
+    symbols = {
+        branch: [each.piece.symbol for each in of] for branch, of in found.inlined_of_branch.items()
+    }
+    assert symbols == {("add", "Double"): [inlined[0]], ("add", "Int"): [inlined[1]]}
+    assert [each.piece.size for each in found.inlined_of_branch["add", "Int"]] == [40]
 
 
 def test_cases_call_functions_of_the_objects() -> None:

@@ -1,4 +1,4 @@
-"""Test that verification finds deselected code, hidden in a selective build in fourteen ways.
+"""Test that verification finds deselected code, hidden in a selective build in fifteen ways.
 
 tests/soak/leaks.py tests all ways, with other compilers.
 """
@@ -31,6 +31,7 @@ COVERING = (
     "shared_library",
     "bytes_between_sections",
     "helper_in_its_own_file",
+    "dtype_of_auto_parameter",
 )
 
 

@@ -16,6 +16,7 @@ from sizeguard.names.short import (
     DemangledName,
     bare_name,
     last_arguments,
+    member_of_template,
     qualified_name,
     short_name,
     shortened,
@@ -233,6 +234,25 @@ def test_short_names_leave_out_what_they_are_told() -> None:
 )
 def test_a_template_and_its_arguments(mangled: str, name: str, arguments: tuple[str, ...]) -> None:
     assert template_of(mangled) == (name, arguments)
+
+
+@pytest.mark.parametrize(
+    ("mangled", "name", "arguments"),
+    [
+        ("_ZN2ns4SumsIdE3addEl", "add", ("double",)),
+        ("_ZN2ns4SumsIxNS_5GreatEE3addEl.isra.0", "add", ("long", "Great")),
+        ("_ZN2ns4SumsIdE5InnerIfE3addEl", "add", ("float",)),
+        ("_ZN2ns4SumsIdE5Plain3addEl", "add", ()),
+        ("_ZN2ns4SumsIdE3addIfEEvl", "add<float>", ()),
+        ("_ZN2ns4SumsIdEclEl", "operator()", ()),
+        ("_ZN2ns3addEl", "add", ()),
+        ("main", "main", ()),
+    ],
+)
+def test_a_member_has_the_arguments_of_its_class(
+    mangled: str, name: str, arguments: tuple[str, ...]
+) -> None:
+    assert member_of_template(mangled) == (name, arguments)
 
 
 def test_the_last_arguments_are_those_that_a_name_ends_with() -> None:

@@ -18,6 +18,7 @@ from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.leaks.deselected_code import DeselectedCode
+from sizeguard.verify.leaks.foreign_code import KnownFunctions
 from sizeguard.verify.leaks.written_names import judge_written_names
 from tests.support.recorded_builds import program_with
 
@@ -128,6 +129,32 @@ def full_with(changed: dict[str, Any]) -> Any:
     return SimpleNamespace(files=[file])
 
 
+def calling_code(opened: Opener, changed: dict[str, Any], lto: Any = ()) -> Any:
+    """Return code of an image whose code refers to the name, with a change."""
+    given: dict[str, Any] = {"symbol": SYMBOL, "target": 12, "offset": 5, "placed": (0, CODE)}
+    given |= changed
+    addend = given["target"] - 4
+    table = SimpleNamespace(
+        offset=np.array([5, given["offset"]]),
+        symbol=np.array([given["symbol"]] * 2),
+        addend=np.array([addend, addend]),
+    )
+    symbols = [SimpleNamespace(section=section, address=4) for section in (0, CODE, TEXTS)]
+    relocations = {CODE: table} | ({given["table"]: table} if "table" in given else {})
+    evidence = opened("00", b"\0" + GELU.encode() + b"\0", RELOCATIONS)
+    objects: Any = SimpleNamespace(
+        files=[SimpleNamespace(relocations=relocations, symbols=symbols)], made_by_lto=lto
+    )
+    placement: Any = SimpleNamespace(address={given["placed"]: 0x1040})
+    section = SimpleNamespace(index=TEXTS, is_executable=given.get("is_executable", False))
+    return SimpleNamespace(
+        evidence=replace(evidence, objects=objects, placement=placement),
+        texts=[(0, section, given.get("content", NAMED))],
+        is_of_full=lambda node, offset: (node, offset) == ((0, CODE), 5),
+        full=full_with(given["full"]) if "full" in given else None,
+    )
+
+
 @pytest.mark.parametrize(
     "changed, verdict",
     [
@@ -156,28 +183,37 @@ def full_with(changed: dict[str, Any]) -> Any:
 def test_a_name_passes_where_only_known_functions_refer_to_it(
     opened: Opener, changed: dict[str, Any], verdict: str
 ) -> None:
-    given: dict[str, Any] = {"symbol": SYMBOL, "target": 12, "offset": 5, "placed": (0, CODE)}
-    given |= changed
-    addend = given["target"] - 4
-    table = SimpleNamespace(
-        offset=np.array([5, given["offset"]]),
-        symbol=np.array([given["symbol"]] * 2),
-        addend=np.array([addend, addend]),
-    )
-    symbols = [SimpleNamespace(section=section, address=4) for section in (0, CODE, TEXTS)]
-    relocations = {CODE: table} | ({given["table"]: table} if "table" in given else {})
-    evidence = opened("00", b"\0" + GELU.encode() + b"\0", RELOCATIONS)
-    objects: Any = SimpleNamespace(
-        files=[SimpleNamespace(relocations=relocations, symbols=symbols)]
-    )
-    placement: Any = SimpleNamespace(address={given["placed"]: 0x1040})
-    section = SimpleNamespace(index=TEXTS, is_executable=given.get("is_executable", False))
-    code: Any = SimpleNamespace(
-        evidence=replace(evidence, objects=objects, placement=placement),
-        texts=[(0, section, given.get("content", NAMED))],
-        is_of_full=lambda node, offset: (node, offset) == ((0, CODE), 5),
-        full=full_with(given["full"]) if "full" in given else None,
-    )
-    found = judge_written_names(code, [GELU])
+    found = judge_written_names(calling_code(opened, changed), [GELU])
     assert found.verdict == verdict
     assert ("but for 1 that code calls by name" in found.evidence[0]) == (verdict == PASS)
+
+
+@pytest.mark.parametrize(
+    "lto, full, over, verdict",
+    [
+        ("lto.o", {}, ("_ZN2sg4callEv", "main"), PASS),
+        ("lto.o", {}, ("main",), PASS),
+        ("lto.o", {}, ("leaked", "main"), FAIL),
+        ("lto.o", {}, ("_ZN2sg4callEv", "leaked", "main"), FAIL),
+        ("lto.o", {}, None, INCONCLUSIVE),  # without debug information
+        ("", {}, ("leaked", "main"), PASS),  # the object tells whose code it is
+        ("", {}, None, PASS),
+        ("lto.o", None, ("leaked", "main"), PASS),  # without a full build
+    ],
+)
+def test_lto_hides_no_caller_in_a_known_function(
+    opened: Opener,
+    monkeypatch: pytest.MonkeyPatch,
+    lto: str,
+    full: dict[str, Any] | None,
+    over: tuple[str, ...] | None,
+    verdict: str,
+) -> None:
+    known = KnownFunctions(frozenset({"main", "_ZN2sg4callEv"}), frozenset())
+    monkeypatch.setattr(KnownFunctions, "of", lambda _: known)
+    code = calling_code(opened, {} if full is None else {"full": full}, (lto,) if lto else ())
+    named = SimpleNamespace(at={0x1045: over}.get) if over is not None else None
+    code.evidence.__dict__["frames"] = named
+    found = judge_written_names(code, [GELU])
+    assert found.verdict == verdict
+    assert verdict != INCONCLUSIVE or GELU in found.evidence[0]

@@ -202,6 +202,21 @@ def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
     return text.rpartition("::")[2], ()
 
 
+def member_of_template(symbol: str) -> tuple[str, tuple[str, ...]]:
+    """Split a member into its name and its class's arguments: f and (int) of Of<int>::f.
+
+    Without such a class, and for operators and lambdas, there are no arguments.
+    """
+    text = without_parameters(demangle(symbol.partition(".")[0])).replace("long long", "long")
+    groups = [(begin, end) for token, begin, end in top_level(text) if token == "<"]
+    scope, _, name = text.rpartition("::")
+    if not groups or groups[-1][1] != len(scope) or not name.isidentifier():
+        return name, ()
+    if name.startswith("operator"):
+        return name, ()
+    return name, tuple(_unscoped(argument) for argument in _arguments(text[slice(*groups[-1])]))
+
+
 def last_arguments(text: str) -> tuple[str, ...]:
     """Return the template arguments at the end of a demangled name, before its parameters."""
     name = without_parameters(text)

@@ -6,6 +6,7 @@ from tests.support import (
     leak_bytes,
     leak_compiled,
     leak_entries,
+    leak_invented,
     leak_kinds,
     leak_later,
     leak_linked,
@@ -26,5 +27,6 @@ ALL_LEAKS = {
         *leak_later.LATER,
         *leak_compiled.LEAKS,
         *leak_linked.LEAKS,
+        *leak_invented.INVENTED,
     )
 }

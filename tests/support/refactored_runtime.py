@@ -6,6 +6,7 @@ new.
 
 from __future__ import annotations
 
+from tests.support.refactored_invented import INVENTED
 from tests.support.refactored_later import LATER
 from tests.support.refactoring_edits import (
     BINARY,
@@ -323,6 +324,7 @@ REFACTORINGS = (
     ),
     one_edit("explicit_captures", BINARY, ADD, ADD.replace("[&]", "[&loop]")),
     *LATER,
+    *INVENTED,
 )
 
 # These edits touch different places, so one build shows them all. They include each kind of

@@ -6,11 +6,11 @@ Greater>`; or a dtype and a function that serves only this dtype: `Double: total
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from sizeguard.names.short import template_of
+from sizeguard.names.short import member_of_template, template_of
 from sizeguard.operators.dtypes import dtype_of_type
 from sizeguard.verify.branches.noted_code import Branch, NotedCode
 from sizeguard.verify.branches.references import References
@@ -18,6 +18,9 @@ from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 
 _T = "T"
+_NOWHERE = -1  # object of a function without a definition
+
+Template = tuple[str, tuple[str, ...]]  # name and arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,33 +145,69 @@ class DtypeBodies:
         }
 
     @cached_property
+    def _heads(self) -> frozenset[str]:
+        """Names that occur in patterns."""
+        return frozenset(
+            _head(pattern) for patterns in self.patterns.values() for pattern in patterns
+        )
+
+    @cached_property
     def instances(self) -> list[Instance]:
         """Functions of the objects with a name that occurs in patterns."""
-        heads: set[str] = set()
-        for patterns in self.patterns.values():
-            for pattern in patterns:
-                dtype, colon, function = pattern.partition(": ")
-                is_plain = colon and "<" not in dtype
-                heads.add(function if is_plain else pattern.partition("<")[0])
-        found = []
-        for symbol, pieces in self.evidence.objects.index.items():
-            if any(head in symbol or head.startswith("operator") for head in heads):
-                name, arguments = template_of(symbol)
-                if name in heads:
-                    found += [Instance(name, arguments, piece) for piece in pieces]
-        return found
+        index = self.evidence.objects.index
+        return [
+            Instance(name, arguments, piece)
+            for symbol, name, arguments in _named(index, self._heads, template_of)
+            for piece in index[symbol]
+        ]
+
+    @cached_property
+    def _members(self) -> list[Instance]:
+        """Members of class templates with such a name: add of Sums<double>::add."""
+        index = self.evidence.objects.index
+        return [
+            Instance(name, arguments, piece)
+            for symbol, name, arguments in _named(index, self._heads, member_of_template)
+            for piece in index[symbol]
+            if arguments
+        ]
+
+    @cached_property
+    def _inlined(self) -> list[Instance]:
+        """Templates with such a name that are only inside of other functions.
+
+        Not lambdas: LTO inlines the cases of each switch, and all are called operator().
+        """
+        inlined = {
+            name: part
+            for name, part in self.evidence.inlined.items()
+            if name not in self.evidence.objects.index
+        }
+        return [
+            Instance(name, arguments, NamedPiece(_NOWHERE, 0, 0, inlined[symbol].bytes, symbol))
+            for read in (template_of, member_of_template)
+            for symbol, name, arguments in _named(inlined, self._heads, read)
+            if arguments and not name.startswith("operator")
+        ]
 
     @cached_property
     def of_branch(self) -> Mapping[Branch, list[Instance]]:
         """Instances that serve each dtype of each tag."""
+        return self._by_branch([*self.instances, *self._members])
+
+    @cached_property
+    def inlined_of_branch(self) -> Mapping[Branch, list[Instance]]:
+        """Instances without a definition, which are inlined everywhere."""
+        return self._by_branch(self._inlined)
+
+    def _by_branch(self, instances: Iterable[Instance]) -> Mapping[Branch, list[Instance]]:
         by_name: dict[str, list[Instance]] = {}
-        for instance in self.instances:
+        for instance in instances:
             by_name.setdefault(instance.name, []).append(instance)
         found: dict[Branch, dict[Instance, None]] = {}
         for tag, patterns in self.patterns.items():
             for pattern in patterns:
-                head = pattern.partition(": ")[2] if _is_plain(pattern) else pattern
-                for instance in by_name.get(head.partition("<")[0], ()):
+                for instance in by_name.get(_head(pattern), ()):
                     dtype = dtype_in(pattern, instance)
                     if dtype:
                         found.setdefault((tag, dtype), {})[instance] = None
@@ -179,9 +218,22 @@ class DtypeBodies:
         return [instance.piece for instance in self.of_branch.get((tag, dtype), ())]
 
 
-def _is_plain(pattern: str) -> bool:
-    dtype, colon, _ = pattern.partition(": ")
-    return bool(colon) and "<" not in dtype
+def _head(pattern: str) -> str:
+    """Return the name of the functions of a pattern."""
+    dtype, colon, function = pattern.partition(": ")
+    return function if colon and "<" not in dtype else pattern.partition("<")[0]
+
+
+def _named(
+    symbols: Iterable[str], heads: frozenset[str], read: Callable[[str], Template]
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield the symbols with a name among `heads`, as `read` divides them."""
+    is_unnamed = any(head.startswith("operator") for head in heads)
+    for symbol in symbols:
+        if is_unnamed or any(head in symbol for head in heads):
+            name, arguments = read(symbol)
+            if name in heads:
+                yield symbol, name, arguments
 
 
 def _patterns(called: Mapping[str, set[str]]) -> tuple[str, ...]:

@@ -105,9 +105,8 @@ class BranchVerdicts:
         instances = self.bodies.of_branch.get(branch, ())
         used = {each.piece for each in instances if self.users.explain(each)}
         pieces = [p for p in self.bodies.pieces(tag, dtype) if p not in self.explained | used]
-        verdict = judge_code(
-            self._evidence, claim.kind, claim.name, ABSENT, look_for(self._evidence, pieces, [])
-        )
+        found = look_for(self._evidence, pieces, self._inlined(branch))
+        verdict = judge_code(self._evidence, claim.kind, claim.name, ABSENT, found)
         is_compiled = branch in self.bodies.noted.compiled
         if verdict.verdict == FAIL:
             cause = f"{NO_CONSTANT}; {verdict.cause}" if is_compiled else verdict.cause
@@ -118,6 +117,19 @@ class BranchVerdicts:
             or self._referring(claim, branch, verdict)
             or self._described(claim, branch, verdict)
         )
+
+    def _inlined(self, branch: Branch) -> list[str]:
+        """List bodies that are only inlined, except those of selected branches and known users."""
+        known = {
+            instance.piece.symbol
+            for kept in self.kept
+            for instance in self.bodies.inlined_of_branch.get(kept, ())
+        }
+        return [
+            instance.piece.symbol
+            for instance in self.bodies.inlined_of_branch.get(branch, ())
+            if instance.piece.symbol not in known and not self.users.explain_inlined(instance)
+        ]
 
     def _failed(
         self, claim: Claim, verdict: Verdict, note: str, size: int, host: NamedPiece | None

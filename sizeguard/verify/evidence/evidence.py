@@ -257,5 +257,13 @@ def frames_of(image: Path, debug: Path | None = None) -> InlineFrames | None:
 
 def names_of(frames: InlineFrames) -> list[str]:
     """List the functions' names, without the underscore that Mach-O puts before each name."""
-    names = (frames.names[i] for i in range(len(frames.names)))
-    return [name[1:] if name.startswith("__Z") else name for name in names]
+    return [_plain(frames.names[i]) for i in range(len(frames.names))]
+
+
+def functions_at(frames: InlineFrames, address: int) -> list[str]:
+    """List the names of the functions over an address, the innermost first, as names_of does."""
+    return [_plain(name) for name in frames.at(address)]
+
+
+def _plain(name: str) -> str:
+    return name[1:] if name.startswith("__Z") else name

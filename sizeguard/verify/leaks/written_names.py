@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from sizeguard.claims.verdict import (
@@ -15,10 +17,11 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.evidence import Evidence, functions_at
 from sizeguard.verify.evidence.object_evidence import ObjectFile
 from sizeguard.verify.evidence.placement import Node
 from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode
+from sizeguard.verify.leaks.foreign_code import KnownFunctions
 
 NAMES = "names of deselected operators and classes"
 _ENCODINGS = (("utf-8", 1), ("utf-16-le", 2), ("utf-32-le", 4))
@@ -33,11 +36,12 @@ def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
     the full build also has refers to the name.
     """
     evidence = code.evidence
+    callers = Callers(code)
     said: dict[str, bool] = {}
     found = []
     for place in _places(evidence, names):
         if place.text not in said:
-            said[place.text] = _is_said_by_code(code, place.text.encode())
+            said[place.text] = _is_said_by_code(callers, place.text.encode())
         if not said[place.text]:
             found.append(place)
     # Without objects it is unknown whether a name belongs to a table or a call.
@@ -49,6 +53,9 @@ def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
         return Verdict("section", NAMES, ABSENT, FAIL, STILL_THERE, size, shown, (), cause)
     if not evidence.is_complete:
         return Verdict("section", NAMES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.gaps)
+    if said and callers.are_hidden:
+        note = f"no debug information says whose code names {', '.join(said)}: LTO inlines callers"
+        return Verdict("section", NAMES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (note,))
     calls = f", but for {len(said)} that code calls by name" if said else ""
     note = f"none of {len(names)} names is in the image{calls}"
     return Verdict("section", NAMES, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
@@ -108,12 +115,42 @@ def _unloaded_places(evidence: Evidence, text: str) -> Iterator[TextPlace]:
             at = content.find(wanted, end)
 
 
-def _is_said_by_code(code: DeselectedCode, name: bytes) -> bool:
+@dataclass(frozen=True, eq=False)
+class Callers:
+    """The functions of an image that may refer to names."""
+
+    code: DeselectedCode
+
+    @cached_property
+    def _known(self) -> KnownFunctions:
+        return KnownFunctions.of(self.code)
+
+    @property
+    def are_hidden(self) -> bool:
+        """Return whether LTO may have inlined callers into others without a trace."""
+        evidence = self.code.evidence
+        return evidence.has_lto and self.code.full is not None and evidence.frames is None
+
+    def are_known(self, node: Node, offset: int) -> bool:
+        """Return whether the full build has the function at an offset, and those inlined there.
+
+        LTO inlines new code into known functions, such as main.
+        """
+        evidence = self.code.evidence
+        if not self.code.is_of_full(node, offset):
+            return False
+        if not evidence.has_lto or self.code.full is None or evidence.frames is None:
+            return True
+        over = functions_at(evidence.frames, evidence.placement.address[node] + offset)
+        return all(map(self._known.has, over))
+
+
+def _is_said_by_code(callers: Callers, name: bytes) -> bool:
     """Return whether only known functions refer to a text, in all objects that contain it.
 
-    Code of the full build must refer to it, too: LTO inlines new code into known functions.
+    Code of the full build must refer to it, too.
     """
-    evidence = code.evidence
+    code, evidence = callers.code, callers.code.evidence
     referring = []
     for number, section, content in code.texts:
         start = _whole_in(content, name) if name in content else -1
@@ -121,7 +158,7 @@ def _is_said_by_code(code: DeselectedCode, name: bytes) -> bool:
             if section.is_executable or section.index in evidence.objects.files[number].relocations:
                 return False  # the text is a part of a table, or of code
             referring += list(_references(evidence, number, section.index, start))
-    if not referring or not all(code.is_of_full(node, offset) for node, offset in referring):
+    if not referring or not all(callers.are_known(*place) for place in referring):
         return False
     return code.full is None or any(_is_said_in(file, name) for file in code.full.files)
 

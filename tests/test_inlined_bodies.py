@@ -1,0 +1,80 @@
+"""Kernels that contain the body of a dtype branch without its switch, without a compiler."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sizeguard.verify.branches.bodies import Instance
+from sizeguard.verify.branches.kernel_users import KernelUsers, hosts_of, users_of
+from sizeguard.verify.evidence.object_evidence import NamedPiece
+
+LOOP = "_ZN2sg4loopIdEEvv"
+TEXT = "loop<double>"
+NAMES = ("main", LOOP, "add", f"_{LOOP}", "mean", "other")
+# Functions over four ranges of code, the innermost first.
+OVER = (("main",), (LOOP, "add"), ("other", f"_{LOOP}", "mean"), (LOOP, "other", "add"))
+INSTANCE = Instance("loop", ("double",), NamedPiece(-1, 0, 0, 9, LOOP))
+
+
+def evidence() -> Any:
+    frames = SimpleNamespace(
+        names=NAMES,
+        first=np.cumsum([0, *map(len, OVER)]),
+        frame=np.array([NAMES.index(name) for over in OVER for name in over], np.int32),
+    )
+    return SimpleNamespace(frames=frames, objects=SimpleNamespace(index={}))
+
+
+def kernels(*names: str) -> Any:
+    return SimpleNamespace(function_of=lambda symbol: symbol if symbol in names else "")
+
+
+def test_the_hosts_are_the_outermost_functions() -> None:
+    assert hosts_of(evidence(), LOOP) == {"add", "mean"}
+    assert hosts_of(evidence(), "other") == {"add", "mean"}
+    assert hosts_of(evidence(), "main") == {"main"}
+    assert hosts_of(evidence(), "absent") == frozenset()
+    assert hosts_of(SimpleNamespace(frames=None), LOOP) == frozenset()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("known", "own", "expected"),
+    [
+        ({TEXT: ("add", "mean")}, ("add", "mean"), True),
+        ({TEXT: ("add",)}, ("add", "mean"), False),
+        ({TEXT: ("add", "mean")}, ("add",), False),  # the other host is no kernel
+        ({"loop<float>": ("add", "mean")}, ("add", "mean"), False),
+    ],
+)
+def test_only_known_kernels_may_contain_a_body(
+    known: dict[str, tuple[str, ...]], own: tuple[str, ...], expected: bool
+) -> None:
+    references: Any = SimpleNamespace(evidence=evidence())
+    users = KernelUsers(kernels(*own), references, known)
+    assert users.explain_inlined(INSTANCE) == expected
+
+
+@pytest.mark.parametrize(
+    ("hosts", "expected"),
+    [
+        ({}, {TEXT: ("add", "mean")}),
+        ({"sum": ("add",)}, {TEXT: ("mean",)}),
+        ({"sum": ("add",), "prod": ("mean",)}, {}),
+        ({"max": ("add",)}, {TEXT: ("add", "mean")}),  # no tag of the body
+    ],
+)
+def test_kernels_with_a_switch_of_the_tag_are_no_other_users(
+    hosts: dict[str, tuple[str, ...]], expected: dict[str, tuple[str, ...]]
+) -> None:
+    bodies: Any = SimpleNamespace(
+        evidence=evidence(),
+        references=SimpleNamespace(evidence=evidence()),
+        of_branch={},
+        inlined_of_branch={("sum", "Double"): [INSTANCE], ("prod", "Double"): [INSTANCE]},
+        noted=SimpleNamespace(hosts=lambda tag: hosts.get(tag, ())),
+    )
+    assert users_of(kernels("add", "mean"), bodies) == expected
