@@ -12,7 +12,7 @@ import json
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from sizeguard.base.errors import InputError
 
@@ -279,13 +279,21 @@ class _DataReader:
         return make(**found)
 
 
+class _Field(NamedTuple):
+    """A field of a dataclass. is_needed: it has no default."""
+
+    name: str
+    type: Any
+    is_needed: bool
+
+
 @functools.cache
-def _fields(kind: Any) -> Iterable[tuple[str, Any, bool]]:
-    """Return name, type, and whether it is required, for each field."""
+def _fields(kind: Any) -> tuple[_Field, ...]:
+    """List the fields of a dataclass, with their types as objects."""
     hints = typing.get_type_hints(kind)
     fields = dataclasses.fields(kind)
     return tuple(
-        (
+        _Field(
             f.name,
             hints[f.name],
             f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING,

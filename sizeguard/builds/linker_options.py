@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
@@ -97,21 +98,29 @@ def response_words(text: str) -> list[str]:
     return words if word is None else [*words, "".join(word)]
 
 
-def _option(words: Sequence[str], i: int) -> tuple[str, str, int]:
-    """Return the option at word i, its value and the index of the next word."""
+class _Option(NamedTuple):
+    """An option of a command line; name: empty for a file. next: index of the word behind it."""
+
+    name: str
+    value: str
+    next: int
+
+
+def _option(words: Sequence[str], i: int) -> _Option:
+    """Read the option at word i."""
     word = words[i]
     if not word.startswith("-") or word == "-":
-        return "", word, i + 1
+        return _Option("", word, i + 1)
     name, equals, value = word.partition("=")
     if equals and (name.startswith("--") or name in _TAKES_VALUE or len(name) > 2):
-        return _LONG.get(name, name), value, i + 1
+        return _Option(_LONG.get(name, name), value, i + 1)
     if word in _TAKES_VALUE and word not in _OPTIONAL_VALUE:
         if i + 1 >= len(words):
             raise InputError(f"the recorded command line ends in {word}, which takes a value")
-        return _LONG.get(word, word), words[i + 1], i + 2
+        return _Option(_LONG.get(word, word), words[i + 1], i + 2)
     if len(word) > 2 and word[:2] in _JOINED and not _is_long(word):
-        return word[:2], word[2:], i + 1
-    return word, "", i + 1
+        return _Option(word[:2], word[2:], i + 1)
+    return _Option(word, "", i + 1)
 
 
 def _is_long(word: str) -> bool:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,18 +28,26 @@ _FAT_64, _FAT_ENTRY = 0xCAFEBABF, struct.Struct(">8xQQ8x")
 _PE_WRITE = 0x8000_0000
 
 
+class SectionSize(NamedTuple):
+    """The bytes of a section."""
+
+    name: str
+    in_file: int
+    in_memory: int
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Sizes of an image in bytes, measured by one reader.
 
-    sections: name, bytes in the file and bytes in memory; None without a section table
+    sections: None without a section table
     """
 
     reader: str
     load: int
     ram: int
     file: int
-    sections: Counter[tuple[str, int, int]] | None
+    sections: Counter[SectionSize] | None
 
 
 def check_readings(images: Iterable[Path], sizes: Sizes) -> None:
@@ -121,7 +129,7 @@ def read_again(image: Path) -> Reading | None:
     return _pe_by_lief(image, file) if format_ == PE else _by_elftools(image, file)
 
 
-def _own_sections(image: Path) -> Iterator[tuple[str, int, int]]:
+def _own_sections(image: Path) -> Iterator[SectionSize]:
     format_ = image_format(image)
     if format_ == MACHO:
         from sizeguard.formats.macho.reader import FatFile, read_macho_file
@@ -129,18 +137,19 @@ def _own_sections(image: Path) -> Iterator[tuple[str, int, int]]:
         file = read_macho_file(image)
         for macho in file.images if isinstance(file, FatFile) else (file,):
             for each in macho.sections:
-                yield f"{each.segment_name},{each.name}", each.file_size, each.size
+                name = f"{each.segment_name},{each.name}"
+                yield SectionSize(name, each.file_size, each.size)
     elif format_ == PE:
         from sizeguard.formats.pe.layout import read_layout
 
         for found in read_layout(image, np.fromfile(readable(image), np.uint8)).sections:
-            yield found.name, found.size, found.memory
+            yield SectionSize(found.name, found.size, found.memory)
     elif format_ not in (WASM, COFF):
         elf = read_elf(image)
         # Zeros that no section covers follow those of the table.
         count = elf.section_headers[1] // elf.layout.section.itemsize
         for section in elf.sections[1:count]:
-            yield section.name, section.file_size, section.size
+            yield SectionSize(section.name, section.file_size, section.size)
 
 
 def _by_elftools(image: Path, file: Path) -> Reading:
@@ -159,14 +168,14 @@ def _by_elftools(image: Path, file: Path) -> Reading:
 
 def _of_sections(elf: ELFFile, file: Path) -> Reading:
     load = ram = 0
-    sections: Counter[tuple[str, int, int]] = Counter()
+    sections: Counter[SectionSize] = Counter()
     ends: list[tuple[int, int]] = []  # address and end of memory for the whole process
     for number, section in enumerate(elf.iter_sections()):
         if number == 0:
             continue
         size, flags = int(section["sh_size"]), int(section["sh_flags"])
         is_zeros = section["sh_type"] == "SHT_NOBITS"
-        sections[section.name, 0 if is_zeros else size, size] += 1
+        sections[SectionSize(section.name, 0 if is_zeros else size, size)] += 1
         if not flags & 2:  # SHF_ALLOC
             continue
         load += 0 if is_zeros else size
@@ -213,7 +222,7 @@ def _macho_by_lief(image: Path, file: Path) -> Reading:
     wide = _wide_slices(file)
     files = [lief.MachO.parse(part) for part in wide] if wide else [lief.MachO.parse(file)]
     slices = [f.at(number) for f in files if f is not None for number in range(len(f))]
-    sections: Counter[tuple[str, int, int]] = Counter()
+    sections: Counter[SectionSize] = Counter()
     sums = [_slice_sums(binary, sections) for binary in slices if binary is not None]
     if not sums or None in files or len(sums) != len(slices):
         raise SizeguardError(f"{image}: lief cannot read it")
@@ -232,15 +241,14 @@ def _wide_slices(file: Path) -> list[io.BytesIO]:
     return [io.BytesIO(data[at : at + size]) for at, size in _FAT_ENTRY.iter_unpack(table)]
 
 
-def _slice_sums(
-    binary: lief.MachO.Binary, sections: Counter[tuple[str, int, int]]
-) -> tuple[int, int]:
+def _slice_sums(binary: lief.MachO.Binary, sections: Counter[SectionSize]) -> tuple[int, int]:
     """Return load and ram of an image, and count its sections."""
     is_object = binary.header.file_type == type(binary.header).FILE_TYPE.OBJECT
     load = ram = 0
     for section in binary.sections:
         in_file = 0 if _is_zeros(section) else section.size
-        sections[f"{section.segment_name},{_text(section.name)}", in_file, section.size] += 1
+        name = f"{section.segment_name},{_text(section.name)}"
+        sections[SectionSize(name, in_file, section.size)] += 1
         segment = section.segment
         if segment is None or int(segment.max_protection) == 0 or _is_debug(section):
             continue
@@ -259,14 +267,14 @@ def _pe_by_lief(image: Path, file: Path) -> Reading:
     if found is None:
         raise SizeguardError(f"{image}: lief cannot read it")
     load = ram = 0
-    sections: Counter[tuple[str, int, int]] = Counter()
+    sections: Counter[SectionSize] = Counter()
     for section in found.sections:
         # A name of more than eight bytes, such as that of debug sections, is in a table.
         long = section.coff_string
         name = _text(section.fullname if long is None else long.string)
         in_file = section.sizeof_raw_data
         in_memory = section.virtual_size or in_file
-        sections[name, in_file, in_memory] += 1
+        sections[SectionSize(name, in_file, in_memory)] += 1
         if name.startswith((".debug", ".zdebug", ".stab")):
             continue
         load += min(in_file, in_memory)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -201,13 +202,22 @@ def _headers(path: Path, data: bytes | mmap.mmap) -> Iterator[_Header]:
         position = found.end + found.end % 2
 
 
-def _name(
-    path: Path, position: int, raw: bytes, long_names: bytes, content: bytes
-) -> tuple[str, int | None, int]:
+class _MemberName(NamedTuple):
+    """A member's name.
+
+    origin: its position in a nested archive, for thin ones
+    taken:  bytes of the content that the name takes
+    """
+
+    text: str
+    origin: int | None
+    taken: int
+
+
+def _name(path: Path, position: int, raw: bytes, long_names: bytes, content: bytes) -> _MemberName:
     """Read a member's name from the header field, the long names, or the beginning of the content.
 
-    Returns the name, the position in a nested archive (for thin ones), and the bytes of the content
-    that the name takes.
+    Raises InputError if it has none.
     """
     origin: int | None = None
     taken = 0
@@ -230,7 +240,7 @@ def _name(
         raw = raw.removesuffix(b"/")
     if not raw or b"\0" in raw:
         raise InputError(f"{path}: a damaged archive: the member at {position} has no name")
-    return raw.decode("utf-8", "backslashreplace"), origin, taken
+    return _MemberName(raw.decode("utf-8", "backslashreplace"), origin, taken)
 
 
 def _index(path: Path, data: bytes | mmap.mmap) -> tuple[tuple[bytes, int], ...] | None:

@@ -11,7 +11,7 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sizeguard.base.files import cannot_read
 from sizeguard.git.git import git
@@ -40,6 +40,15 @@ class FileVersions(Protocol):
     def leads_out(self, path: str) -> bool:
         """Return whether links on a path lead out of the repository, or in a circle."""
         ...
+
+
+class _Step(NamedTuple):
+    """A link or submodule on a path. path: up to it; rest: behind it; mode, id: of its entry."""
+
+    path: str
+    rest: str
+    mode: str
+    id: str
 
 
 class CommitFiles:
@@ -115,15 +124,15 @@ class CommitFiles:
             at = posixpath.normpath(posixpath.join(posixpath.dirname(step), link, rest))
         return None
 
-    def _step(self, path: str) -> tuple[str, str, str, str]:
-        """Find the first link or submodule on a path: its path, the rest, its mode and id."""
+    def _step(self, path: str) -> _Step:
+        """Find the first link or submodule on a path; if there is none, the path itself."""
         parts = path.split("/")
         for count in range(1, len(parts) + 1):
             at = "/".join(parts[:count])
             mode, _, id_ = (self._entries.get(at, "") + "  ").split(" ")[:3]
             if mode in (LINK, GITLINK):
-                return at, "/".join(parts[count:]), mode, id_
-        return path, "", "", ""
+                return _Step(at, "/".join(parts[count:]), mode, id_)
+        return _Step(path, "", "", "")
 
     def _submodule(self, path: str, commit: str) -> CommitFiles:
         place = self._place / path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.fingerprint import fingerprint
@@ -47,8 +48,16 @@ def parts_of(recipe: AnyBuildRecipe, root: Path, commit: str) -> dict[str, str]:
     return {name: fingerprint({name: value})[:_DIGITS] for name, value in key.items()}
 
 
-def _checked_out(file: Path, build: Build) -> tuple[Path, AnyBuildRecipe, str] | None:
-    """Return project, recipe and commit of a build if nothing that it read differs since."""
+class _CheckedOut(NamedTuple):
+    """What made a build of the checked-out files. root: of the project."""
+
+    root: Path
+    recipe: AnyBuildRecipe
+    commit: str
+
+
+def _checked_out(file: Path, build: Build) -> _CheckedOut | None:
+    """Find what made a build; None if a file that it read differs now."""
     root = find_project()
     if root is None:
         return None
@@ -64,6 +73,6 @@ def _checked_out(file: Path, build: Build) -> tuple[Path, AnyBuildRecipe, str] |
         last = heads.last(recipe, build.target)
         if last is None or last.fingerprint != build.fingerprint:
             return None
-        return root, recipe, heads.commit
+        return _CheckedOut(root, recipe, heads.commit)
     except (InputError, BuildError):
         return None  # not git, or another sizeguard.yaml

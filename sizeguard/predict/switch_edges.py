@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -174,11 +175,19 @@ class _SwitchTags:
         )
 
 
-def _code_edges(graph: SectionGraph) -> Iterator[tuple[int, int, int, int]]:
-    """Yield edges from code to code: the edge, its function, its target and its table.
+class _CodeEdge(NamedTuple):
+    """An edge from code to code. table: the switch's table in which it begins, -1 without one."""
 
-    An edge that begins in a switch's table counts for each function that uses the table; without a
-    table it is -1.
+    edge: int
+    function: int
+    target: int
+    table: int
+
+
+def _code_edges(graph: SectionGraph) -> Iterator[_CodeEdge]:
+    """Yield the edges from code to code.
+
+    An edge that begins in a switch's table counts for each function that uses the table.
     """
     nodes, edges = graph.nodes, graph.edges
     source = edges.source
@@ -189,7 +198,7 @@ def _code_edges(graph: SectionGraph) -> Iterator[tuple[int, int, int, int]]:
         begin = int(source[edge])
         table = begin if begin in tables else -1
         for holder in tables.get(begin, (begin,)):
-            yield edge, holder, int(edges.target[edge]), table
+            yield _CodeEdge(edge, holder, int(edges.target[edge]), table)
 
 
 def switch_tables(graph: SectionGraph) -> dict[int, tuple[int, ...]]:

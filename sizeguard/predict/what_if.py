@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.build_record import read_build
@@ -122,16 +123,24 @@ def predict(
     )
 
 
+class _Step(NamedTuple):
+    """A change. selection: after it; names: the operators that it adds or removes."""
+
+    what: str
+    selection: Selection
+    names: tuple[str, ...]
+
+
 def _steps(
     predictor: Predictor, selection: Selection, add: Sequence[str], drop: Sequence[str]
-) -> Iterator[tuple[str, Selection, tuple[str, ...]]]:
-    """Yield each change, the selection after it, and the operators that it adds or removes."""
+) -> Iterator[_Step]:
+    """Yield the changes in their order."""
     for what in add:
         selection, new = _with_operator(predictor, selection, what)
-        yield f"+{what}", selection, new
+        yield _Step(f"+{what}", selection, new)
     for model in drop:
         smaller = without_model(selection, model)
-        yield f"-{model}", smaller, _lost(selection, smaller)
+        yield _Step(f"-{model}", smaller, _lost(selection, smaller))
         selection = smaller
 
 

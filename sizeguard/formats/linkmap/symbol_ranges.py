@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -79,29 +80,38 @@ def symbol_ranges(map_: LinkMap) -> MapRanges:
     for symbol in map_.symbols:
         if symbol.input >= 0:
             of_row.setdefault(symbol.input, []).append(symbol)
-    found: list[tuple[int, int, str, int]] = []
+    found: list[_Range] = []
     for index in sorted(
         (i for i, row in enumerate(map_.placed) if row.output in loaded),
         key=lambda i: map_.placed[i].address,
     ):
         found += _cut(index, map_.placed[index], of_row.get(index, []), known)
-    start = np.array([item[0] for item in found], np.int64)
+    start = np.array([item.start for item in found], np.int64)
     # In GNU ld's maps, merged strings have their size before merging and overlap the next row,
     # whose place is right.
-    end = np.array([item[1] for item in found], np.int64)
+    end = np.array([item.end for item in found], np.int64)
     if len(found) > 1:
         end[:-1] = np.minimum(end[:-1], start[1:])
     keep = end > start
-    names = Texts.of(item[2] for item in found).take(np.flatnonzero(keep))
+    names = Texts.of(item.name for item in found).take(np.flatnonzero(keep))
     return MapRanges(
-        start[keep], end[keep], names, np.array([item[3] for item in found], np.int64)[keep]
+        start[keep], end[keep], names, np.array([item.row for item in found], np.int64)[keep]
     )
+
+
+class _Range(NamedTuple):
+    """Addresses [start, end) with one name; row: number of the input section."""
+
+    start: int
+    end: int
+    name: str
+    row: int
 
 
 def _cut(
     index: int, row: InputSection, symbols: list[MapSymbol], known: set[tuple[str, str]]
-) -> list[tuple[int, int, str, int]]:
-    """Cut one row; returns (start, end, name, index) tuples.
+) -> list[_Range]:
+    """Cut one row at its symbols.
 
     known: all rows as (file, name).
     """
@@ -119,15 +129,15 @@ def _cut(
             and any((row.file, prefix + section) in known for prefix in _CODE[1:])
         ):
             section += ".cold"
-        return [(row.address, stop, section, index)]
+        return [_Range(row.address, stop, section, index)]
     found = []
     places = list(sizes)
     if places[0] > row.address:
-        found.append((row.address, places[0], "", index))
+        found.append(_Range(row.address, places[0], "", index))
     for place, following in zip(places, [*places[1:], stop], strict=True):
         name, size = sizes[place]
         end = min(place + size, following) if size else following
-        found.append((place, end, name, index))
+        found.append(_Range(place, end, name, index))
         if end < following:
-            found.append((end, following, "", index))
+            found.append(_Range(end, following, "", index))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +20,49 @@ PTR_ARM64E, PTR_64, PTR_32, PTR_64_OFFSET = 1, 2, 3, 6
 PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24 = 9, 12
 _MOST_NAME_BYTES = 64  # bytes of names for each byte of their table, since names may share suffixes
 PAGE_NONE, PAGE_MULTI = 0xFFFF, 0x8000
-# Pointers at equal distances: address and file offset of the first, their number, the distance.
-_Run = tuple[int, int, int, int]
 _NOTHING = np.zeros(0, np.int64)
 _ARM64E = (PTR_ARM64E, PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24)
+
+
+class _Run(NamedTuple):
+    """Pointers at equal distances. address, offset: of the first; step: the distance."""
+
+    address: int
+    offset: int
+    pointers: int
+    step: int
+
+
+class _BoundRun(NamedTuple):
+    """Pointers at equal distances to one import."""
+
+    run: _Run
+    symbol: int
+    addend: int
+
+
+class _Pointers(NamedTuple):
+    """Columns of Fixups."""
+
+    address: Int
+    symbol: Int
+    target: Int
+
+
+class _Decoded(NamedTuple):
+    """Pointers of chains: import or -1, target or addend, bytes to the next pointer."""
+
+    symbol: Int
+    target: Int
+    step: Int
+
+
+class _Spread(NamedTuple):
+    """The pointers of runs: address, offset in the file, number of the run."""
+
+    address: Int
+    offset: Int
+    run: Int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +87,7 @@ def fixups(image: MachO) -> Fixups:
     Raises InputError for damaged ones.
     """
     imports: list[str] = []
-    columns: list[tuple[Int, Int, Int]] = []
+    columns: list[_Pointers] = []
     try:
         if image.extent("chained fixups") is not None:
             columns += _Chains(image, imports).columns()
@@ -99,8 +139,8 @@ class _Chains:
         self.addends = np.array([*addends, 0], np.int64)
         return starts
 
-    def columns(self) -> Iterator[tuple[Int, Int, Int]]:
-        """Yield address, import or -1, and target or addend, for the pointers of each segment."""
+    def columns(self) -> Iterator[_Pointers]:
+        """Yield the pointers of each segment."""
         starts = self.read_imports()
         (segments,) = self.unpack("I", starts)
         if segments > len(self.image.segments):
@@ -110,7 +150,7 @@ class _Chains:
             if where:
                 yield self.segment(segment, starts + where)
 
-    def segment(self, segment: Segment, position: int) -> tuple[Int, Int, Int]:
+    def segment(self, segment: Segment, position: int) -> _Pointers:
         """Follow the chains of a segment, one step in all pages at a time.
 
         position: start of its table of pages.
@@ -128,7 +168,7 @@ class _Chains:
         offset = page * page_size + start
         end = np.minimum((page + 1) * page_size, segment.file_size)
         size = 4 if form == PTR_32 else 8
-        found: list[tuple[Int, Int, Int]] = [(_NOTHING, _NOTHING, _NOTHING)]
+        found = [_Pointers(_NOTHING, _NOTHING, _NOTHING)]
         while len(offset):
             # A chain goes upwards and ends with its page, which limits the work for a damaged one.
             if (offset + size > end).any():
@@ -138,15 +178,15 @@ class _Chains:
             symbol, target, step = self.pointers(value, form)
             if int(symbol.max()) >= len(self.addends) - 1:
                 raise ValueError(f"import {symbol.max()} of {len(self.addends) - 1}")
-            found.append((segment.address + offset, symbol, target + self.addends[symbol]))
+            found.append(_Pointers(segment.address + offset, symbol, target + self.addends[symbol]))
             goes_on = step > 0
             offset, end = (offset + step)[goes_on], end[goes_on]
         address, symbol, target = (np.concatenate([part[i] for part in found]) for i in range(3))
         order = packed_order(address)
-        return address[order], symbol[order], target[order]
+        return _Pointers(address[order], symbol[order], target[order])
 
-    def pointers(self, value: npt.NDArray[np.uint64], form: int) -> tuple[Int, Int, Int]:
-        """Decode pointers: import or -1, target or addend, bytes to the next pointer."""
+    def pointers(self, value: npt.NDArray[np.uint64], form: int) -> _Decoded:
+        """Decode pointers."""
 
         def bits(low: int, count: int) -> Int:
             return (value >> np.uint64(low) & np.uint64((1 << count) - 1)).astype(np.int64)
@@ -165,7 +205,7 @@ class _Chains:
             bind, step = bits(63, 1) > 0, bits(51, 12) * 4
             ordinal, addend = bits(0, 24), bits(24, 8)
             target = bits(0, 36) + (self.image.base if form == PTR_64_OFFSET else 0)
-        return np.where(bind, ordinal, -1), np.where(bind, addend, target), step
+        return _Decoded(np.where(bind, ordinal, -1), np.where(bind, addend, target), step)
 
 
 def _name(blob: bytes, offset: int) -> str:
@@ -205,7 +245,7 @@ class _Cursor:
         Raises ValueError if one is outside the segment.
         """
         if not count:
-            return 0, 0, 0, 0
+            return _Run(0, 0, 0, 0)
         size = self.image.pointer_size
         step = (size + skip) % (1 << 64)
         step -= step >> 63 << 64
@@ -217,34 +257,35 @@ class _Cursor:
         self.left -= count
         if self.left < 0:
             raise ValueError("more pointers than fit into the image")
-        run = (self.segment.address + self.offset, self.segment.offset + self.offset, count, step)
+        address, offset = self.segment.address + self.offset, self.segment.offset + self.offset
         self.advance(step * count)
-        return run
+        return _Run(address, offset, count, step)
 
 
-def _spread(runs: Sequence[_Run]) -> tuple[Int, Int, Int]:
-    """Return the address of each pointer of the runs, its file offset, and its run."""
+def _spread(runs: Sequence[_Run]) -> _Spread:
+    """List the pointers of the runs."""
     columns = np.array(runs, np.int64).reshape(-1, 4)
     address, offset, count, step = columns.T
     run = np.repeat(np.arange(len(columns)), count)
     nth = np.arange(len(run)) - np.repeat(np.cumsum(count) - count, count)
     way = step[run] * nth
-    return address[run] + way, offset[run] + way, run
+    return _Spread(address[run] + way, offset[run] + way, run)
 
 
-def _rebased(image: MachO, runs: Sequence[_Run]) -> tuple[Int, Int, Int]:
-    """Return address, -1 and target of pointers into the image itself."""
+def _rebased(image: MachO, runs: Sequence[_Run]) -> _Pointers:
+    """Read pointers into the image itself."""
     address, offset, _ = _spread(runs)
     value = _read(image, offset, image.pointer_size)
     target = (value & np.uint64((1 << 62) - 1)).astype(np.int64)
-    return address, np.full(len(address), -1, np.int64), target
+    return _Pointers(address, np.full(len(address), -1, np.int64), target)
 
 
-def _bound(runs: Sequence[tuple[_Run, int, int]]) -> tuple[Int, Int, Int]:
-    """Return address, import and addend of bound pointers."""
-    address, _, run = _spread([run for run, _, _ in runs])
-    symbol, addend = (np.array([row[i] for row in runs], np.int64) for i in (1, 2))
-    return address, symbol[run], addend[run]
+def _bound(runs: Sequence[_BoundRun]) -> _Pointers:
+    """List the pointers of runs that are bound to imports."""
+    address, _, run = _spread([each.run for each in runs])
+    symbol = np.array([each.symbol for each in runs], np.int64)
+    addend = np.array([each.addend for each in runs], np.int64)
+    return _Pointers(address, symbol[run], addend[run])
 
 
 def _read(image: MachO, offset: Int, size: int) -> npt.NDArray[np.uint64]:
@@ -289,8 +330,8 @@ def _rebases(image: MachO) -> Iterator[_Run]:
             raise ValueError(f"rebase opcode {byte:#x}")
 
 
-def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[_Run, int, int]]:
-    """Yield runs of bound pointers, with the import and addend of each."""
+def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[_BoundRun]:
+    """Yield the runs of bound pointers; add their names to `imports`."""
     reader = UlebReader(image.part(part).tobytes())
     cursor = _Cursor(image)
     is_lazy = part == "lazy bind opcodes"
@@ -321,7 +362,7 @@ def _binds(image: MachO, part: str, imports: list[str]) -> Iterator[tuple[_Run, 
             count, skip = _repeat(reader, opcode, immediate * image.pointer_size)
             if not -(1 << 63) <= addend < 1 << 63:
                 raise ValueError(f"addend {addend:#x}")
-            yield cursor.run(count, skip), symbol, addend
+            yield _BoundRun(cursor.run(count, skip), symbol, addend)
         else:
             raise ValueError(f"bind opcode {byte:#x}")
 

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.fingerprint import code_hash, file_hash, files_key
@@ -98,7 +99,7 @@ def terms_key(request: Request, waivers: Iterable[Waiver]) -> str | None:
 
 
 def _all_terms(
-    request: Request, pairs: Sequence[tuple[App, Target, Toolchain]], waivers: Iterable[Waiver]
+    request: Request, pairs: Sequence[_PairTools], waivers: Iterable[Waiver]
 ) -> Mapping[str, object] | None:
     """Collect the terms of apps of a known runtime, and of those that commands build.
 
@@ -143,7 +144,7 @@ def inputs_key(
 
 def _terms(
     request: Request,
-    pairs: Sequence[tuple[App, Target, Toolchain]],
+    pairs: Sequence[_PairTools],
     waivers: Iterable[Waiver],
     packages: Iterable[Path],
 ) -> Mapping[str, object]:
@@ -166,7 +167,15 @@ def _terms(
     }
 
 
-def _pairs_with_tools(request: Request) -> list[tuple[App, Target, Toolchain]]:
+class _PairTools(NamedTuple):
+    """An app, a target that it is for, and the tools for the target."""
+
+    app: App
+    target: Target
+    tools: Toolchain
+
+
+def _pairs_with_tools(request: Request) -> list[_PairTools]:
     """Pair the apps of a known runtime with targets, and find each target's toolchain once."""
     pairs = request.selective_pairs()
     targets = {target.name: target for _, target in pairs}
@@ -174,7 +183,7 @@ def _pairs_with_tools(request: Request) -> list[tuple[App, Target, Toolchain]]:
         name: find_toolchain(target.compiler, target.linker, target.machine)
         for name, target in targets.items()
     }
-    return [(app, target, tools[target.name]) for app, target in pairs]
+    return [_PairTools(app, target, tools[target.name]) for app, target in pairs]
 
 
 def _plain(value: Target | Toolchain | Waiver) -> Mapping[str, str]:

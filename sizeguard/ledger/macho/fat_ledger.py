@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sizeguard.columns.sums import ColumnSums
@@ -35,8 +37,16 @@ def fat_ledger(fat: FatFile, title: str = "") -> Ledger:
     return table.ledger(info, everything, file, memory, ColumnSums(sums))
 
 
-def _fat_claims(fat: FatFile, table: OwnerTable) -> tuple[Partition, list[int], list[int]]:
-    """Partition the file; also return load and ram of the header's row and of each image."""
+class _FatClaims(NamedTuple):
+    """The partition of a universal binary. loads, rams: of the header's row and of each image."""
+
+    file: Partition
+    loads: list[int]
+    rams: list[int]
+
+
+def _fat_claims(fat: FatFile, table: OwnerTable) -> _FatClaims:
+    """Partition the file among its header, its images and the gaps."""
     claims = ClaimList()
     header = table.row("(fat header)", "", "header", "header")
     claims.add(0, fat.header_size, header, SECTION)
@@ -52,4 +62,4 @@ def _fat_claims(fat: FatFile, table: OwnerTable) -> tuple[Partition, list[int], 
     for start, end in claims.gaps(0, fat.size):
         gap = table.row("(section gap)", "", "section gap", "section gap")
         claims.add(start, end, gap, SECTION)
-    return partition(claims.claims(), fat.size), loads, rams
+    return _FatClaims(partition(claims.claims(), fat.size), loads, rams)

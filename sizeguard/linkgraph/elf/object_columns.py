@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -181,10 +182,20 @@ def relocation_columns(
     )
 
 
+class _ObjectRelocations(NamedTuple):
+    """The columns of RelocationColumns for one object."""
+
+    row: Int
+    offset: Int
+    type: Int
+    symbol: Int
+    addend: Int
+
+
 def _relocations_of(
     k: int, found: Object, sections: Sections, symbols: SymbolColumns
-) -> tuple[Int, Int, Int, Int, Int] | None:
-    """Return the columns of RelocationColumns for object k; None if it has none."""
+) -> _ObjectRelocations | None:
+    """Read the relocations of object k; None if it has none."""
     start, count = int(sections.base[k]), len(found.elf.sections)
     is_source = sections.is_source[start : start + count].tolist()
     chosen = [
@@ -207,7 +218,7 @@ def _relocations_of(
         )
     rows = np.array([start + s.info for s in chosen], np.int64)
     lengths = np.array([s.file_size // 24 for s in chosen], np.int64)
-    return (
+    return _ObjectRelocations(
         np.repeat(rows, lengths),
         table.offset,
         table.type.astype(np.int64),

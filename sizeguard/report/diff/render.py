@@ -108,7 +108,16 @@ class _Line:
     short: str
 
 
-def _lines(diff: Diff, limit: int, width: int) -> tuple[list[_Line], str, int]:
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The lines of the largest rows. rest: describes the others, empty without any."""
+
+    lines: list[_Line]
+    rest: str = ""
+    rest_delta: int = 0
+
+
+def _lines(diff: Diff, limit: int, width: int) -> _Shown:
     """Make lines from the largest rows; describe and sum the others."""
     number = len(diff) if limit == 0 else min(limit, len(diff))
     lines = []
@@ -124,8 +133,8 @@ def _lines(diff: Diff, limit: int, width: int) -> tuple[list[_Line], str, int]:
         )
     rest = diff.delta[number:]
     if not len(rest):
-        return lines, "", 0
-    return (
+        return _Shown(lines)
+    return _Shown(
         lines,
         f"{len(rest):,} smaller changes, at most {int(np.abs(rest).max()):,} each",
         int(rest.sum()),
@@ -178,18 +187,18 @@ def _terminal(diff: Diff, limit: int, style: Style) -> Iterator[str]:
 
 def _rows(diff: Diff, limit: int, old: int, new: int) -> list[GridRow]:
     """Make the rows of the table: the largest changes, the others, the sum."""
-    lines, rest, rest_sum = _lines(diff, limit, 0)
+    largest = _lines(diff, limit, 0)
     rows = []
-    for line in lines:
+    for line in largest.lines:
         cells = [f"{line.delta:+,}", f"{line.old:,}", f"{line.new:,}", line.cause]
         name = RowName(line.name, short=line.short if line.short != line.name else "")
         rows.append(GridRow(cells, name, looks={0: growth_look(line.delta)}))
         if line.count:
             rows.append(GridRow(["", "", "", ""], RowName(line.count), "dim"))
-    if rest:
-        cells = [f"{rest_sum:+,}", "", "", ""]
-        name = RowName(rest, short=rest.partition(",")[0])
-        rows.append(GridRow(cells, name, looks={0: growth_look(rest_sum)}))
+    if largest.rest:
+        cells = [f"{largest.rest_delta:+,}", "", "", ""]
+        name = RowName(largest.rest, short=largest.rest.partition(",")[0])
+        rows.append(GridRow(cells, name, looks={0: growth_look(largest.rest_delta)}))
     if diff.left_out is not None:
         cells = [f"{getattr(diff.left_out, diff.metric):+,}", "", "", ""]
         rows.append(GridRow(cells, RowName("left out by the filter")))
@@ -231,15 +240,15 @@ def _markdown(diff: Diff, limit: int) -> Iterator[str]:
     yield ""
     yield f"| change | old | new | cause | {' / '.join(diff.by)} | instances |"
     yield "|---:|---:|---:|---|---|---|"
-    lines, rest, rest_sum = _lines(diff, limit, 80)
-    for line in lines:
+    largest = _lines(diff, limit, 80)
+    for line in largest.lines:
         name = markdown_cell(line.name) if line.name != NOTHING else NOTHING
         yield (
             f"| {line.delta:+,} | {line.old:,} | {line.new:,} | {line.cause} | {name} |"
             f" {line.count} |"
         )
-    if rest:
-        yield f"| {rest_sum:+,} | | | | {rest} | |"
+    if largest.rest:
+        yield f"| {largest.rest_delta:+,} | | | | {largest.rest} | |"
     if diff.left_out is not None:
         yield f"| {getattr(diff.left_out, metric):+,} | | | | left out by the filter | |"
     yield f"| **{total:+,}** | {old:,} | {new:,} | | = sum of rows | |"

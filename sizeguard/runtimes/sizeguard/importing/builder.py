@@ -48,6 +48,15 @@ class ProgramStep:
     outputs: tuple[Ref, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """The used values, tensors and storages of a program, with their final numbers."""
+
+    values: tuple[Value, ...]
+    tensors: tuple[TensorView, ...]
+    storages: tuple[bytes, ...]
+
+
 @dataclass(slots=True)
 class ProgramBuilder:
     """The program under construction.
@@ -153,14 +162,14 @@ class ProgramBuilder:
             return number[-1 - ref.index] if ref.is_constant else places[ref.index]
 
         operators = sorted({str(step.target) for step in self.steps if step.kind == Kind.CALL})
-        values, tensors, storages = self._numbered(constants, number)
+        used = self._numbered(constants, number)
         return Program(
             name=self.name,
             operators=tuple(operators),
             slot_count=slot_count,
-            values=values,
-            tensors=tensors,
-            storages=storages,
+            values=used.values,
+            tensors=used.tensors,
+            storages=used.storages,
             instructions=tuple(self._instructions(operators, slot)),
             inputs=tuple(replace(item, slot=slot(ref)) for ref, item in self.inputs),
             outputs=tuple(map(slot, self.outputs)),
@@ -231,10 +240,8 @@ class ProgramBuilder:
             ]
         return places, count
 
-    def _numbered(
-        self, constants: Iterable[int], number: dict[int, int]
-    ) -> tuple[tuple[Value, ...], tuple[TensorView, ...], tuple[bytes, ...]]:
-        """Return the used values, tensors and storages with their final numbers."""
+    def _numbered(self, constants: Iterable[int], number: dict[int, int]) -> _Numbered:
+        """Give their final numbers to the values, tensors and storages that are used."""
         tensors: list[TensorView] = []
         storages: list[bytes] = []
         tensor_number: dict[int, int] = {-1: -1}
@@ -260,4 +267,4 @@ class ProgramBuilder:
             elif value.tag == Tag.OBJECT:
                 value = replace(value, integers=tuple(number[i] for i in value.integers))
             values.append(value)
-        return tuple(values), tuple(tensors), tuple(storages)
+        return _Numbered(tuple(values), tuple(tensors), tuple(storages))
