@@ -1,4 +1,4 @@
-"""More ways to hide growth of another project: each fails the gate or is inconclusive."""
+"""More ways to hide growth of another project: none passes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.any_project import made_project
-from tests.support.later_tricks import FAIL, INCONCLUSIVE, TRICKS
+from tests.support.later_tricks import TRICKS
 
 pytestmark = pytest.mark.native
 
@@ -40,4 +40,4 @@ def test_growth_is_seen(tmp_path: Path, way: str) -> None:
     project.commit("Change")
     for _ in range(2):
         done = project.run("gate", "--base", "main", "--format", "json")
-        assert done.code in (FAIL, INCONCLUSIVE), done.out
+        assert done.code in told.codes, done.out

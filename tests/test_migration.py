@@ -139,7 +139,13 @@ def test_a_result_of_the_gate_is_shown() -> None:
     assert shown["base"].pop("merged") is False
     for app in shown["apps"]:
         assert app.pop("growth_since_base") is None
-        for name in ("unknown_sections", "libraries", "growth_by_file", "growth_by_dependency"):
+        for name in (
+            "unknown_sections",
+            "libraries",
+            "growth_by_file",
+            "growth_by_dependency",
+            "region_limits",
+        ):
             assert app.pop(name) == []
     for check in shown["checks"]:
         assert check.pop("moved") == 0

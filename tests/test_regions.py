@@ -195,3 +195,49 @@ def test_the_gate_reads_the_script_of_the_link(
     assert checks["region/FLASH"]["verdict"] == "fail"
     assert checks["region/FLASH"]["actual"] == sizes["FLASH"]
     assert checks["region/FLASH"]["base"] == sizes["FLASH"] - 800
+
+
+LARGER = (("5K - STACK", "8K"), ("LENGTH = 16K", "LENGTH = 8K"))
+SHARES = CONFIG.replace("region/FLASH: {growth: 64B}", "region/FLASH: 80%")
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(("mode", "code"), [("note", 0), ("fail", 1)])
+@pytest.mark.parametrize("is_reviewed", [False, True])
+def test_a_region_of_another_size_is_a_changed_term(
+    tmp_path: Path, native_tools: None, mode: str, code: int, is_reviewed: bool
+) -> None:
+    """The share in sizeguard.yaml is the same, but it allows more bytes, or fewer.
+
+    Baselines do not have the sizes of regions; the merge base has them.
+    """
+    project = AnyProject(tmp_path / "p")
+    texts = {name: (DATA / name).read_text() for name in ("main.c", "script.ld")}
+    texts["script.ld"] = texts["script.ld"].replace("0x20000000", "0x10000000")
+    link = f"set -e\n{BUILD}ld -T script.ld main.o -o fw.elf\n"
+    config = f"policy_changes: {mode}\n{SHARES}"
+    project.write({**texts, "build.sh": link, "sizeguard.yaml": config})
+    project.write({".gitignore": "*.o\n*.elf\nbuild/\n"})
+    project.git("init", "--quiet", "--initial-branch=main")
+    project.commit("Begin")
+    project.git("checkout", "--quiet", "-b", "more")
+    script = texts["script.ld"]
+    for old, new in LARGER:
+        assert old in script
+        script = script.replace(old, new)
+    project.write({"script.ld": script})
+    if is_reviewed:
+        assert project.run("baseline", "update").code == 0
+    project.commit("Enlarge the memory")
+    for _ in range(2):
+        done = project.run("gate", "--format", "json")
+        assert done.code == code, done.out
+        changes = {each["name"]: each for each in json.loads(done.out)["policy_changes"]}
+        ram = changes["region/RAM maximum of fw for x86_64-linux"]
+        assert (ram["what"], ram["loosens"]) == ("limit loosened", True)
+        assert (ram["old"], ram["new"], ram["bytes"]) == ("90% = 3,686 B", "90% = 7,372 B", 3686)
+        flash = changes["region/FLASH maximum of fw for x86_64-linux"]
+        assert (flash["what"], flash["loosens"]) == ("limit tightened", False)
+        assert (flash["old"], flash["new"]) == ("80% = 13,107 B", "80% = 6,553 B")
+    for form in ("terminal", "markdown", "github", "junit", "sarif", "csv", "html"):
+        assert "7,372" in project.run("gate", "--format", form).out, form

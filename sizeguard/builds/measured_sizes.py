@@ -84,6 +84,13 @@ def bytes_behind(image: Path) -> bytes:
         return file.read()
 
 
+def segment_bytes(image: Path) -> int:
+    """Sum the bytes of the file that an ELF image's segments load; 0 for other formats."""
+    if image_format(image) != ELF:
+        return 0
+    return sum(segment.file_size for segment in read_elf(image).segments if segment.type == PT_LOAD)
+
+
 def segment_pages(shipped: Path) -> int:
     """Sum one page for each segment with bytes in the file, the most that rounding can add to it.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import replace
 
 from sizeguard.base.errors import InputError
-from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import SizeGrowth
-from sizeguard.gate.gate_result import REVIEWED, Base, GateResult, overall
+from sizeguard.gate.gate_result import REVIEWED, AppResult, Base, GateResult, overall
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS
 from sizeguard.gate.policy.terms import TermsReader
 from sizeguard.gate.policy.terms_result import PolicyChange, Waiver
@@ -75,13 +75,45 @@ def with_accepted_growth(
     found = [change for change in changes if not change.loosens and change.name in grown]
     if not found or base is None:
         return changes
-    text = CommitFiles(request.root, base.commit).text(CONFIG)
-    mode = parse_config(request.root, text).policy_changes if text is not None else NOTE
+    fails = _mode(request, base) != NOTE
     loosened = tuple(
-        replace(each, loosens=True, verdict=each.verdict if each.accepted or mode == NOTE else FAIL)
+        replace(each, loosens=True, verdict=FAIL if fails and not each.accepted else each.verdict)
         for each in found
     )
     return (*loosened, *(change for change in changes if change not in found))
+
+
+def with_region_limits(
+    request: Request, base: Base | None, result: GateResult, changes: tuple[PolicyChange, ...]
+) -> tuple[PolicyChange, ...]:
+    """Add the limits in shares of memory regions whose size the change edits."""
+    if base is None or not any(app.region_limits for app in result.apps):
+        return changes
+    fails = _mode(request, base) != NOTE
+    found = [each for app in result.apps for each in _region_changes(app, fails=fails)]
+    return tuple(sorted([*found, *changes], key=lambda change: not change.loosens))
+
+
+def _region_changes(app: AppResult, *, fails: bool) -> Iterator[PolicyChange]:
+    """Yield the changed terms of an app. fails: a loosened term fails the gate."""
+    for limit in app.region_limits:
+        looser = limit.new > limit.old
+        yield PolicyChange(
+            f"limit {'loosened' if looser else 'tightened'}",
+            f"{limit.metric} maximum of {app.app} for {app.target}",
+            f"{limit.rule} = {limit.old:,} B",
+            f"{limit.rule} = {limit.new:,} B",
+            looser,
+            limit.new - limit.old,
+            FAIL if looser and fails else PASS,
+            place=limit.place,
+        )
+
+
+def _mode(request: Request, base: Base) -> str:
+    """Return what the base says of loosened terms."""
+    text = CommitFiles(request.root, base.commit).text(CONFIG)
+    return parse_config(request.root, text).policy_changes if text is not None else NOTE
 
 
 def _more(growth: SizeGrowth) -> list[bool]:

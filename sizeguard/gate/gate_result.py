@@ -22,7 +22,7 @@ from sizeguard.gate.causes.growth_result import (
     Share,
     SizeGrowth,
 )
-from sizeguard.gate.policy.terms_result import PolicyChange, WaiverUse
+from sizeguard.gate.policy.terms_result import PolicyChange, RegionLimit, WaiverUse
 
 NOT_RUN = "not_run"  # the verdict on a model that did not run, or a check without a reference
 
@@ -190,6 +190,7 @@ class AppResult:
     libraries: that the build makes besides the image; sizes include them
     growth_by_file: the causes by source file; they sum to the change of load
     growth_by_dependency: dependencies whose version the change edits
+    region_limits: shares of memory regions that have another size than in the base
     """
 
     app: str
@@ -216,6 +217,7 @@ class AppResult:
     libraries: tuple[LibrarySize, ...] = ()
     growth_by_file: tuple[FileGrowth, ...] = ()
     growth_by_dependency: tuple[DependencyGrowth, ...] = ()
+    region_limits: tuple[RegionLimit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

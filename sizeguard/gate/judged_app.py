@@ -62,6 +62,7 @@ from sizeguard.gate.reference.reference import (
     keep_as_head,
     reviewed_reference,
 )
+from sizeguard.gate.reference.region_limits import region_limits
 from sizeguard.gate.request import Request
 from sizeguard.measurement.measured_builds import measure_build
 from sizeguard.measurement.measurement import Measurement
@@ -110,6 +111,7 @@ def judge_app(
     commit = counted_from(history, base, measured)
     found = _Findings((*sizes, *claims), verification, models, growth, source, full, commit)
     since_base = growth_since_base(history, base, measured, growth, source)
+    shares = region_limits(history, base, measured, growth, sizes)
     result = _app_result(request, pair, measured, found)
     result = replace(
         result,
@@ -118,6 +120,7 @@ def judge_app(
             ShippedSection(*s) for file in files for s in unknown_sections(file)
         ),
         libraries=tuple(map(_library, libraries)),
+        region_limits=shares,
     )
     reviewed: tuple[Check, ...] = ()
     if source in (MEASURED, PARENT):

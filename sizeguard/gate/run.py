@@ -9,7 +9,12 @@ from sizeguard.base.errors import GateError, InputError, SizeguardError
 from sizeguard.base.kept.moment import one_moment
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
 from sizeguard.gate.cache.whole_run import earlier_run, store_result, terms_key
-from sizeguard.gate.changed_terms import changed_terms, with_accepted_growth, with_changed_terms
+from sizeguard.gate.changed_terms import (
+    changed_terms,
+    with_accepted_growth,
+    with_changed_terms,
+    with_region_limits,
+)
 from sizeguard.gate.gate_result import (
     AppResult,
     Base,
@@ -41,12 +46,14 @@ def run_gate(request: Request) -> GateResult:
     changes = changed_terms(request, base, waivers)
     if earlier is not None:
         changes = with_accepted_growth(request, base, earlier, changes)
+        changes = with_region_limits(request, base, earlier, changes)
         return _with_problems(with_changed_terms(earlier, changes), malformed)
     before = terms_key(request, waivers) if request.is_repeatable else None
     result = _gate(request, base, waivers)
     # If files changed during the run, the result is not stored.
     store_result(request, base, waivers, before, result)
     changes = with_accepted_growth(request, base, result, changes)
+    changes = with_region_limits(request, base, result, changes)
     # Terms are compared again in each run, because the stored result may be of another base
     return _with_problems(with_changed_terms(result, changes), malformed)
 

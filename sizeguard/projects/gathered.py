@@ -32,13 +32,13 @@ from sizeguard.builds.shipped_libraries import (
 )
 from sizeguard.builds.sizes import Sizes
 from sizeguard.projects.kept_link import keep_link
-from sizeguard.projects.project import NO_STRIP, ImageFiles
+from sizeguard.projects.project import NO_STRIP, SHIPS, ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError
 from sizeguard.toolchains.stripped import strip, strip_tool
 
 _DSYM = ".dSYM"
 _BUILD_IDS = ".build-id"
-_LINKED, _SHIPS = "linked", "also"  # folders of objects, and of files that ship with the image
+_LINKED = "linked"  # folder of objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +133,9 @@ def _copy_files(root: Path, made: MadeImage, folder: Path) -> _Copies:
     shipped = _shipped(root, made, image)
     map_ = _copied(root, files.map, folder, made.command) if files.map else None
     objects = _all(root, files.objects, folder / _LINKED, made.command)
-    also = _all(root, files.also, folder / _SHIPS, made.command)
+    also = _all(root, files.also, folder / SHIPS, made.command)
     if made.command:
-        also = tuple(dict.fromkeys([*also, *_needed(root, made, image, folder / _SHIPS)]))
+        also = tuple(dict.fromkeys([*also, *_needed(root, made, image, folder / SHIPS)]))
     if files.strip != NO_STRIP:
         for library in also:
             _stripped(files, library)

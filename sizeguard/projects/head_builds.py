@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.base.files import write_if_changed
+from sizeguard.base.files import locked, write_if_changed
 from sizeguard.base.fingerprint import file_hash, fingerprint, package_hash
 from sizeguard.base.progress import Progress
 from sizeguard.builds import RECORD
@@ -142,10 +142,14 @@ class HeadBuilds:
 
         builds = {}
         for app, place in made.images.items():
-            folder = self.folder(app, target)
-            builds[app] = moved(place.folder, folder, made.keys[app], place.gathered_in)
-            if made.failed_run:
-                (folder / _RUN_LOG).write_text(made.failed_run, encoding="utf-8")
+            folder, key = self.folder(app, target), made.keys[app]
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            # A gate that runs at the same time may have kept the same build, and still read it
+            with locked(folder.with_name(f"{folder.name}.lock")):
+                kept = _kept(folder, key)
+                builds[app] = kept or moved(place.folder, folder, key, place.gathered_in)
+                if made.failed_run:
+                    (folder / _RUN_LOG).write_text(made.failed_run, encoding="utf-8")
         return builds
 
     def _found(self, app: App, target: str, recipe: AnyBuildRecipe | None) -> Build:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.fingerprint import file_hash
 from sizeguard.git.worktrees import Worktree
 from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.projects.project import SHIPS
 from sizeguard.toolchains.recipe import Limits
 
 
@@ -55,9 +57,30 @@ def make_head(tree: Worktree, recipe: AnyBuildRecipe, commit: str, limits: Limit
     records = [(recipe, recipe.build(tree, commit, limits))]
     records += recipe.also_built(tree, commit)
     images = {each.app: ImagePlace(path.parent, path.parent) for each, path in records}
-    failed_run = recipe.run_after(tree, limits)
+    made = _hashes(tree, records)
+    failed_run = recipe.run_after(tree, limits) or _changed(made, _hashes(tree, records))
     keys = {each.app: each.fingerprint(tree, commit) for each, _ in records}
     return MadeHead(images, keys, failed_run)
+
+
+def _hashes(tree: Worktree, records: Iterable[tuple[AnyBuildRecipe, Path]]) -> Mapping[str, str]:
+    """Hash the images and all that ships with them, by path; empty for a missing file."""
+    names: set[str] = set()
+    for recipe, record in records:
+        if recipe.steps.run:
+            named = (recipe.files.image, recipe.files.shipped)
+            names |= {path.partition("!")[0] for path in named if path}
+            ships = record.parent / SHIPS
+            names |= {each.relative_to(ships).as_posix() for each in ships.rglob("*")}
+    places = {name: tree.path / name for name in sorted(names)}
+    return {name: file_hash(place) if place.is_file() else "" for name, place in places.items()}
+
+
+def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    """Name an image that the command after the build changed; empty for none."""
+    changed = (name for name in before if before[name] != after[name])
+    name = next(changed, "")
+    return f"it changes {name}, which was measured before; change it in build" if name else ""
 
 
 def packed(made: MadeHead) -> PackedHead:

@@ -84,6 +84,7 @@ class ImageFiles:
 
 
 NO_STRIP = "false"
+SHIPS = "also"  # folder, beside a gathered image, of the files that ship with it
 BUILD_TIMEOUT = 30 * 60  # seconds
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.image_tools import image_tools
-from sizeguard.builds.measured_sizes import bytes_behind, measure
+from sizeguard.builds.measured_sizes import bytes_behind, measure, segment_bytes
 from sizeguard.toolchains.environment import build_environment
 
 _TIMEOUT = 600.0  # seconds; 1 GB takes 10
@@ -64,4 +64,9 @@ def strip(tool: str, image: Path, shipped: Path) -> None:
         raise BuildError(
             f"{tool} {image.name}: loads {after} bytes afterwards and {before} before: stripping"
             " changed the loaded bytes"
+        )
+    if segment_bytes(shipped) < segment_bytes(image):
+        raise BuildError(
+            f"{tool} {image.name}: removes bytes that segments load, because no section header"
+            " lists them as part of the file; strip: false measures the file as it is"
         )

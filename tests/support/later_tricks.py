@@ -27,7 +27,7 @@ EMBED = (
     "extern char b[];\nint main(void) { return b[0]; }\n"
 )
 LARGE = "x" * 6000
-FAIL, INCONCLUSIVE = 1, 3
+FAIL, INCONCLUSIVE, NOT_BUILT = 1, 3, 4
 _PAD = "echo 'char pad[7000] = {1};' >> main.c\n"
 _GREW = BUILD.replace("$more", "-DSIZE=6000")
 _KEPT = CONFIG.replace(
@@ -49,6 +49,20 @@ _LIBRARY = {
     "main.c": MAIN,
     "f.c": "char f[9000] = {1};\n",
 }
+_USES = "int f(void);\nint main(void) { return f(); }\n"
+_NEEDS = "cc -Os -fPIC -shared -o libf.so f.c\ncc -Os -o app main.c -L. -lf -Wl,-rpath,'$ORIGIN'\n"
+# Sets the type of .data to NOBITS, so that strip removes its bytes from the file.
+_NO_BITS = """import struct
+data = bytearray(open("app", "rb").read())
+(table,) = struct.unpack_from("<Q", data, 40)
+count, names = struct.unpack_from("<HH", data, 60)
+(strings,) = struct.unpack_from("<Q", data, table + 64 * names + 24)
+for at in range(table, table + 64 * count, 64):
+    (name,) = struct.unpack_from("<I", data, at)
+    if data[strings + name :].startswith(b".data\\0"):
+        struct.pack_into("<I", data, at + 4, 8)
+open("app", "wb").write(data)
+"""
 _EVERY_C = 'for f in s/*; do cat "./$f"; done > all.c; cc -Os -o app all.c\n'
 
 
@@ -59,6 +73,7 @@ class LaterTrick:
     base, change: by path; a path may be bytes; None removes the file
     links:        symbolic links of the base, and those of the change
     config, then: sizeguard.yaml of the base, and of the change if it differs
+    codes:        exit codes of a gate that sees it
     """
 
     base: Mapping[str | bytes, str]
@@ -66,6 +81,7 @@ class LaterTrick:
     links: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
     config: str = CONFIG
     then: str = ""
+    codes: tuple[int, ...] = (FAIL, INCONCLUSIVE)
 
 
 def _by_option(option: str, small: str, large: str) -> LaterTrick:
@@ -136,6 +152,22 @@ TRICKS: Mapping[str, LaterTrick] = {
         {"build.sh": BUILD, "main.c": MAIN.replace("SIZE 1", "SIZE 3000")},
         {"build.sh": "printf '.globl _start\\n_start: ret\\n' > m.s; as --32 m.s -o m.o;"
          " ld -melf_i386 m.o -o app\n"},
+    ),
+    "a run that appends to the image": LaterTrick(
+        {"build.sh": BUILD, "main.c": MAIN, "run.sh": "./app; true\n"},
+        {"run.sh": "head -c 6000 /dev/zero >> app\n"},
+        config=f"{CONFIG}    run: sh run.sh\n",
+    ),
+    "a run that enlarges a library": LaterTrick(
+        {"build.sh": _NEEDS, "main.c": _USES, "f.c": "int f(void) { return 1; }\n",
+         "run.sh": "./app; true\n"},
+        {"run.sh": "head -c 6000 /dev/zero >> libf.so\n"},
+        config=f"{CONFIG}    run: sh run.sh\n",
+    ),
+    "data that a section header leaves out of the file": LaterTrick(
+        {"build.sh": BUILD, "main.c": MAIN},
+        {"build.sh": f"{_GREW.replace('cc', 'cc -s')}python3 edit.py\n", "edit.py": _NO_BITS},
+        codes=(NOT_BUILT,),
     ),
     "another format": LaterTrick(
         {"build.sh": BUILD, "main.c": MAIN}, {"build.sh": "printf '\\0asm\\1\\0\\0\\0' > app\n"}

@@ -40,6 +40,22 @@ class PolicyChange:
 
 
 @dataclass(frozen=True, slots=True)
+class RegionLimit:
+    """A share of a memory region that has another size than in the base.
+
+    metric: region/FLASH; rule: 90%
+    old, new: bytes that the share allows in the base's region, and in the change's
+    place:  where the change has the limit
+    """
+
+    metric: str
+    rule: str
+    old: int
+    new: int
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class Waiver:
     """Bytes that a metric may have beyond its limits.
 

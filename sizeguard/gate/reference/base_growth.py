@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sizeguard.attribution.analysis import Analysis
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.causes.growth_result import SizeGrowth
@@ -25,20 +26,21 @@ def growth_since_base(
     if source == MEASURED and growth.measured is not None:
         old: Sizes | None = growth.measured.sizes
     else:
-        old = _sizes_at(history, base.commit, subject)
+        analysis = analysis_at(history, base.commit, subject)
+        old = sizes_of(analysis) if analysis is not None else None
     now = subject.now.sizes
     if old is None:
         return None
     return SizeGrowth(now.load - old.load, now.ram - old.ram, now.file - old.file)
 
 
-def _sizes_at(history: History, commit: str, subject: MeasuredApp) -> Sizes | None:
+def analysis_at(history: History, commit: str, subject: MeasuredApp) -> Analysis | None:
+    """Measure the app at a commit; None if it does not build there."""
     recipe = subject.recipe
     if history.head is None or recipe is None:
         return None
     try:
-        analysis = history.measure(commit, recipe).analysis
+        return history.measure(commit, recipe).analysis
     except BuildError:
         # The checks use the baseline, so a base that does not build is not a failure
         return None
-    return sizes_of(analysis) if analysis is not None else None
