@@ -10,7 +10,7 @@ from pathlib import Path
 from sizeguard.builds import RECORD
 from sizeguard.builds.open_build import open_build
 from sizeguard.formats import sniff
-from sizeguard.formats.binary import Binary
+from sizeguard.formats.binary import Binary, ImageSymbols
 from sizeguard.formats.elf import read_elf
 from sizeguard.names.registered import Registration
 from sizeguard.names.resolve_names import KnownNames, Resolved, SymbolNames
@@ -39,16 +39,12 @@ class ClaimNames:
     _resolved: dict[str, Resolved] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def _registered(self) -> dict[str, tuple[Registration, ...]]:
-        return dict(registered_in(self.evidence.shipped, ()).operators)
-
-    @cached_property
     def _written(self) -> dict[str, list[NamedPiece]]:
         return registered_by(self.evidence.objects, ())[0]
 
     def entries(self, kind: str, name: str) -> tuple[Registration, ...]:
         """List the entries of the shipped image for an operator."""
-        return self._registered.get(name, ()) if kind == "operator" else ()
+        return self.evidence.operators.get(name, ()) if kind == "operator" else ()
 
     def written(self, kind: str, name: str) -> list[NamedPiece]:
         """List the entries of the objects for an operator."""
@@ -57,8 +53,7 @@ class ClaimNames:
     @cached_property
     def _here(self) -> KnownNames:
         evidence = self.evidence
-        symbols = [*evidence.objects.index, *evidence.symbols, *evidence.inlined]
-        return KnownNames(SymbolNames.of(symbols), {**self._registered, **self._written}.keys())
+        return KnownNames(evidence.names, {**evidence.operators, **self._written}.keys())
 
     @cached_property
     def _elsewhere(self) -> KnownNames:
@@ -111,7 +106,4 @@ def _image(path: Path) -> Binary:
 
 
 def _symbols(image: Binary) -> Iterable[str]:
-    for table in (*image.static_symbols, *image.dynamic_symbols):
-        for symbol in table.objects():
-            if symbol.section and symbol.name:
-                yield symbol.name.partition("@")[0]
+    return ImageSymbols.of((*image.static_symbols, *image.dynamic_symbols))

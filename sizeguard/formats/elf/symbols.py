@@ -103,18 +103,37 @@ class SymbolTable:
 
     def objects(self) -> tuple[Symbol, ...]:
         """Return the symbols as objects."""
-        known: dict[int, str] = {}
-        texts = []
-        for i, start in enumerate(self.name.tolist()):
-            text = known.get(start)
-            if text is None:
-                text = known[start] = self.names[i]
-            texts.append(text)
-        section = np.where(self.section < 0, self.section + 0x10000, self.section)
-        columns = (self.address.view(np.uint64), self.size, self.type, self.binding, section)
+        return self._objects(np.arange(len(self)), self._texts(np.arange(len(self))))
+
+    @cached_property
+    def _defined(self) -> Int:
+        return np.flatnonzero(self.section)
+
+    def defined_names(self) -> list[str]:
+        """Return the names of the definitions; some are empty."""
+        return self._texts(self._defined)
+
+    def defined(self, index: int) -> Symbol:
+        """Return the definition with the name at an index in `defined_names`."""
+        row = self._defined[index : index + 1]
+        return self._objects(row, [self.names[int(row[0])]])[0]
+
+    def _texts(self, rows: Int) -> list[str]:
+        """Decode names; those that symbols share are decoded once."""
+        strings = self.distinct_names
+        which, used = np.unique(strings.which[rows], return_inverse=True)[::-1]
+        raw = Texts(self.data, strings.start[used], strings.end[used]).all_raw()
+        texts = [text.decode("utf-8", "backslashreplace") for text in raw]
+        return [texts[i] for i in which.tolist()]
+
+    def _objects(self, rows: Int, names: list[str]) -> tuple[Symbol, ...]:
+        section = self.section[rows]
+        section = np.where(section < 0, section + 0x10000, section)
+        address = self.address[rows].view(np.uint64)
+        columns = (address, self.size[rows], self.type[rows], self.binding[rows], section)
         return tuple(
             Symbol(*row)
-            for row in zip(texts, *(column.tolist() for column in columns), strict=True)
+            for row in zip(names, *(column.tolist() for column in columns), strict=True)
         )
 
 

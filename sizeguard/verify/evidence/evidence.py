@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.formats.binary import Binary
-from sizeguard.formats.elf import Elf, Symbol
+from sizeguard.formats.binary import Binary, ImageSymbols
+from sizeguard.formats.elf import Elf
 from sizeguard.formats.linkmap.link_map import LinkMap
+from sizeguard.names.registered import Registration
+from sizeguard.names.resolve_names import SymbolNames
 from sizeguard.names.short import short_name
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.link_graph import Linked, dead_stripped, placed, recorded
@@ -117,17 +119,21 @@ class Evidence:
         return Reasons(self.placement, self.linked.graph, self.linked.nodes)
 
     @cached_property
-    def symbols(self) -> dict[str, list[Symbol]]:
+    def symbols(self) -> ImageSymbols:
         """Definitions in the image by name, exports included."""
-        found: dict[str, list[Symbol]] = {}
-        seen: set[tuple[str, int]] = set()
-        for table in (*self.image.static_symbols, *self.image.dynamic_symbols):
-            for symbol in table.objects():
-                name = symbol.name.partition("@")[0]
-                if symbol.section and name and (name, symbol.address) not in seen:
-                    seen.add((name, symbol.address))
-                    found.setdefault(name, []).append(symbol)
-        return found
+        return ImageSymbols.of((*self.image.static_symbols, *self.image.dynamic_symbols))
+
+    @cached_property
+    def names(self) -> SymbolNames:
+        """All symbols of the image, its objects and its debug information."""
+        return SymbolNames.of((*self.objects.index, *self.symbols, *self.inlined))
+
+    @cached_property
+    def operators(self) -> Mapping[str, tuple[Registration, ...]]:
+        """Entries of operators in the shipped file."""
+        from sizeguard.verify.evidence.tables import registered_in  # 30 ms
+
+        return registered_in(self.shipped, ()).operators
 
     @cached_property
     def frames(self) -> InlineFrames | None:

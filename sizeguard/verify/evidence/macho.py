@@ -54,6 +54,14 @@ class MachoSymbolTable:
         """List the symbols as objects."""
         return self.rows
 
+    def defined_names(self) -> list[str]:
+        """Return the names of the definitions; there are no other rows."""
+        return [symbol.name for symbol in self.rows]
+
+    def defined(self, index: int) -> Symbol:
+        """Return the definition with the name at an index in `defined_names`."""
+        return self.rows[index]
+
 
 @dataclass(frozen=True, eq=False)
 class View:

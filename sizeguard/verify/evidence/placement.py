@@ -256,6 +256,8 @@ def by_symbols(objects: Objects, image: Binary, content: ImageBytes) -> dict[Nod
     Symbols of the image give the place, and the bytes confirm the definition. Sections without a
     symbol are found only by their bytes.
     """
+    if not objects.files:
+        return {}
     named: dict[str, list[int]] = {}
     if not image.is_stripped:
         for symbol in image.symbols:

@@ -32,10 +32,10 @@ class Registered:
 
 def registered_in(image: Binary, classes: Iterable[str]) -> Registered:
     """Find every entry in the image's data. classes: names that count as class names."""
-    pointers = _pointers(image)
+    pointers, names = _pointers(image), tuple(classes)
     return Registered(
         _by_name(read_entries(image, pointers, SCHEMAS)),
-        _by_name(read_entries(image, pointers, exact_names(tuple(classes)))),
+        _by_name(read_entries(image, pointers, exact_names(names))) if names else {},
     )
 
 
