@@ -315,3 +315,57 @@ def test_the_words_of_binutils_find_a_symbol(text: str, symbol: str) -> None:
     names = SymbolNames.of(["_ZTWN2ns1xE", "_ZTHN2ns1xE", "_ZN2ns1xE", "_Z1fo", "_Z1fn", "_Z1fm"])
     assert names.find(text) == (symbol,)
     assert names.find(text.replace("x", "y").replace("f(", "g(")) == ()
+
+
+# Instances of templates whose path is read without demangling all of the name
+INSTANCES = {
+    "_ZN2ns3BoxIiE3runIS1_EEvT_": "ns::Box::run",
+    "_ZNK2ns3BoxINS_1AIiEEE3getERKS2_": "ns::Box::get",
+    "_ZN2ns3BoxIXadL_ZNS_4makeEiEEE4callEi": "ns::Box::call",
+    "_ZN2ns3BoxIFRNS_1AERKS1_EED0Ev": "ns::Box::~Box",
+    "_ZN2ns6STRIP_IiE3runEv": "ns::STRIP_::run",
+    "_ZTVN2ns3BoxIFRNS_1AERKS1_EEE": "vtable for ns::Box",
+    "_ZN12_GLOBAL__N_16HiddenIiE3runEv": "Hidden::run",
+    "_ZN2ns3BoxIiE4tagsB5cxx11Ev": "ns::Box::tags",
+    "_ZZN2ns3BoxIiE3runEvENKUlvE_clEvENKUlvE_clEv": "",
+    "_ZN2nslsIiEEvT_": "",
+}
+
+
+@pytest.mark.parametrize(("symbol", "path"), INSTANCES.items())
+def test_only_the_path_of_an_instance_counts_for_a_plain_spelling(symbol: str, path: str) -> None:
+    table = SymbolNames.of([*INSTANCES, *SPELLINGS])
+    if path:
+        assert symbol in table.find(path)
+        assert symbol in table.find(path.replace("ns::", ""))
+        assert symbol not in table.find(f"other::{path}")
+    for other in {*INSTANCES.values()} - {path, path.replace("ns::", ""), ""}:
+        assert symbol not in table.find(other)
+
+
+def test_a_path_that_is_the_whole_name_wins_over_templates_of_that_path() -> None:
+    table = SymbolNames.of(["_ZN2ns1vE", "_ZN2ns1vE.lto_priv.0", "_ZN2ns1vIiEEvv", "_ZN1m2ns1vE"])
+    assert table.find("ns::v") == ("_ZN2ns1vE", "_ZN2ns1vE.lto_priv.0")
+
+
+def test_of_many_names_with_the_same_words_the_nearest_is_as_long_as_the_text() -> None:
+    longer = [f"_ZN2ns12_GLOBAL__N_1{len(f'f{i}')}f{i}EN2ns4TypeE" for i in range(200)]
+    known = KnownNames(SymbolNames.of([*longer, "_ZTIN2ns12_GLOBAL__N_14TypeE"]))
+    found = known.resolve("typeinfo for ns::(anonymous namekpace)::Type")
+    assert found.nearest == "typeinfo for ns::(anonymous namespace)::Type"
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("ns::Box<int>::~Bxx()", "ns::Box<int>::~Box()"),
+        ("ns::apply<int, trje>(int)", "void ns::apply<int, true>(int)"),
+        ("typeinfo name for ns::Bxx<int> (ns::Box<int> const&)", "typeinfo name for ns::Box<int>"),
+        ("_ZN2ns3fooEix", "_ZN2ns3fooEi"),
+        ("ns::scan(char consq*, int*)", "ns::scan(char const*, int*)"),
+    ],
+)
+def test_one_wrong_letter_has_the_right_name_nearest(text: str, nearest: str) -> None:
+    found = KnownNames(KNOWN).resolve(text)
+    assert not found.names
+    assert found.nearest.startswith(nearest)

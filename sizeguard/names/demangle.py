@@ -22,7 +22,8 @@ _MOST_AT_ONCE = 22
 # References to earlier parts of a name, types (S_) and template arguments (T_), and the repeated
 # part of a pack. A pack of plain arguments, Dp…T_, does not make a name longer than its arguments.
 _TYPE = r"S[0-9A-Z]{0,3}_"
-_ARGUMENT = r"T(?:L[0-9A-Z]{0,2}_)?[0-9A-Z]{0,2}_"
+_NUMBER = r"(?:L[0-9A-Z]{0,2}_)?[0-9A-Z]{0,2}_"
+_ARGUMENT = rf"T{_NUMBER}"
 # In an identifier, sp is rarely before an expression; dispatch has alignof(char) there.
 _EXPRESSION = (
     r"[A-Z0-9f]|a[NSadntwz]|c[cdlmov]|d[Vaelnstv]|e[Ooq]|g[ets]|i[lx]|l[Sest]|m[ILilm]|n[aegtwx]"
@@ -30,8 +31,8 @@ _EXPRESSION = (
 )
 _PACK = rf"(?:Dp|sp(?!atc)(?={_EXPRESSION}))(?![ORKPV]*{_ARGUMENT})"
 _GROWING = re.compile(rf"{_TYPE}|{_ARGUMENT}|{_PACK}")
-# Abbreviations that can stand for a class's name.
-_REFERENCES = re.compile(rf"{_TYPE}|(?<!sZ)(?<!sp){_ARGUMENT}")
+# Abbreviations that can stand for a class's name. With the T first a search takes half the time.
+_REFERENCES = re.compile(rf"{_TYPE}|T(?<!sZT)(?<!spT){_NUMBER}")
 _CLASS_NAMES = [f"{length - 1}{'a' * (length - 1)}" for length in range(10)]
 
 _SWIFT = ("$s", "$S", "_T0", "_TF", "_TW", "_TM", "_Tt")
@@ -70,16 +71,12 @@ def demangle(name: str, most: int = MOST_SHOWN) -> str:
     return shown if len(shown) <= most else name
 
 
-def demangled_path(name: str) -> str:
-    """Demangle a name whose text is too long to show; empty if it cannot be demangled.
+def demangle_shortened(name: str) -> str:
+    """Demangle a C++ name with a short class name for each reference to an earlier part.
 
-    Scopes and name are those of the symbol. Types that repeat earlier ones are left out of its
-    arguments, so that the text is about as long as the name.
+    The text is about as long as the name. An identifier that looks like a reference changes, too.
     """
-    base = name[1:] if name.startswith("__Z") else name
-    if not base.startswith("_Z") or len(base) > MOST_MANGLED:
-        return ""
-    return _demangled(_REFERENCES.sub(_class_name, base.partition(".")[0]))
+    return _demangled(_REFERENCES.sub(_class_name, name))
 
 
 def _of_others(name: str) -> str:

@@ -16,10 +16,18 @@ import numpy as np
 
 from sizeguard.base.nearest import nearest_names
 from sizeguard.columns.texts import Int
-from sizeguard.names.demangle import MOST_COMPARED, demangle, demangled_path
+from sizeguard.names.demangle import MOST_COMPARED, demangle
 from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import glob_regex, is_glob
-from sizeguard.names.spelling import Spelling, bare_path, shown_symbol, spelling_of, spells
+from sizeguard.names.spelling import Spelling, shown_symbol, spelling_of, spells
+from sizeguard.names.spellings.nearest_symbol import nearest_symbol
+from sizeguard.names.spellings.plain_paths import (
+    PlainPath,
+    exact_path,
+    looks_like_reference,
+    may_have_path,
+    plain_path,
+)
 
 # Words of demangled names that mangled names abbreviate or omit.
 _ABBREVIATED = frozenset(
@@ -57,13 +65,8 @@ _UNMANGLED = re.compile(
     r"|(?: \[clone [^]]*\]| \(\.[\w.]+\)|(?<=[)\w])\.[a-z_][\w.]*)+\Z"
 )
 _RUST = re.compile(rb"17h[0-9a-f]{16}E")
-_OF_OTHER = re.compile(
-    r"(?:vtable|VTT|typeinfo(?: name)?|guard variable|[a-z-]+ thunk) (?:for|to) "
-)
 _AFTER_WORD = re.compile(r"(?!\A~)\W")
 _FIRST_BREAK = re.compile(r"[ (]")  # before it, removing spaces and scopes has no effect
-_NEAR = 400  # symbols to compare with an unknown spelling
-_GRAM = 3  # characters in a piece of a name
 # Claims request the instances of few templates again and again. In libtorch_cpu.so that many
 # demangled names take about 200 MB, that many places 256 MB.
 _SHOWN_KEPT = 1 << 19
@@ -127,9 +130,9 @@ class SymbolNames:
         return lru_cache(_SHOWN_KEPT)(shown_symbol)
 
     @cached_property
-    def _bare(self) -> Callable[[str], str | None]:
-        """Return the path of a demangled name; recent results are cached."""
-        return lru_cache(_SHOWN_KEPT)(bare_path)
+    def _path(self) -> Callable[[str], PlainPath]:
+        """Return the path of a symbol; recent results are cached."""
+        return lru_cache(_SHOWN_KEPT)(plain_path)
 
     @cached_property
     def _has_rust(self) -> bool:
@@ -154,18 +157,47 @@ class SymbolNames:
         written = spelling_of(text)
         if not any(part.name for part in written.parts):
             return ()
-        candidates = [(name, self._shown(name)) for name in self._candidates(text)]
-        found = _same(candidates, text)
-        if not found and written.is_plain:
-            found = _plain(candidates, written, self._bare)
-        elif not found:
-            found = _spelled([*candidates, *_long(candidates)], written)
+        names = self._candidates(text)
+        found = self._plain(names, written) if written.is_plain else self._whole(names, text)
         if found:
             return found
         # C functions have no parameters in their names.
         part = written.parts[0]
         is_c = len(written.parts) == 1 and not part.arguments and part.parameters
         return self.exact(part.name) if is_c else ()
+
+    def _whole(self, names: Sequence[str], text: str) -> tuple[str, ...]:
+        """Find a spelling among the symbols with its words."""
+        candidates = [(name, self._shown(name)) for name in names]
+        found = _same(candidates, text)
+        return found or _spelled([*candidates, *_long(candidates)], spelling_of(text))
+
+    def _plain(self, names: Sequence[str], written: Spelling) -> tuple[str, ...]:
+        """Find a spelling that has only names, without parsing a template's thousands of instances.
+
+        The table of a class is not a member of it: their special words differ.
+        """
+        path = written.bare()
+        path_of = exact_path if looks_like_reference(path) else self._path
+        found: tuple[list[str], list[str], list[str]] = ([], [], [])
+        last = written.parts[-1].name
+        for name in names:
+            if not may_have_path(name, written.special, last):
+                continue
+            here = path_of(name)
+            if here.special != written.special:
+                continue
+            if here.bare is None:
+                spelling = spelling_of(self._shown(name))
+                if spells(written, spelling):
+                    found[1].append(name)
+                elif spells(written, spelling, ends=True):
+                    found[2].append(name)
+            elif here.bare == path:
+                found[not here.is_all].append(name)
+            elif here.bare.endswith(f"::{path}"):
+                found[2].append(name)
+        return next((tuple(each) for each in found if each), ())
 
     def meant(self, text: str) -> Resolved:
         """Find the symbols that a text means.
@@ -202,8 +234,7 @@ class SymbolNames:
 
     def _candidates(self, text: str) -> list[str]:
         """Find the symbols that contain all words of a spelling; repeated words occur once."""
-        text = _UNMANGLED.sub("", _THREAD_LOCAL.sub("", text))
-        words = {word for word in _WORD.findall(text) if not _HASH.fullmatch(word)}
+        words = self._words(text)
         coded = [self._coded(word) for word in words if word not in _ABBREVIATED]
         if not coded:
             return self._with_shown(words)
@@ -212,6 +243,11 @@ class SymbolNames:
         for word in coded[1:]:
             found = [name for name in found if word in name]
         return found
+
+    def _words(self, text: str) -> set[str]:
+        """Return the words of a spelling that mangled names have, too."""
+        text = _UNMANGLED.sub("", _THREAD_LOCAL.sub("", text))
+        return {word for word in _WORD.findall(text) if not _HASH.fullmatch(word)}
 
     def _with_shown(self, words: Iterable[str]) -> list[str]:
         """Find the symbols that contain words after demangling, 5 µs a symbol."""
@@ -246,22 +282,9 @@ class SymbolNames:
         return np.fromiter((match.start() for match in found), np.int64)
 
     def nearest(self, text: str) -> str:
-        """Find the symbol whose spelling is most like a text; empty if there is none.
-
-        Only symbols that share substrings with its last part are compared.
-        """
-        import difflib  # 3 ms
-
-        mangled = text.startswith(("_Z", "__Z", "_R"))
-        last = spelling_of(text).parts[-1].name if not mangled else text
-        step = max(1, (len(last) - _GRAM) // 6)
-        grams = {last[i : i + _GRAM] for i in range(0, max(1, len(last) - _GRAM + 1), step)}
-        shared = np.concatenate([self._holding(gram) for gram in grams])
-        wanted = text if mangled else spelling_of(text).bare()
-        near = [self.names[i] for i in _most_frequent(shared, _NEAR)]
-        shown = {name if mangled else spelling_of(self._shown(name)).bare(): name for name in near}
-        best = difflib.get_close_matches(wanted, shown, n=1, cutoff=0.6)
-        return shown_symbol(shown[best[0]]) if best and not mangled else "".join(best)
+        """Find the symbol whose spelling is most like a text; empty if there is none."""
+        words = [self._coded(word) for word in self._words(text) if word not in _ABBREVIATED]
+        return nearest_symbol(text, words, self._holding, self.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,40 +356,9 @@ def _spelled(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
     return ()
 
 
-def _plain(
-    candidates: Candidates, written: Spelling, bare_of: Callable[[str], str | None]
-) -> tuple[str, ...]:
-    """Find a spelling that has only names, without parsing a template's thousands of instances."""
-    path, special = written.bare(), written.special
-    whole, ends = [], []
-    for name, text in candidates:
-        shown = (demangled_path(name) or text) if text == name else text
-        # The table of a class is not a member of it: their words differ.
-        if not shown.startswith(special) or (not special and _OF_OTHER.match(shown)):
-            continue
-        bare = bare_of(shown[len(special) :].lstrip() if special else shown)
-        if bare is None:
-            spelling = spelling_of(shown)
-            if spells(written, spelling):
-                whole.append(name)
-            elif spells(written, spelling, ends=True):
-                ends.append(name)
-        elif bare == path:
-            whole.append(name)
-        elif bare.endswith(f"::{path}"):
-            ends.append(name)
-    return tuple(whole or ends)
-
-
 def _as_llvm(match: re.Match[str]) -> str:
     what = "wrapper" if match[1] == "wrapper" else "initialization"
     return f"thread-local {what} routine for "
-
-
-def _most_frequent(numbers: Int, count: int) -> list[int]:
-    """List the most frequent numbers, in the order of their frequency."""
-    distinct, times = np.unique(numbers, return_counts=True)
-    return [int(i) for i in distinct[np.argsort(-times, kind="stable")[:count]]]
 
 
 def _likeness(one: str, other: str) -> float:

@@ -23,6 +23,8 @@ _TOKEN = re.compile(
 )
 # The tokens that matter inside brackets: spaces and commas do not.
 _INNER_TOKEN = re.compile(_TOKEN.pattern.replace("[<>() ,]", "[<>()]"))
+_GROUP_TOKEN = re.compile(r"->|\boperator\b(?:\(\)(?=[(<]))?|[<>()]")
+CALL = "operator$"
 _QUALIFIER = re.compile(r" (?:const|volatile|&&?)(?!\w)")
 _CLONES = re.compile(r"(?: \[clone [^\]]*\])+$")
 _SCOPE = re.compile(r"(?:\(anonymous namespace\)|\w+)::")
@@ -139,6 +141,38 @@ def _without(text: str, bracket: str) -> str:
             kept.append(text[at:begin])
             at = qualifier.end() if qualifier else end
     return "".join([*kept, text[at:]])
+
+
+def without_groups(text: str) -> str | None:
+    """Remove template arguments and parameters, in a third of the time of `_without`.
+
+    None if brackets may be anything else: operators other than the call, pointers to functions. The
+    call operator is spelled CALL.
+    """
+    kept = []
+    opened = ""
+    at = 0
+    for match in _GROUP_TOKEN.finditer(text):
+        token = match[0]
+        if token == "->":
+            continue
+        if token in "<(":
+            if not opened:
+                kept.append(text[at : match.start()])
+                if token == "(" and text[match.end() : match.end() + 1] in "*&":
+                    return None
+            opened += token
+        elif token in ">)":
+            if opened[-1:] != ("<" if token == ">" else "("):
+                return None
+            opened = opened[:-1]
+            at = match.end()
+        elif token == "operator()" and not opened:
+            kept.append(text[at : match.start()] + CALL)
+            at = match.end()
+        elif token != "operator()":
+            return None
+    return None if opened else "".join([*kept, text[at:]])
 
 
 def short_name(name: str, namespaces: Sequence[str] = ()) -> str:

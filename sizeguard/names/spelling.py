@@ -34,15 +34,8 @@ _RUST_ESCAPE = re.compile(r"\$(?:LT|GT|RF|BP|C|SP|LP|RP)\$|\.\.|\$u([0-9a-f]{2,6
 _SPACE = re.compile(r"(?<![\w\"]) | (?![\w\"])")
 _QUALIFIERS = re.compile(r"(?: ?(?:const|volatile|&&?))+(?=\.|\Z)")
 _WORDS = re.compile(r"~?\w+")
-_GROUP = re.compile(r"<[^<>()]*>|\([^<>()]*\)")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _ADDRESSED = re.compile(r"(?<=[<,])&(?=[\w(])")
-_BARE = re.compile(r"(?:[\w:*& ]+[ &*])?([\w:~'$]+)")
-# Call operators, names with other brackets or another grammar, and qualifiers before a local name.
-_CALL = re.compile(r"\boperator\(\)(?=[(<])")
-_ODD = re.compile(r"\boperator(?!\$)|decltype| for |\$(?<!operator\$)|''|\([*&]+\w")
-_MEMBER = re.compile(r"(?: (?:const|volatile|&&?))+(?=::)")
-_TAIL = re.compile(r"(?: (?:const|volatile|&&?))*(?:\.[\w.]+)?\Z")
 # int (&f(int)) [3]: a result, its reference, the function and its bound
 _ARRAY = re.compile(r"([\w:<>, ]+?) ?\(([&*]+)(?=\w)(.+)\) ?(\[\d+\])")
 # typeinfo for void f<int>(int)::'lambda'(): the name after `for` may have a result.
@@ -193,24 +186,6 @@ def _with_first(parts: tuple[_Part, ...], first: str) -> tuple[_Part, ...]:
         return parts
     others = last.parameters[1:-1]
     return (*parts[:-1], replace(last, parameters=f"({first}{',' if others else ''}{others})"))
-
-
-def bare_path(shown: str) -> str | None:
-    """Return scopes and name of a demangled function or variable, quickly; None for other names.
-
-    It takes 9 µs; spelling_of takes 0.2 ms and more, and templates have thousands of instances,
-    each with lambdas. Operators other than the call are not handled.
-    """
-    text = _CALL.sub("operator$", shown)
-    if _ODD.search(text):
-        return None
-    text = _ABI.sub("", _SHOWN_HASH.sub("", text).replace(f"{ANONYMOUS}::", ""))
-    before = ""
-    while text != before:
-        before, text = text, _GROUP.sub("", text)
-    text = _MEMBER.sub("", text)
-    match = _BARE.fullmatch(_TAIL.sub("", normal(text)))
-    return match[1].replace("$", "()") if match and not match[1].endswith("::") else None
 
 
 def _tight(text: str) -> str:

@@ -59,13 +59,15 @@ def faults(path: Path, count: int, seed: int) -> list[str]:
     for symbol, texts in spellings(symbols, underscore):
         for what, text in texts.items():
             found = table.find(text)
+            is_found = symbol in found or symbol.removeprefix(underscore) in found
             # f() and f() const are different functions.
-            is_another = text in demangled(found) if found else False
-            if symbol.removeprefix(underscore) not in found and not is_another:
+            if not is_found and (not found or text not in demangled(found)):
                 wrong.append(f"{what}: {text} misses {symbol}")
         changed = edited(texts.get("demangled", symbol), chance)
         if table.meant(changed).names:
             wrong.append(f"edited: {changed} is known")
+        elif not table.nearest(changed):
+            wrong.append(f"nearest: {changed} has no nearest name")
     return wrong
 
 

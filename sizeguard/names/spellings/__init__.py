@@ -1,0 +1,1 @@
+"""Paths of demangled names, and names that are near."""
