@@ -133,11 +133,11 @@ def test_a_problem_says_what_to_run_again(app: str, target: str, words: str) -> 
 def test_a_problem_is_never_passed(error: SizeguardError, verdict: str) -> None:
     request: Any = SimpleNamespace(history=SimpleNamespace(head=None))
     for problems in ((Problem.of(error, "a", "t"),), (Problem.of(error, "", ""),) * 2):
-        found = run._whole(request, None, (), (), problems, ())
+        found = run._result(request, None, (), (), problems, ())
         assert (found.verdict, found.problems, found.head) == (verdict, problems, "")
-    assert run._whole(request, None, (), (), (), ()).verdict == PASS
+    assert run._result(request, None, (), (), (), ()).verdict == PASS
     known: Any = SimpleNamespace(history=SimpleNamespace(head=SimpleNamespace(id="4f2a91c")))
-    assert run._whole(known, None, (), (), (), ()).head == "4f2a91c"
+    assert run._result(known, None, (), (), (), ()).head == "4f2a91c"
 
 
 def test_a_result_without_a_run_names_its_commit(

@@ -1,4 +1,4 @@
-"""A gate of many apps does once what is the same for all of them."""
+"""A gate of many apps does their common work once."""
 
 from __future__ import annotations
 

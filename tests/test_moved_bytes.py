@@ -83,7 +83,7 @@ def test_code_of_another_name_did_not_move() -> None:
     assert checked(measured(BEFORE), measured(clone))["aten::sigmoid"].verdict == FAIL
 
 
-def test_the_rest_of_a_section_moves_as_a_whole_alone() -> None:
+def test_unnamed_bytes_of_a_section_move_only_as_a_whole() -> None:
     """Unnamed bytes of a section count as moved only if their size did not change."""
     old, new = {(SHARED, "(.rodata)"): 600}, {("aten::a", "(.rodata)"): 600}
     assert moved_bytes(image(old), image(new)) == {"aten::a": 600}

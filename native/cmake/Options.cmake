@@ -1,8 +1,8 @@
-# Options of a build, and the check that each given variable is one.
+# Options of a build, and a check for variables that are no option.
 
 include("${CMAKE_CURRENT_LIST_DIR}/PyTorchOptions.cmake")
 
-# Declares an option. A type on the command line (-DNAME:STRING=…) would keep the help text of an undeclared variable.
+# Declare an option. A type on the command line (-DNAME:STRING=…) would keep the help text of an undeclared variable.
 function(sg_option name type default help)
   set(${name} "${default}" CACHE ${type} "${help}")
   set_property(CACHE ${name} PROPERTY TYPE ${type})
@@ -20,7 +20,7 @@ sg_option(SG_ANDROID_HEADERS PATH "" "For Android without the NDK: the lib folde
 sg_option(SIZEGUARD FILEPATH "" "The sizeguard command; found if empty")
 
 # CMake only warns of a variable that nothing reads, so a misspelt option would build something else.
-# Call when every option has been declared.
+# Call this after all options are declared.
 function(sg_check_options)
   set(others "^CMAKE_")
   if(CMAKE_SYSTEM_NAME STREQUAL "Android")
@@ -77,7 +77,7 @@ function(sg_list_option name help)
   sg_option(${name} STRING "" "${help}")
 endfunction()
 
-# Two options that exclude each other.
+# Options that exclude each other.
 function(sg_exclusive)
   set(given)
   foreach(name IN LISTS ARGN)

@@ -40,8 +40,8 @@ def keep_freed() -> None:
 
     Columns of half a million entries are allocated and freed by the dozen. The C library returns
     each to the system when it is freed; then the next column's pages are fetched and zeroed again.
-    Reserving a pool of huge pages beforehand was slower: on a virtual machine, touching so much
-    memory first took 0.5 s of a report of libtorch_cpu.so; growing as needed takes 0.2 s.
+    Reserving a pool of huge pages beforehand was slower. On a virtual machine, touching so much
+    memory first took 0.5 s of a report of libtorch_cpu.so. Growing as needed takes 0.2 s.
     """
     import ctypes  # takes 2 ms, which `sizeguard --help` saves
 

@@ -36,6 +36,8 @@ def write_state(path: Path, build: Any, question: Question) -> None:
 def read_state(path: Path, kind: type[Asked]) -> tuple[Asked, Question]:
     """Read the last question.
 
+    kind: the class of the `build` that was written
+
     Raises InputError if there is none, or if another version wrote it.
     """
     try:

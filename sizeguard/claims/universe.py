@@ -38,8 +38,8 @@ class BuildNames:
     def with_full(self, full: BuildNames) -> BuildNames:
         """Add the names of a full build to names that were written for an earlier one.
 
-        Helpers, other instances and users count only next to names that the earlier build did not
-        have, so that a change cannot excuse a copy of a kernel.
+        Helpers, other instances and users count only next to names that the earlier build lacks.
+        Otherwise a change could excuse a copy of a kernel.
         """
         heads = {text.partition("<")[0] for each in self.bodies.values() for text in each}
         kernels = set(self.operators.values())

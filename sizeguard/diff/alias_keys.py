@@ -1,7 +1,7 @@
 """Match alias groups of two images: all names that share bytes in either image get one key.
 
-The key does not depend on which name a linker keeps or a reader finds first: it is the shortest of
-the names that are connected in the old or the new image.
+The key is the shortest of the names that are connected in the old or the new image. It does not
+depend on which name a linker keeps or a reader finds first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read the same files from a commit and from the worktree, by content.
 
-Identities are git's content ids, with the filters of .gitattributes applied, so a Git LFS file or a
-file with other line ends equals its commit. Git's index is not used: a file that is marked
+Identities are git's content ids, after the filters of .gitattributes. So a Git LFS file or a file
+with other line ends equals its commit. Git's index is not used: a file that is marked
 assume-unchanged is read like any other.
 """
 

@@ -172,7 +172,7 @@ def bucket_vector(analysis: Analysis) -> Vector:
     (load,), (ram,), (file,), (operator, NAME, dtype, NAME), (component, NAME), (section, NAME) and
     (ram, SECTION).
 
-    The buckets of each of PARTITIONS sum to the load, and those of (ram, SECTION) to the ram,
+    The buckets of each of PARTITIONS sum to the load. Those of (ram, SECTION) sum to the ram,
     because sections of zeros have no loaded bytes.
     """
     image = analysis.image

@@ -39,8 +39,8 @@ def store_at(root: Path, usual: Path) -> Store:
 def check_store(root: Path, folder: Path) -> None:
     """Check that no change of a project can add files to the store.
 
-    Raises InputError if git tracks the folder, a file in it or a link in its path, and in CI if it
-    is inside the checkout.
+    Raises InputError if git tracks the folder, a file in it or a link in its path. In CI, it may
+    not be inside the checkout, either.
     """
     shown = f"{folder}: the store of measurements"
     elsewhere = f"name another folder with {FOLDER_VARIABLE}"

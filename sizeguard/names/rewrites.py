@@ -1,4 +1,4 @@
-"""Rewrite names as LLVM's demangler spells them, from other demanglers, compilers and users."""
+"""Rewrite names of other demanglers, of compilers and of users as LLVM's demangler spells them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ ANONYMOUS = "(anonymous namespace)"
 
 _REWRITES = (
     (re.compile(r"\{anonymous\}|<unnamed>|\(anonymous\)"), ANONYMOUS),
-    (re.compile(r"(?<=\w)\[[0-9a-f]{5,16}\]"), ""),  # of crates
+    (re.compile(r"(?<=\w)\[[0-9a-f]{5,16}\]"), ""),  # hashes of Rust crates
+    # Types of constants in Rust's generic arguments: <3: usize>
     (re.compile(r"(?<=\w): (?:[iu](?:8|16|32|64|128|size)|bool|char)(?=[],>])"), ""),
+    # Suffixes of clones: [clone .cold] of binutils, (.cold) of LLVM
     (re.compile(r" \[clone ([^]]*)\]"), r"\1"),
     (re.compile(r" \((\.[\w.]+)\)\Z"), r"\1"),
     (re.compile(r"\(bool\)1\b"), "true"),

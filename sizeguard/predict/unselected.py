@@ -36,8 +36,8 @@ class Unselected:
 def without_entries(graph: SectionGraph, entries: npt.ArrayLike) -> Unselected:
     """Find the nodes that disappear with table entries that are not selected.
 
-    Registration macros and generated code omit more than the entry when nothing is selected: a
-    table without entries, the record that passes it on, the call that passes the record, and the
+    When nothing is selected, registration macros and generated code omit more than the entry. They
+    omit the empty table, the record that passes it on, the call that passes the record, and the
     initializer. The full graph contains all of these.
     """
     nodes, source = graph.nodes, graph.edges.source

@@ -105,7 +105,7 @@ class BuildSystem(Protocol):
 
 
 def shell_words(words: Sequence[str], root: Path) -> str:
-    """Join words to a command of /bin/sh; paths below the root are written with $PWD."""
+    """Join words into a command of /bin/sh; paths below the root begin with $PWD."""
     return " ".join(_word(word, str(root)) for word in words)
 
 
@@ -130,7 +130,7 @@ def files_of_build(folder: Path, *, skipped: frozenset[str] = NO_IMAGES) -> Iter
 
 
 def text_of_file(path: Path) -> str:
-    """Read a text file of a build; empty if it does not exist."""
+    """Read a text file of a build; empty if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -3,8 +3,8 @@
 The access time of each file is set before its last change. Linux then records the first read by
 anybody (with `relatime`, the usual mount option, and with `strictatime`). A file whose times
 somebody set counts as read. If nothing is recorded, it is unknown what was read. A build that asked
-git itself may know more of the commit than the files that it opened: their names and ids, or any
-content (see watched_git).
+git itself may know more of the commit than the files that it opened. It can know their names and
+ids, or any content (see watched_git).
 """
 
 from __future__ import annotations

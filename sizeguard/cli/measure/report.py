@@ -25,8 +25,9 @@ from sizeguard.cli.option_groups import NamedPath
 if TYPE_CHECKING:
     from sizeguard.attribution.size_report import Report
 
-_OF_LINKS = ("object", "archive")  # levels that a map, objects or a recorded link have
-_OF_SOURCES = ("source", "directory", "owner")  # levels that debug information has, too
+_OF_LINKS = ("object", "archive")  # levels that need a map, objects or a recorded link
+# Levels that need one of these, or debug information.
+_OF_SOURCES = ("source", "directory", "owner")
 
 
 @click.command()

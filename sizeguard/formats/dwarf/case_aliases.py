@@ -152,11 +152,10 @@ class _Unit:
     def _inside(self) -> dict[Key, set[int]]:
         """Return the aliases whose branches contain functions, by uses in and inside them.
 
-        The place where an alias is declared is unknown: gcc puts it into the class of the first
-        lambda that captures one, clang often into an entry without a name. But the switch is around
-        the lambdas of all branches, so it has several aliases with the same name. A function in
-        which all aliases of a name are the same is in that alias's branch, if there is a switch
-        around it.
+        The place where an alias is declared is unknown. gcc puts it into the class of the first
+        lambda that captures one, and clang often into an entry without a name. But the switch is
+        around the lambdas of all branches, so it has several aliases with the same name. If a
+        function has only one of them, and a switch is around it, it is in that alias's branch.
         """
         users: set[tuple[Key, int]] = set()
         within: dict[tuple[Key, bytes], set[int]] = {}

@@ -172,8 +172,8 @@ def _plain_or_quoted(text: str) -> str:
 def read_baseline(path: Path) -> Baseline:
     """Read a baseline.
 
-    Raises InputError, with file and line, for a file that is not a baseline, or that is one of
-    another app, target or toolchain than its name says.
+    Raises InputError, with file and line, for a file that is no baseline. The same holds for a
+    baseline of another app, target or toolchain than its name says.
     """
     try:
         data = readable(path).read_bytes()

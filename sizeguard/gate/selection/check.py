@@ -1,8 +1,8 @@
 """Find parts that an app's models need but its selection lacks.
 
-The static closure has the names in the models and the calls in kernels; a trace has the code that
+The static closure has the names in the models and the calls in kernels. A trace has the code that
 the models' inputs use. Models are traced again only if the record of the last trace (review_record)
-is out of date: a model, the selection, or the calls of a kernel have changed.
+is out of date. It is if a model, the selection, or the calls of a kernel have changed.
 """
 
 from __future__ import annotations

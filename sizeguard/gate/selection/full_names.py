@@ -81,7 +81,7 @@ def stale_names(root: Path, source: Path | None, full: Build) -> tuple[tuple[str
 
     A compiler may leave names out of its debug information, so a tag or body that only the stored
     names have is not a difference. The second value of each is whether the name is an operator, a
-    class or a feature: claims are made from these, so a change could hide claims.
+    class or a feature. Claims are made from these, so a change could hide claims.
     """
     runtime, tree = source_tree(root, source)
     kept = tree.names()

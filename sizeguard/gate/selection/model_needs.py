@@ -43,9 +43,9 @@ def needed_by(
 ) -> Needed:
     """Collect everything that a model needs, or may need for other inputs.
 
-    Operators are all reachable ones. A dtype counts if the trace has it, if it follows from the
-    dtypes of the model's tensors, or if the record has it and the model can reach its switch.
-    Features come from the trace and the record.
+    Operators are all reachable ones. A dtype counts if the trace has it, or if it follows from the
+    dtypes of the model's tensors. It also counts if the record has it and the model can reach its
+    switch. Features come from the trace and the record.
 
     trace: of the model's present content; None if the last trace is up to date
     recorded: the model's needs in the selection file

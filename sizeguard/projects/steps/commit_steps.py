@@ -28,9 +28,10 @@ def steps_of_commit(
 ) -> BuildSteps:
     """Return the steps that make an image of a commit as the commit itself makes it.
 
-    These are the given steps if they run the same commands and ship the same file, or if the
-    commit's sizeguard.yaml does not build the image. Otherwise a change of commands, such as
-    another level of optimization, would make no growth: both sides would be built with it.
+    These are the given steps if they run the same commands and ship the same file. They are also
+    the given ones if the commit's sizeguard.yaml does not build the image. Otherwise a change of
+    commands, such as another level of optimization, would make no growth: both sides would be built
+    with it.
     """
     apps = _apps_of_commit(repository, commit).get(app, ())
     own = next((each for each in apps if each.name == app and target in each.steps), None)

@@ -3,7 +3,7 @@
 PyTorch's tracer writes PyTorch's kernel tags, and also the operators that are called only inside
 PyTorch. ExecuTorch's lists have kernel keys, and overloads that write into an argument (`out=`). A
 translated selection has this runtime's operators, everything that they can call, and the dtypes of
-their kernels: those that the file has for an operator, or every dtype if it has none for it.
+their kernels. If the file has no dtypes for an operator, it gets every dtype.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
         subprocess.run(command, env=recording.environment(os.environ))
     recording.result.links  # also after a failed build, those that were made
 
-A recipe that runs its build in its own way follows this example: begin before the build, give the
-build `environment(...)`, and leave the block when the build and all its child processes have ended.
+A recipe that runs its build in its own way follows this example. Begin before the build, and give
+the build `environment(...)`. Leave the block when the build and all its child processes have ended.
 `record_build` does this for a plain command. The records are in `folder`, where `find_record` of
 sizeguard/builds/recorded_links.py and the commands find them by the image.
 """

@@ -41,7 +41,7 @@ def place_atoms(
     )
 
 
-# More than 40 lines: one pass over the rows of the map, with the places that are still free.
+# More than 40 lines: one pass over the map, whose rows name objects, libraries and LTO inputs.
 def _by_map(
     objects: Objects, link_map: LinkMap, image: Path
 ) -> tuple[dict[Node, int], tuple[str, ...]]:

@@ -12,7 +12,7 @@ from .recorder import Recorder, Ref, Script, operator
 from .tensors import ALL, FLOATING, INF, NAN, layouts, pairs, scalar, special, values
 
 
-def through(script: Script, base: Ref, view: str) -> Ref:
+def view_of(script: Script, base: Ref, view: str) -> Ref:
     """Return a strided view of a 4 × 6 tensor."""
     match view:
         case "transpose":
@@ -49,7 +49,7 @@ def in_place(r: Recorder, dtype: str, *arguments: object, **keywords: object) ->
 
         def body(script: Script, view: str = view) -> None:
             base = script.call("aten::clone", values(dtype, 4, 6))
-            target = through(script, base, view)
+            target = view_of(script, base, view)
             result = script.call(r.name, target, *arguments, **keywords)
             script.output(result, base, target)
 

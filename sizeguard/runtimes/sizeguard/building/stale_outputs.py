@@ -1,7 +1,7 @@
 """Remove outputs of an earlier build with other inputs, regardless of file times.
 
-ninja compares file times. It misses an edit that keeps an old time, a new file earlier in the
-search path, another compiler of the same name, and another environment variable.
+ninja compares file times. It misses an edit that keeps an old time, and a new file earlier in the
+search path. It also misses another compiler of the same name, and another environment variable.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recognise a build folder in which nothing changed since its last complete build.
 
-Then CMake, ninja and strip have nothing to do, and need not be started to find out: a gate of 100
-apps on 3 targets would start 900 processes. Every file of the folder counts, by its state on disk.
+Then CMake, ninja and strip have nothing to do. Starting them to find this out would take 900
+processes in a gate of 100 apps on 3 targets. Every file of the folder counts, by its state on disk.
 """
 
 from __future__ import annotations
