@@ -128,7 +128,9 @@ def test_another_kind_in_a_baseline_is_listed(
 
 def test_the_finding_names_both_kinds() -> None:
     subject = CheckedApp("app", "linux", measured(X86, OBJECT), lambda metric: 0)
+    assert machine_checks(subject, SizeReference("merge base 1234567", None)) == ()
     checks = machine_checks(subject, SizeReference("merge base 1234567", measured(X86, PIE)))
+    assert [(check.limit, check.actual, check.headroom) for check in checks] == [(0, 1, -1)]
     app = AppResult("app", "linux", "gcc-1", FAIL, SIZES, None, checks, (), (), (), None)
     (finding,) = (each for each in findings(GateResult(FAIL, (app,))) if each.check)
     assert finding.message == (

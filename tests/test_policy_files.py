@@ -20,6 +20,7 @@ from sizeguard.gate.policy.baselines import (
     baseline_text,
     measurement_of_baseline,
     parse_baseline,
+    read_baseline,
     toolchain_key,
     tools_text,
 )
@@ -288,3 +289,15 @@ def test_a_text_that_is_no_baseline(text: str, says: str) -> None:
 def test_the_largest_size_of_a_baseline() -> None:
     found = parse_baseline(TEXT.replace("load: 1", f"load: {'9' * 18}").encode(), "x")
     assert found == Baseline("a", "t", "c", int("9" * 18), 1, 1, {}, tables={})
+
+
+def test_a_baseline_is_read_from_the_file_of_its_name(tmp_path: Path) -> None:
+    baseline = Baseline("a", "t", "gcc-12", 10, 2, 12, {"x": 1}, needed=("libc.so.6", "libm.so"))
+    path = tmp_path / "a.t.gcc-12.yaml"
+    path.write_text(baseline_text(baseline))
+    assert read_baseline(path) == replace(baseline, tables={})
+    other = path.rename(tmp_path / "a.t.gcc-13.yaml")
+    with pytest.raises(InputError, match="states the sizes of a for t by gcc-12, but is named"):
+        read_baseline(other)
+    with pytest.raises(InputError, match=r"a\.t\.gcc-12\.yaml"):
+        read_baseline(path)

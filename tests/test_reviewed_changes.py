@@ -110,6 +110,7 @@ def test_what_older_versions_did_not_say_is_no_other_subject(
     ("changed", "was", "now"),
     [
         ({"load": 2000}, SIZES, "load 2,000, ram 100, file 1,500"),
+        ({"load": 2000, "page_slack": 60}, SIZES, "load 2,000, ram 100, file 1,500"),
         (
             {"operators": {"aten::add": 310, "aten::mul": 150}},
             f"{SIZES}, operator/aten::add 300, operator/aten::mul 200",
@@ -158,6 +159,24 @@ def test_the_three_sizes_that_moved_most_are_named() -> None:
     change = replaced(replace(OLD, operators=after), replace(OLD, operators=before))
     assert change.old == f"{SIZES}, operator/a 1,000, operator/b 1,000, operator/e 1,000"
     assert change.new == f"{SIZES}, operator/a 1,010, operator/b 980, operator/e 1,030"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "named"),
+    [
+        ({"x": 1}, {}, "x"),
+        ({}, {"x": 1}, "x"),
+        ({"x": 10, "p": 1, "q": 1, "y": 1}, {"p": 99, "q": 99, "y": 11}, "pqx"),
+        ({"p": 1, "q": 1, "y": 1}, {"x": 11, "p": 99, "q": 99, "y": 11}, "pqx"),
+    ],
+)
+def test_names_of_one_side_moved_by_their_size(
+    before: dict[str, int], after: dict[str, int], named: str
+) -> None:
+    change = replaced(replace(OLD, operators=after), replace(OLD, operators=before))
+    for text, sizes in ((change.old, before), (change.new, after)):
+        shown = "".join(f", operator/{name} {sizes.get(name, 0)}" for name in named)
+        assert text == f"{SIZES}{shown}"
 
 
 @pytest.mark.parametrize(("old", "new"), [(OLD, None), (None, OLD)])
