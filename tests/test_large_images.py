@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
-from sizeguard.columns.pool import with_more
+from sizeguard.columns.joined_texts import JoinedTexts
+from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Texts
 from tests.support.made_elf import (
     SHT_STRTAB,
@@ -68,13 +69,32 @@ def test_rows_of_a_large_image_have_the_names_of_a_small_one(tmp_path: Path) -> 
 @given(
     st.lists(st.tuples(st.integers(0, 6 * MIB), st.integers(0, 3 * MIB)), max_size=6),
     st.lists(st.text(max_size=5), max_size=3),
+    st.data(),
 )
-def test_texts_stay_when_others_are_added(places: list[tuple[int, int]], more: list[str]) -> None:
+def test_texts_stay_when_others_are_added(
+    places: list[tuple[int, int]], more: list[str], data: st.DataObject
+) -> None:
+    """Read one by one, together, from the joined buffer, and selected."""
     buffer = np.zeros(7 * MIB, np.uint8)
     buffer[:] = np.arange(len(buffer), dtype=np.uint32) >> 3
     start = np.array([min(at, len(buffer)) for at, _ in places], np.int64)
     end = np.array([min(at + size, len(buffer)) for at, size in places], np.int64)
     texts = Texts(buffer, start, end)
-    joined = with_more(texts, more)
-    assert [joined.raw(i) for i in range(len(texts))] == texts.all_raw()
-    assert [joined[i] for i in range(len(texts), len(joined))] == more
+    expected = texts.all_raw() + [text.encode() for text in more]
+    joined = JoinedTexts(texts, Texts.of(more))
+    assert [joined.raw(i) for i in range(len(joined))] == joined.all_raw() == expected
+    assert [raw for table in joined.tables() for raw in table.all_raw()] == expected
+    assert joined.lengths().tolist() == [len(raw) for raw in expected]
+    whole = Texts(joined.buffer, joined.start, joined.end)
+    assert whole.all_raw() == expected
+
+    chosen = data.draw(st.lists(st.integers(0, len(expected) - 1)) if expected else st.just([]))
+    some = JoinedTexts(texts, Texts.of(more)).take(chosen)
+    wanted = [expected[i] for i in chosen]
+    assert len(some) == len(wanted)
+    assert [some.raw(i) for i in range(len(some))] == some.all_raw() == wanted
+    assert some.lengths().tolist() == [len(raw) for raw in wanted]
+    again = data.draw(st.lists(st.integers(0, len(wanted) - 1)) if wanted else st.just([]))
+    assert some.take(again).all_raw() == [wanted[i] for i in again]
+    assert Texts(some.buffer, some.start, some.end).all_raw() == wanted
+    assert hash_texts(some).tolist() == hash_texts(Texts.of(wanted)).tolist()

@@ -40,7 +40,8 @@ def test_symbols_of_one_place_and_size_are_aliases(
     place, size, strength, name = np.array(symbols, np.int64).reshape(-1, 4).T
     rows = np.arange(len(symbols))
     defined = Defined(place, size, size, strength.astype(np.int8), place, rows, rows[:0])
-    merged = merge_aliases(defined, name.astype(np.int32), rows, DistinctNames(texts, hashes, {}))
+    known = DistinctNames(texts, hashes, np.argsort(hashes, kind="stable"), {})
+    merged = merge_aliases(defined, name.astype(np.int32), rows, known)
 
     aliases: dict[tuple[int, int], list[tuple[int, int, int, int]]] = {}
     for p, s, strong, n in symbols:

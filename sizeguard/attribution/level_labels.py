@@ -11,8 +11,9 @@ from sizeguard.attribution.inherited import inherited_components
 from sizeguard.attribution.owner_rows import OwnerRows, at, first_known
 from sizeguard.attribution.size_report import SHARED, UNATTRIBUTED
 from sizeguard.attribution.teams.team_levels import source_of_object
+from sizeguard.columns.joined_texts import JoinedTexts
 from sizeguard.columns.label import Label
-from sizeguard.columns.pool import Pool, with_more
+from sizeguard.columns.pool import Pool
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
@@ -149,8 +150,9 @@ def symbols(rows: OwnerRows) -> Label:
     place, places = _places(ledger, rows.owner(nameless))
     # Symbols are distinct already, so only the places are merged.
     count = len(ledger.symbols)
-    texts = with_more(ledger.symbols, places)
-    hashes = hash_texts(texts.take(np.arange(count, len(texts))))
+    more = Texts.of(places)
+    texts = JoinedTexts(ledger.symbols, more)
+    hashes = hash_texts(more)
     _, first, same = np.unique(hashes, return_index=True, return_inverse=True)
     ids = rows.symbol.copy()
     ids[nameless] = first[same][place] + count

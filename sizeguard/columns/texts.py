@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.memory import release
+
 Int32 = npt.NDArray[np.int32]
 Int8 = npt.NDArray[np.int8]
 Bytes = npt.NDArray[np.uint8]
@@ -31,6 +33,11 @@ class Texts:
         """Return the number of strings."""
         return len(self.start)
 
+    def lengths(self) -> Int:
+        """Return the lengths of the strings in bytes."""
+        length: Int = self.end - self.start
+        return length
+
     def raw(self, index: int) -> bytes:
         """Return one string's bytes."""
         return self.buffer[self.start[index] : self.end[index]].tobytes()
@@ -43,6 +50,14 @@ class Texts:
         """Select strings by index, sharing the buffer."""
         where = np.asarray(indices, np.int64)
         return Texts(self.buffer, self.start[where], self.end[where])
+
+    def tables(self) -> tuple[Texts, ...]:
+        """Return the tables, each with one buffer, whose strings these are, in order."""
+        return (self,)
+
+    def release(self) -> None:
+        """Free the memory of a mapped file's pages that contain the strings."""
+        release(self.buffer)
 
     @staticmethod
     def of(texts: Iterable[str | bytes]) -> Texts:

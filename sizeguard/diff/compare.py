@@ -19,7 +19,6 @@ from sizeguard.attribution.filters import Filter, no_match, parse_filters
 from sizeguard.attribution.group import SORTED_BY_NAME, check_levels, sum_by
 from sizeguard.attribution.size_report import ByteSums
 from sizeguard.base.errors import InputError
-from sizeguard.base.memory import release
 from sizeguard.columns.ranks import rank_hashes
 from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Int32
@@ -32,7 +31,7 @@ from sizeguard.diff.side import Side, Values, side_of
 
 _MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
 _SHIFT = np.uint64(32)
-_SMALL = 1 << 20  # bytes of names; the garbage of smaller images need not be collected at once
+_SMALL = 10_000  # names; the garbage of smaller images need not be collected at once
 
 
 def diff(
@@ -125,13 +124,13 @@ def _read(
     side = side_of(analysis, levels, filters, metric)
     if side.left_out and side.left_out[3] == int(analysis.count.sum()):
         unmet.append(no_match(analysis, filters))
-    buffer = analysis.label("symbol").texts.buffer
+    names = analysis.label("symbol").texts
     del analysis
-    if len(buffer) > _SMALL:
+    if len(names) > _SMALL:
         # Otherwise half a gigabyte for libtorch_cpu.so would stay in memory while the other
         # analysis is read.
         gc.collect()
-        release(buffer)
+        names.release()
     return side
 
 

@@ -207,9 +207,7 @@ def _holdings(
     Rows without a symbol's name are left out: they are empty or describe bytes in parentheses,
     which do not move.
     """
-    start, end = symbols.texts.start, symbols.texts.end
-    is_name = end > start
-    is_name[is_name] = symbols.texts.buffer[start[is_name]] != ord("(")
+    is_name = np.concatenate([_are_names(table) for table in symbols.texts.tables()])
     named = np.flatnonzero(is_name[ids])
     number, used = _in_use(symbols, ids[named])
     size = size[named]
@@ -217,3 +215,10 @@ def _holdings(
     # image is read.
     narrow = size.astype(np.min_scalar_type(int(size.max(initial=0))))
     return Holdings(number, group[named].astype(np.int32, copy=False), narrow, keys()[used])
+
+
+def _are_names(texts: Texts) -> Mask:
+    """Check which texts are names of symbols: not empty, and not in parentheses."""
+    is_name = texts.end > texts.start
+    is_name[is_name] = texts.buffer[texts.start[is_name]] != ord("(")
+    return is_name

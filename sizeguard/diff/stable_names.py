@@ -76,7 +76,13 @@ def hash_keys(texts: Texts, hashes: Hash | None = None) -> Hash:
 
     hashes: of the names, if known, since most names are their own keys.
     """
-    return hashes_of(keys(texts), texts, hashes)
+    found, low = [np.zeros(0, np.uint64)], 0
+    for table in texts.tables():
+        high = low + len(table)
+        known = None if hashes is None else hashes[low:high]
+        found.append(hashes_of(keys(table), table, known))
+        low = high
+    return np.concatenate(found)
 
 
 def hashes_of(found: Keys, texts: Texts, hashes: Hash | None = None) -> Hash:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sizeguard.attribution.size_report import CORE
+from sizeguard.columns.joined_texts import JoinedTexts
 from sizeguard.columns.label import Label
-from sizeguard.columns.pool import with_more
-from sizeguard.columns.texts import Int
+from sizeguard.columns.texts import Int, Texts
 from sizeguard.ledger.ledger import ImageInfo
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ class LibraryRows:
         texts = list(dict.fromkeys(names))
         places = {text: len(label.texts) + i for i, text in enumerate(texts)}
         ids = np.array([places[name] for name in names], np.int32)
-        return Label(np.concatenate([label.ids, ids]), with_more(label.texts, texts))
+        joined = JoinedTexts(label.texts, Texts.of(texts))
+        return Label(np.concatenate([label.ids, ids]), joined)
 
     def _sizes(self) -> Sequence[Sizes]:
         return [library.sizes for library in self._libraries]

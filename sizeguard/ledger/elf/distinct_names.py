@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sizeguard.base.parallel import in_threads
-from sizeguard.columns.sort import hash_order
+from sizeguard.columns.sort import sorted_hashes
 from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.formats.elf import Elf, SymbolTable
@@ -23,12 +23,15 @@ class DistinctNames:
     strings: for each table (file, section) the index of each distinct string's name; NONE for the
     empty string, which is not a name.
 
-    hashes: of the names; sorting by them gives an order that does not depend on the order of
+    hashes: of the names.
+
+    order: their indices in ascending order of the hashes, which does not depend on the order of
     symbols.
     """
 
     texts: Texts
     hashes: Hash
+    order: Int
     strings: dict[tuple[int, int], Int32]
 
     def of_strings(self, elf: Elf, table: SymbolTable) -> Int32:
@@ -69,7 +72,8 @@ def distinct_names(known: Strings) -> DistinctNames:
     )
     hashes = np.concatenate([np.zeros(0, np.uint64), *in_threads(hash_texts, pieces)])
     filled = texts.end > texts.start
-    again, first = _repeated(hashes)
+    order, ordered = sorted_hashes(hashes)
+    again, first = _repeated(order, ordered)
     is_first = filled.copy()
     is_first[again] = False
     ids = np.cumsum(is_first, dtype=np.int32)
@@ -83,14 +87,16 @@ def distinct_names(known: Strings) -> DistinctNames:
         strings[id(elf.data), table.section_index] = ids[at : at + count]
         at += count
     if is_first.all():
-        return DistinctNames(texts, hashes, strings)
-    return DistinctNames(texts.take(is_first.nonzero()[0]), hashes[is_first], strings)
+        return DistinctNames(texts, hashes, order, strings)
+    order = ids[order[is_first[order]]].astype(np.int64)
+    return DistinctNames(texts.take(is_first.nonzero()[0]), hashes[is_first], order, strings)
 
 
-def _repeated(hashes: Hash) -> tuple[Int, Int]:
-    """Return the places of repeated hashes, and the first place of each of them."""
-    order = hash_order(hashes)
-    ordered = hashes[order]
+def _repeated(order: Int, ordered: Hash) -> tuple[Int, Int]:
+    """Return the places of repeated hashes, and the first place of each of them.
+
+    order: places of all hashes, sorted stably; ordered: the hashes in that order
+    """
     again = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
     # The first of a run of equal hashes precedes the second.
     begins = np.diff(again, prepend=-1) > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.parallel import beside
-from sizeguard.columns.sort import hash_order
-from sizeguard.columns.texts import Int, Int32, Texts
+from sizeguard.columns.texts import Int32, Texts
 from sizeguard.formats.elf import SHT_NULL, Elf, release
 from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.elf.needed import needed_libraries
@@ -104,7 +103,7 @@ def elf_ledger(
         make_memory=lambda: memory_partition(in_memory, image, places, file()),
         sums=RowSums(image, places, in_file, len(owners)),
         hashes=named.names.hashes,
-        make_hash_order=named.hash_order,
+        make_hash_order=lambda: named.names.order,
     )
 
 
@@ -131,13 +130,9 @@ def _image_info(image: Elf) -> ImageInfo:
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """The texts that owners refer to, and the groups of aliases.
-
-    hash_order waits for the thread that sorts the names' hashes.
-    """
+    """The texts that owners refer to, and the groups of aliases."""
 
     names: DistinctNames
-    hash_order: Callable[[], Int]
     groups: AliasGroups
     parts: Texts
 
@@ -158,7 +153,6 @@ def _cut_image(
     unwinding = read_unwinding(image, line)
     relocations = relocation_tables(image, line)
     known = hashed()
-    order = beside(lambda: hash_order(known.hashes))
     input_table = input_ranges(image, line, inputs)
     part_table, part_texts = part_ranges(image, line, inputs, parts)
     symbols, groups = symbol_ranges(
@@ -180,7 +174,7 @@ def _cut_image(
         part_texts = found.names
         sources = ContentSources(symbols, input_table, found.rows, found.analyzers)
     _cut(image, known, book, sources, unwinding, relocations)
-    return _Named(known, order, groups, part_texts)
+    return _Named(known, groups, part_texts)
 
 
 def _cut(

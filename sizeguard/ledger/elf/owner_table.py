@@ -291,10 +291,12 @@ def cover(low: int, high: int, start: Int, end: Int) -> tuple[Int, Int]:
     pieces[0] = low
     pieces[1::2] = start
     pieces[2::2] = end
-    which = np.full(len(pieces), NONE, np.int64)
-    which[1::2] = np.arange(len(start))
-    is_filled = np.diff(pieces, append=high) > 0
-    return pieces[is_filled], which[is_filled]
+    is_filled = np.empty(len(pieces), np.bool_)
+    np.greater(pieces[1:], pieces[:-1], out=is_filled[:-1])
+    is_filled[-1] = high > pieces[-1]
+    filled = np.flatnonzero(is_filled)
+    # Ranges have the odd places: range i is piece 2 i + 1.
+    return pieces[filled], np.where(filled & 1, filled >> 1, NONE)
 
 
 class DisjointPieces(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import Elf, Section
 from sizeguard.formats.elf.exception_tables import table_ends
@@ -86,17 +87,20 @@ def described_code(image: Elf, line: Line, read: Unwinding) -> tuple[Int, Int]:
         return _nothing(), _nothing()
     starts, ends = [_nothing()], [_nothing()]
     for _, frames in read.frames:
+        known = np.flatnonzero(frames.extent > 0)
+        known = known[packed_order(frames.function[known])]
+        function, extent = frames.function[known], frames.extent[known]
         for section in image.sections:
             if not section.is_executable or not section.load_size:
                 continue
-            offset = frames.function - int(line.address[section.index])
-            room = section.size - offset
-            here = np.flatnonzero((offset >= 0) & (room > 0) & (frames.extent > 0))
-            place = offset[here] + int(line.at[section.index])
+            address = int(line.address[section.index])
+            low, high = np.searchsorted(function, (address, address + section.size))
+            place = function[low:high] + (int(line.at[section.index]) - address)
             starts.append(place)
-            ends.append(place + np.minimum(frames.extent[here], room[here]))
+            stop = int(line.at[section.index]) + section.size
+            ends.append(place + np.minimum(extent[low:high], stop - place))
     start, end = np.concatenate(starts), np.concatenate(ends)
-    order = np.argsort(start, kind="stable")
+    order = packed_order(start)
     return start[order], end[order]
 
 

@@ -114,7 +114,7 @@ def _unattributed(report: Report) -> list[int]:
     """
     texts = report.labels[0].texts
     wanted = UNATTRIBUTED.encode()
-    candidates = np.flatnonzero(texts.end - texts.start == len(wanted)).tolist()
+    candidates = np.flatnonzero(texts.lengths() == len(wanted)).tolist()
     return [i for i in candidates if texts.raw(i) == wanted]
 
 
