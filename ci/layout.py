@@ -132,12 +132,7 @@ class Pending:
 
 WORDS, SIZES = "(words)", "(sizes)"
 
-EXCEPTIONS: tuple[Pending, ...] = (
-    Pending(10, "attribution.open_analysis", SIZES),
-    Pending(10, "formats.elf.reader", SIZES),
-    Pending(10, "ledger.elf.content", SIZES),
-    Pending(10, "ledger.elf.disjoint_symbols", SIZES),
-)
+EXCEPTIONS: tuple[Pending, ...] = ()
 
 
 AT_ONCE, ON_CALL, FOR_TYPES = range(3)

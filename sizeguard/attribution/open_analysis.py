@@ -76,7 +76,7 @@ class ReadingOptions:
 _USUAL = ReadingOptions()
 
 
-# A parameter for each option of the command line.
+# More than 6 parameters: one for each option of the command line.
 def analysis_of(
     path: Path,
     *,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,32 @@ def parse_elf(path: Path, data: bytes | Bytes) -> Elf:
 _ET_CORE = 4
 
 
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """Fields of the ELF header, with the names of elf.h.
+
+    size: of the header; names: index of the section with the names of sections
+    """
+
+    type: int
+    machine: int
+    flags: int
+    size: int
+    phoff: int
+    phnum: int
+    shoff: int
+    shnum: int
+    names: int
+
+    def places(self, layout: Layout) -> tuple[tuple[int, int], ...]:
+        """Return offset and size of the header, the program headers and the section headers."""
+        return (
+            (0, self.size),
+            (self.phoff, layout.segment.itemsize * self.phnum) if self.phnum else (0, 0),
+            (self.shoff, layout.section.itemsize * self.shnum) if self.shnum else (0, 0),
+        )
+
+
 class _Reader:
     """Reads the tables of one file."""
 
@@ -101,26 +128,41 @@ class _Reader:
 
     def read(self) -> Elf:
         """Read the header and the two tables that it names."""
-        header = struct.unpack_from(self.layout.header, self.buffer)
-        (
-            type_,
-            machine,
-            _,
-            _,
-            phoff,
-            shoff,
-            flags,
-            ehsize,
-            phentsize,
-            phnum,
-            shentsize,
-            shnum,
-            names,
-        ) = header
+        header = self.header()
+        sections = self.sections(header.shoff, header.shnum, header.names)
+        segments = self.segments(header.phoff, header.phnum, sections)
+        places = header.places(self.layout)
+        build_id = self.build_id(sections, segments)
+        if not sections and header.type in (ET_EXEC, ET_DYN):
+            sections = sections_of_segments(self.data, self.layout, segments, places[:2])
+        elif header.type in (ET_EXEC, ET_DYN):
+            sections += zeros_without_section(sections, segments)
+        return Elf(
+            path=self.path,
+            size=len(self.data),
+            type=header.type,
+            machine=machine_name(header.machine, self.layout, header.flags),
+            layout=self.layout,
+            build_id=build_id,
+            header=places[0],
+            program_headers=places[1],
+            section_headers=places[2],
+            sections=sections,
+            segments=segments,
+            data=self.data,
+        )
+
+    def header(self) -> _Header:
+        """Read the header.
+
+        Numbers above 16 bits (more than 65,279 sections) are in the first section header.
+        """
+        fields = struct.unpack_from(self.layout.header, self.buffer)
+        type_, machine, _, _, phoff, shoff, flags, size, phentsize, phnum, *rest = fields
+        shentsize, shnum, names = rest
         if type_ == _ET_CORE:
             raise InputError(f"{self.path}: an ELF core dump, not an image")
-        self.check("the header", 0, ehsize)
-        # Numbers above 16 bits (more than 65,279 sections) are in the first section header.
+        self.check("the header", 0, size)
         if shoff and (shnum == 0 or names == 0xFFFF or phnum == 0xFFFF):
             first = self.rows("section headers", self.layout.section, shoff, 1)[0]
             shnum = shnum or first[5]
@@ -134,28 +176,7 @@ class _Reader:
         ):
             if count and width != dtype.itemsize:
                 raise self.damaged(f"{what} headers of {width} bytes, not {dtype.itemsize}")
-        sections = self.sections(shoff, shnum, names)
-        segments = self.segments(phoff, phnum, sections)
-        headers = ((0, ehsize), (phoff, phentsize * phnum) if phnum else (0, 0))
-        build_id = self.build_id(sections, segments)
-        if not sections and type_ in (ET_EXEC, ET_DYN):
-            sections = sections_of_segments(self.data, self.layout, segments, headers)
-        elif type_ in (ET_EXEC, ET_DYN):
-            sections += zeros_without_section(sections, segments)
-        return Elf(
-            path=self.path,
-            size=len(self.data),
-            type=type_,
-            machine=machine_name(machine, self.layout, flags),
-            layout=self.layout,
-            build_id=build_id,
-            header=headers[0],
-            program_headers=headers[1],
-            section_headers=(shoff, shentsize * shnum) if shnum else (0, 0),
-            sections=sections,
-            segments=segments,
-            data=self.data,
-        )
+        return _Header(type_, machine, flags, size, phoff, phnum, shoff, shnum, names)
 
     def check(self, what: str, offset: int, size: int) -> None:
         """Raise InputError if an extent exceeds the file."""

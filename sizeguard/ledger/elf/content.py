@@ -179,19 +179,12 @@ def _uncut_rows(
     stop = np.append(start[1:], 0)[: len(start)]
     filled = count > 0
     stop[np.cumsum(count)[filled] - 1] = high[filled]
-    analyzer = _of(symbols.analyzer, which, ANALYZER["unattributed"])
-    if not isinstance(by_input, int):
-        analyzer[(which < 0) & (by_input >= 0)] = ANALYZER["linker map"]
-        is_part = by_part >= 0
-        analyzer[is_part] = ANALYZER["part"]
-        if evidence.part_analyzers is not None:
-            analyzer[is_part] = evidence.part_analyzers[by_part[is_part]]
     rows = PieceRows(
         start,
         stop,
         np.repeat(chosen, count),
         np.repeat(kinds[chosen], count),
-        analyzer,
+        _analyzers(evidence, which, by_input, by_part),
         _of(symbols.confidence, which, 100),
         _of(symbols.symbol, which, NONE),
         _of(symbols.group, which, NONE),
@@ -199,6 +192,18 @@ def _uncut_rows(
         by_part,
     )
     return rows, np.flatnonzero((which < 0) & (np.asarray(by_part) < 0))
+
+
+def _analyzers(evidence: ContentSources, which: Int, by_input: Int32 | int, by_part: Any) -> Int8:
+    """Return the analyzer of each row; which, by_input, by_part: its symbol, input and part."""
+    analyzer = _of(evidence.symbols.analyzer, which, ANALYZER["unattributed"])
+    if not isinstance(by_input, int):
+        analyzer[(which < 0) & (by_input >= 0)] = ANALYZER["linker map"]
+        is_part = by_part >= 0
+        analyzer[is_part] = ANALYZER["part"]
+        if evidence.part_analyzers is not None:
+            analyzer[is_part] = evidence.part_analyzers[by_part[is_part]]
+    return analyzer
 
 
 def _of(column: npt.NDArray[T], which: Int, otherwise: int) -> npt.NDArray[T]:

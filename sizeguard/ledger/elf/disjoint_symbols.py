@@ -105,30 +105,41 @@ def symbol_ranges(
     start, stop, which = _claimed(defined, symbol, claims.row, known)
 
     labels = _labels(image, known, defined, ids)
-    is_free = ~_is_inside(defined.place[labels], start, stop)
-    free = merge_aliases(defined, ids, labels[is_free], known)
+    labels = labels[~_is_inside(defined.place[labels], start, stop)]
+    free = merge_aliases(defined, ids, labels, known)
     label_start = defined.place[free.row]
-    label_stop = np.minimum(
-        _next_above(label_start, [start, label_start, starts]),
-        label_start + defined.room[free.row],
-    )
-    if len(label_start):
-        label_stop = np.minimum(label_stop, _ends(label_start, *described()))
+    label_stop = _label_ends(defined, free.row, [start, label_start, starts], described)
     # Groups of labels are numbered after those of symbols with a size.
     label_group = np.where(free.group >= 0, free.group + len(claims.groups.first) - 1, NONE)
-
     at = np.searchsorted(start, label_start)
     ranges = DisjointSymbols(
         start=np.insert(start, at, label_start),
         end=np.insert(stop, at, label_stop),
         symbol=np.insert(symbol[which], at, ids[free.row]),
         group=np.insert(claims.group[which], at, label_group).astype(np.int32),
-        analyzer=np.insert(
-            np.full(len(start), ANALYZER["symbol table"], np.int8), at, ANALYZER["label"]
-        ),
-        confidence=np.insert(np.full(len(start), 100, np.int8), at, LABEL_CONFIDENCE),
+        analyzer=_marked(len(start), ANALYZER["symbol table"], at, ANALYZER["label"]),
+        confidence=_marked(len(start), 100, at, LABEL_CONFIDENCE),
     )
     return ranges, _both(claims.groups, free.groups)
+
+
+def _marked(count: int, value: int, at: Int, inserted: int) -> Int8:
+    """Return a column of `count` equal values, with another value inserted at some places."""
+    return np.insert(np.full(count, value, np.int8), at, inserted)
+
+
+def _label_ends(
+    defined: Defined,
+    labels: Int,
+    others: Sequence[Int],
+    described: Callable[[], tuple[Int, Int]],
+) -> Int:
+    """Return where labels end: with their code or section, or before the next of other starts."""
+    start = defined.place[labels]
+    stop: Int = np.minimum(_next_above(start, others), start + defined.room[labels])
+    if len(start):
+        stop = np.minimum(stop, _ends(start, *described()))
+    return stop
 
 
 def _claimed(defined: Defined, symbol: Int32, rows: Int, known: DistinctNames) -> DisjointPieces:
