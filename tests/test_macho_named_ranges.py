@@ -156,9 +156,9 @@ def test_ranges_end_at_their_size_or_at_the_next_one(
     places = draw.sample(range(BASE - 8, BASE + 470), draw.randint(0, 12))
     symbols = {each: f"_f{each}" for each in draw.sample(places, len(places) // 2)}
     in_code = [each for each in places if code.address <= each < code.address + code.size]
-    sizes = {each: draw.choice([0, 3, 500]) for each in in_code if draw.random() < 0.4}
+    sizes = {each: draw.choice([0, 1, 3, 500]) for each in in_code if draw.random() < 0.4}
     rows = {
-        each: (draw.choice([2, 7, 300]), draw.choice(["_m", "literal string: x", ""]))
+        each: (draw.choice([1, 2, 7, 300]), draw.choice(["_m", "literal string: x", ""]))
         for each in places
         if draw.random() < 0.4
     }
@@ -224,6 +224,18 @@ def test_names_of_a_place(
     assert first.source == (NEXT if names else START)
 
 
+def test_a_name_may_be_at_several_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Local functions of two objects; temporary names drop beside them at each place."""
+    entries = [
+        Entry("_a", BASE), Entry("_b", BASE), Entry("ltmp0", BASE, LOCAL),
+        Entry("_a", BASE + 8, LOCAL), Entry("ltmp1", BASE + 8, LOCAL),
+        Entry("ltmp2", BASE + 16, LOCAL), Entry("ltmp0", BASE + 16, LOCAL),
+        Entry("_c", BASE + 24), Entry("_a", BASE + 24, LOCAL), Entry("_c", BASE + 24, LOCAL),
+    ]  # fmt: skip
+    ranges = found(monkeypatch, [section_of(0, BASE, 32)], entries)
+    assert [each.names for each in ranges] == [("_a", "_b"), ("_a",), ("ltmp2",), ("_c", "_a")]
+
+
 def test_a_row_of_the_map_names_a_place_without_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
     section = section_of(0, BASE, 48, is_code=False)
     rows = {BASE: (8, "_row"), BASE + 16: (8, "literal string: x"), BASE + 32: (0, "_empty")}
@@ -263,16 +275,18 @@ def test_padding_of_code_belongs_to_no_function(
     nops: int,
     expected: tuple[int, int],
 ) -> None:
-    entries = [Entry("_f", BASE), Entry("_g", BASE + 16)]
+    start = BASE + 64
+    entries = [Entry("_f", start), Entry("_g", start + 16)]
     if stated is not None:
-        entries += [Entry("_f", BASE, c.N_FUN), Entry("", stated, c.N_FUN, 0)]
-    rows = {} if row is None else {BASE: (row, "_f")}
-    data = code_of((body, nops), (16, 0))
-    first, second = found(monkeypatch, [section_of(0, BASE, 32)], entries, rows=rows, data=data)
+        entries += [Entry("_f", start, c.N_FUN), Entry("", stated, c.N_FUN, 0)]
+    rows = {} if row is None else {start: (row, "_f")}
+    data = code_of((60, 4), (body, nops), (16, 0))
+    section = section_of(0, start, 32)
+    first, second = found(monkeypatch, [section], entries, rows=rows, data=data)
     assert (first.size, first.padding) == expected
     assert (second.size, second.padding) == (16, 0)
     # Other machines have other nops
-    first, _ = found(monkeypatch, [section_of(0, BASE, 32)], entries, rows=rows, data=data, cpu=7)
+    first, _ = found(monkeypatch, [section], entries, rows=rows, data=data, cpu=7)
     assert (first.size, first.padding) == (min(stated or row or 16, 16), 0)
 
 
@@ -295,11 +309,12 @@ def test_ranges_are_found_by_address(monkeypatch: pytest.MonkeyPatch) -> None:
     refs = NameRefs()
     monkeypatch.setattr(module, "function_starts", lambda _: np.zeros(0, np.int64))
     image: Any = SimpleNamespace(sections=[section], data=np.zeros(99, np.uint8), cpu=7, filetype=2)
-    rows: Any = [SimpleNamespace(address=BASE + at, size=8, name="") for at in (8, 32)]
+    rows: Any = [SimpleNamespace(address=BASE + at, size=8, name="_row") for at in (8, 32)]
     ranges = module.named_ranges(image, table_of([Entry("_f", BASE + 8)]), rows, refs, 0)
     places = np.array([0, BASE + 7, BASE + 8, BASE + 15, BASE + 16, BASE + 32, BASE + 40])
     assert ranges.at(places).tolist() == [NONE, NONE, 0, 0, NONE, 1, NONE]
-    assert ranges.has_name(np.array([NONE, 0, 1])).tolist() == [False, True, False]
+    assert refs.texts().all_raw() == [b"_row"]
+    assert ranges.has_name(np.array([NONE, 0, 1])).tolist() == [False, True, True]
     assert ranges.is_start(np.array([NONE, 0, 1])).tolist() == [False, False, False]
     empty = module.named_ranges(image, table_of([]), [], refs, 0)
     assert empty.at(places).tolist() == [NONE] * 7

@@ -218,10 +218,7 @@ def _ranges(image: MachO, section: Section, address: Int, known: _Facts) -> _Ran
     padding = np.where(has_piece, room - size, 0)
     if section.is_code and section.file_size:
         size, padding = _unpadded(image, address - section.address + section.offset, size, room)
-    has_name = known.first[symbol + 1] > known.first[symbol]
-    has_name &= symbol >= 0
-    if len(known.pieces):
-        has_name |= has_piece & (known.piece_name[piece] >= 0)
+    has_name = (symbol >= 0) & (known.first[symbol + 1] > known.first[symbol])
     order = [SOURCES.index(source) for source in (STAB, MAP, NEXT, START)]
     source = np.select([is_stated, has_piece, has_name], order[:3], order[3]).astype(np.int8)
     return _Ranges(address, size, padding, section.index, source, symbol, piece)
