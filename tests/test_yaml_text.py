@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sizeguard.base import yaml_text
-from sizeguard.base.yaml_nodes import Scalar, YamlTable, parse_nodes
+from sizeguard.base.yaml_nodes import Scalar, YamlTable, parse_nodes, value_of
 from tests.support.places import ROOT
 
 WRITERS = (
@@ -72,3 +72,19 @@ def test_no_other_module_quotes_for_yaml() -> None:
     files = Path(ROOT / "sizeguard").rglob("*.py")
     found = [path.name for path in files if any(part in path.read_text() for part in doubled)]
     assert found == ["yaml_text.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a: 1\nb: 2\n", "2"),
+        ("b: 2\nb: 3\n", "2"),
+        ("a: 1\n", None),
+        ("- b\n", None),
+        ("b\n", None),
+    ],
+)
+def test_one_value_is_read_whatever_the_other_parts_are(text: str, found: str | None) -> None:
+    value = value_of(parse_nodes(text.encode(), "f", "test"), "b")
+    assert (value.text if isinstance(value, Scalar) else value) == found
+    assert value_of(None, "b") is None

@@ -69,6 +69,15 @@ class YamlTable:
 Node = Scalar | Listing | YamlTable
 
 
+def value_of(node: Node | None, name: str) -> Node | None:
+    """Return the first value of a key; None if the node is no mapping, or has no such key.
+
+    For those who need one part of a file, whatever its other parts are.
+    """
+    pairs = node.pairs if isinstance(node, YamlTable) else []
+    return next((value for key, value in pairs if key.text == name), None)
+
+
 def read_nodes(path: Path, what: str = "selection", *, may_be_empty: bool = False) -> Node:
     """Read the root node of a file with one document; `what` names the file's kind in errors.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import nearest_is
-from sizeguard.base.yaml_nodes import Node, YamlTable, parse_nodes, read_nodes
+from sizeguard.base.yaml_nodes import Node, parse_nodes, read_nodes, value_of
 from sizeguard.projects.app_reader import AppReader, limits_of
 from sizeguard.projects.config_nodes import (
     flag_of,
@@ -75,8 +75,8 @@ def parse_config(root: Path, data: bytes) -> Config:
 def parse_base(data: bytes) -> str:
     """Read only `base:` from a configuration; empty if it has none."""
     top = parse_nodes(data, CONFIG, "configuration")
-    pairs = top.pairs if isinstance(top, YamlTable) else []
-    return next((_base(node) for key, node in pairs if key.text == "base"), "")
+    base = value_of(top, "base")
+    return _base(base) if base is not None else ""
 
 
 class _ProjectReader:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes
+from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, value_of
 from sizeguard.projects.config_nodes import path_of
 from sizeguard.projects.project import CONFIG, App, Config
 
@@ -46,12 +46,11 @@ def with_own_rules(root: Path, config: Config) -> Config:
 def rules_for_report(folder: Path) -> str:
     """Return the rules of the project in a folder, even if its configuration has other errors."""
     top = parse_nodes(readable(folder / CONFIG).read_bytes(), CONFIG, "configuration")
-    pairs = top.pairs if isinstance(top, YamlTable) else []
-    for key, node in pairs:
-        if key.text == "rules":
-            text, file = read_own_rules(node)
-            return text or _text_of_file(folder, file)
-    return ""
+    rules = value_of(top, "rules")
+    if rules is None:
+        return ""
+    text, file = read_own_rules(rules)
+    return text or _text_of_file(folder, file)
 
 
 def _with_rules(app: App, text: str) -> App:

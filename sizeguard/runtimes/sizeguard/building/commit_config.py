@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable, parse_nodes
+from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable, parse_nodes, value_of
 from sizeguard.git.file_versions import CommitFiles
 from sizeguard.runtimes.runtime import OPTIMIZATIONS
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
@@ -42,7 +42,7 @@ def selection_of_commit(repository: Path, commit: str, app: str) -> str | None:
 @functools.lru_cache(16)
 def selection_in(text: bytes, app: str) -> str | None:
     """Read apps: APP: selection: in a sizeguard.yaml; None if missing or malformed."""
-    found = _value(_value(_value(_root(text), "apps"), app), "selection")
+    found = value_of(value_of(value_of(_root(text), "apps"), app), "selection")
     path = _text(found)
     is_inside = path and not path.startswith("/") and ".." not in PurePosixPath(path).parts
     return str(PurePosixPath(path)) if is_inside else None
@@ -73,10 +73,10 @@ def target_of_commit(repository: Path, commit: str, target: str, given: TargetBu
 @functools.lru_cache(64)
 def target_in(text: bytes, target: str) -> Mapping[str, str] | None:
     """Read targets: TARGET: in a sizeguard.yaml; None if missing or malformed."""
-    targets = _value(_root(text), "targets")
+    targets = value_of(_root(text), "targets")
     if not isinstance(targets, YamlTable) or all(key.text != target for key, _ in targets.pairs):
         return None
-    options = _value(targets, target)
+    options = value_of(targets, target)
     pairs = options.pairs if isinstance(options, YamlTable) else []
     return {key.text: _text(value) for key, value in pairs if _text(value)}
 
@@ -89,11 +89,6 @@ def _root(text: bytes) -> Node | None:
         return parse_nodes(text, _CONFIG, "configuration")
     except InputError:
         return None
-
-
-def _value(node: Node | None, name: str) -> Node | None:
-    pairs = node.pairs if isinstance(node, YamlTable) else []
-    return next((value for key, value in pairs if key.text == name), None)
 
 
 def _text(node: Node | None) -> str:
