@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from sizeguard.columns.texts import Bytes, Int
 
@@ -23,6 +24,26 @@ def read_ulebs(data: Bytes) -> Int:
     used = data[: last[-1] + 1]
     place = np.arange(len(used)) - np.repeat(first, last - first + 1)
     return np.add.reduceat((used & 0x7F).astype(np.int64) << (7 * place), first)
+
+
+def read_ulebs_at(data: Bytes, position: Int) -> tuple[npt.NDArray[np.uint64], Int]:
+    """Read the number at each position; return the numbers and where they end.
+
+    Raises IndexError at the end of the bytes, ValueError for a number of more than 64 bits.
+    """
+    value = np.zeros(len(position), np.uint64)
+    end = position.copy()
+    rows = np.arange(len(position))
+    for place in range(_MOST_BYTES + 1):
+        byte = data[end[rows]]
+        end[rows] += 1
+        if place == _MOST_BYTES and (byte > 1).any():
+            raise ValueError("a number of more than 64 bits")
+        value[rows] |= (byte & 0x7F).astype(np.uint64) << np.uint64(7 * place)
+        rows = rows[byte >= 0x80]
+        if not len(rows):
+            break
+    return value, end
 
 
 class UlebReader:
