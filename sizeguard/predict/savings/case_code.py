@@ -6,15 +6,13 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from sizeguard.attribution.owners.inlined import case_dtypes
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build
-from sizeguard.formats.dwarf import InlineFrames, inline_frames
 from sizeguard.formats.linkmap import read_map
 from sizeguard.formats.linkmap.link_map import InputSection, LinkMap
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.names.rules import Rules
-from sizeguard.predict.switch_edges import bare_of
+from sizeguard.predict.savings.kept_ranges import case_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +57,19 @@ def read_case_code(
     """
     if build.map is None:
         raise InconclusiveError(f"{build.image}: this build has no linker map")
-    frames = inline_frames(build.image, build.debug)
+    ranges = case_ranges(build, rules, functions)
     places = _Places(graph, read_map(build.map) if link_map is None else link_map.placed)
-    dtypes = case_dtypes(frames.names, rules)
-    bare = {i: bare_of(frames.names[i]) for i in set(frames.frame.tolist())}
     pieces: list[CasePiece] = []
     inlined: dict[tuple[str, int], int] = {}
-    for start, end, over in _ranges(frames):
+    for start, end, function in ranges.inlined:
+        node, _ = places.at(start)
+        if node >= 0:
+            inlined[function, node] = inlined.get((function, node), 0) + end - start
+    for start, end, function, dtype in ranges.cases:
         node, offset = places.at(start)
-        if node < 0:
-            continue
-        for i in set(over[:-1]):
-            if bare[i] in functions:
-                key = frames.names[i], node
-                inlined[key] = inlined.get(key, 0) + end - start
-        case = next((k for k, i in enumerate(over[:-1]) if dtypes[i]), None)
-        if case is not None:
-            holder, dtype = bare[over[case + 1]], dtypes[over[case]]
-            pieces.append(CasePiece(node, offset, offset + end - start, holder, dtype))
+        if node >= 0:
+            pieces.append(CasePiece(node, offset, offset + end - start, function, dtype))
     return CaseCode(tuple(pieces), inlined)
-
-
-def _ranges(frames: InlineFrames) -> Iterable[tuple[int, int, list[int]]]:
-    """Yield each range with the names over it, the innermost first."""
-    first, frame = frames.first.tolist(), frames.frame.tolist()
-    for row, (start, end) in enumerate(
-        zip(frames.start.tolist(), frames.end.tolist(), strict=True)
-    ):
-        yield start, end, frame[first[row] : first[row + 1]]
 
 
 class _Places:

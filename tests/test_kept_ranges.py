@@ -1,0 +1,109 @@
+"""Test that the code ranges kept beside a full build are used only if its files are unchanged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sizeguard.builds.build_record import Build
+from sizeguard.names.rules import Rules
+from sizeguard.predict.savings import case_ranges as reader
+from sizeguard.predict.savings.case_range_types import CaseRanges
+from sizeguard.predict.savings.kept_ranges import FILE, case_ranges
+from sizeguard.runtimes.known import runtime_named
+from tests.support.recorded_builds import recorded_runtime
+
+RULES = runtime_named("sizeguard").rules
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    return recorded_runtime(tmp_path_factory.mktemp("recorded")).build
+
+
+@pytest.fixture
+def build(recorded: Build) -> Build:
+    (recorded.image.parent / FILE).unlink(missing_ok=True)
+    return recorded
+
+
+@pytest.fixture(scope="module")
+def functions(recorded: Build) -> frozenset[str]:
+    """Return the functions with switches that have code of their own in the build."""
+    every = reader.read_case_ranges(recorded.image, recorded.debug, RULES, ())
+    return frozenset(case.function for case in every.cases)
+
+
+@pytest.fixture
+def readings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Record the images whose debug information is read."""
+    found: list[Path] = []
+    real = reader.read_case_ranges
+
+    def counted(
+        image: Path, debug: Path | None, rules: Rules, functions: Collection[str]
+    ) -> CaseRanges:
+        found.append(image)
+        return real(image, debug, rules, functions)
+
+    monkeypatch.setattr(reader, "read_case_ranges", counted)
+    return found
+
+
+def test_what_is_kept_is_what_is_read(
+    build: Build, functions: frozenset[str], readings: list[Path]
+) -> None:
+    first, again = case_ranges(build, RULES, functions), case_ranges(build, RULES, functions)
+    assert len(readings) == 1
+    assert first.cases
+    assert first == again == reader.read_case_ranges(build.image, build.debug, RULES, functions)
+
+
+def test_another_byte_is_read_again(
+    build: Build, functions: frozenset[str], readings: list[Path]
+) -> None:
+    """Change a byte of the image, but keep its size and its times."""
+    case_ranges(build, RULES, functions)
+    image = build.image
+    saved = image.with_name(f"{image.name}.saved")
+    shutil.copy2(image, saved)
+    about = image.stat()
+    data = bytearray(image.read_bytes())
+    data[-1] ^= 1  # part of the section headers' last number
+    image.write_bytes(data)
+    os.utime(image, ns=(about.st_atime_ns, about.st_mtime_ns))
+    try:
+        case_ranges(build, RULES, functions)
+    finally:
+        saved.replace(image)
+    assert len(readings) == 2
+
+
+def test_other_functions_and_rules_are_read_again(
+    build: Build, functions: frozenset[str], readings: list[Path]
+) -> None:
+    case_ranges(build, RULES, functions)
+    assert not case_ranges(build, RULES, ()).inlined
+    assert not case_ranges(build, replace(RULES, cases=()), functions).cases
+    assert len(readings) == 3
+
+
+@pytest.mark.parametrize("key", ["version", "key", "ranges", "digest"])
+def test_a_damaged_file_is_not_believed(
+    build: Build, functions: frozenset[str], readings: list[Path], key: str
+) -> None:
+    true = case_ranges(build, RULES, functions)
+    place = build.image.parent / FILE
+    entry = json.loads(place.read_text())
+    for changed in ({**entry, key: f"{entry[key]} "}, {k: entry[k] for k in entry if k != key}):
+        place.write_text(json.dumps(changed))
+        assert case_ranges(build, RULES, functions) == true
+    place.write_text("[" * 100_000)
+    assert case_ranges(build, RULES, functions) == true
+    assert len(readings) == 4
