@@ -66,7 +66,7 @@ def fingerprint(inputs: Mapping[str, object]) -> str:
 def files_hash(root: Path, files: Iterable[Path]) -> str:
     """Hash files' paths, relative to root, and contents; the order of `files` does not matter."""
     return digest(
-        f"{path.relative_to(root).as_posix()} {digest([path.read_bytes()])}\n".encode()
+        f"{path.relative_to(root).as_posix()} {file_hash(path)}\n".encode()
         for path in sorted(files)
     )
 

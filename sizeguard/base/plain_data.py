@@ -11,8 +11,8 @@ import functools
 import json
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from sizeguard.base.errors import InputError
 
@@ -22,6 +22,7 @@ MOST = 200_000  # values in a document
 
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 _T = TypeVar("_T")
+_SINGLE = frozenset({str, int, bool, type(None)})
 
 
 def encode(value: object) -> Json:
@@ -29,17 +30,27 @@ def encode(value: object) -> Json:
 
     Raises TypeError for anything else.
     """
-    if value is None or isinstance(value, bool | int | str):
-        return value
+    # A gate's result has 8,000 values for each app: half of the time was the tests of their types.
+    if type(value) in _SINGLE:
+        return cast(Json, value)
     if isinstance(value, tuple | list):
         return [encode(each) for each in value]
     if isinstance(value, Mapping):
         return {str(key): encode(each) for key, each in value.items()}
-    if dataclasses.is_dataclass(value):
-        return {
-            field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)
-        }
+    names = _field_names(cast(Hashable, type(value)))
+    if names is not None:
+        return {name: encode(getattr(value, name)) for name in names}
+    if isinstance(value, bool | int | str):
+        return value
     raise TypeError(f"{type(value).__name__} is not plain data")
+
+
+@functools.cache
+def _field_names(kind: Hashable) -> tuple[str, ...] | None:
+    """Return the names of a dataclass's fields; None for other types."""
+    if not dataclasses.is_dataclass(kind):
+        return None
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def parse(text: bytes, where: str) -> Json:

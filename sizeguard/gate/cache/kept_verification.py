@@ -69,20 +69,15 @@ def _inputs(
 
 
 def _read(known: Mapping[str, Any]) -> Verification:
-    verdicts = tuple(
-        Verdict(
-            **{
-                **each,
-                "evidence": tuple(each["evidence"]),
-                "chain": tuple(ChainStep(**step) for step in each["chain"]),
-            }
-        )
-        for each in known["verdicts"]
-    )
+    verdicts = []
+    for each in known["verdicts"]:
+        evidence, chain = each.pop("evidence"), each.pop("chain")
+        steps = tuple(ChainStep(**step) for step in chain)
+        verdicts.append(Verdict(**each, evidence=tuple(evidence), chain=steps))
     return Verification(
         **{
             **known,
-            "verdicts": verdicts,
+            "verdicts": tuple(verdicts),
             "gaps": tuple(known["gaps"]),
             "canary_notes": tuple(known["canary_notes"]),
         }
