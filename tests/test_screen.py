@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines
+from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, shown_heads
 from sizeguard.report.writers.style import Style, wants_colour
+from sizeguard.report.writers.table import format_table
 
 COLUMNS = [
     Column("load"),
@@ -83,3 +84,24 @@ def test_colour_follows_the_terminal_and_its_variables(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert wants_colour(is_terminal=is_terminal) == colour
+
+
+@given(st.lists(st.tuples(NAMES, NAMES), unique=True, min_size=1, max_size=12), st.integers(40, 90))
+def test_a_fitted_table_keeps_its_rows_apart(rows: list[tuple[str, str]], width: int) -> None:
+    whole = format_table(("name", "of"), rows, "terminal").splitlines()
+    fitted = format_table(("name", "of"), rows, "terminal", width).splitlines()
+    assert len(fitted) == len(whole) and max(map(len, fitted)) <= width
+    assert len(set(fitted)) == len(set(whole))
+    if max(map(len, whole)) <= width:
+        assert fitted == whole
+
+
+def test_numbers_of_a_table_are_aligned_at_the_right() -> None:
+    table = format_table(("app", "load"), [("a", "5"), ("bb", "1,234")], "terminal", None, (1,))
+    assert table.splitlines() == ["app   load", "a        5", "bb   1,234"]
+
+
+def test_only_shown_columns_have_a_meaning() -> None:
+    rows = rows_of(["x" * 30])
+    assert shown_heads(COLUMNS, "symbol", rows, Style(width=200)) == {"load", "KiB", "n"}
+    assert "KiB" not in shown_heads(COLUMNS, "symbol", rows, Style(width=45))

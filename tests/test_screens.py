@@ -6,7 +6,11 @@ import re
 
 import pytest
 
+from sizeguard.gate.causes.growth_result import Cause
+from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
+from sizeguard.report.gate.gate_sections import cause_texts
 from sizeguard.report.screen.fit import fit
+from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.style import Style
 from tests.support.screen_samples import FOLDER, PIPED, file_of, prepare, screens
 
@@ -60,3 +64,35 @@ def test_broken_lines_lose_nothing(width: int) -> None:
 def test_commands_to_copy_stay_whole() -> None:
     line = f"  accept it        sizeguard waive load --reason '{'x' * 80}'"
     assert list(fit([line], Style(width=60))) == [line]
+
+
+NARROW_CAUSES = [
+    Cause("(C++ library)", "", f"std::_Rb_tree<int, long>::_M_get_insert_{part}(int, char)", 0, 9)
+    for part in ("hint_unique_pos", "unique_pos", "equal_pos")
+]
+
+
+@pytest.mark.parametrize("width", [60, 70, 80, 100])
+def test_causes_stay_apart_on_narrow_screens(width: int) -> None:
+    texts = cause_texts(NARROW_CAUSES, Style(width=width))
+    assert len(set(texts)) == len(texts)
+    assert max(map(len, texts)) <= width - 30
+    whole = cause_texts(NARROW_CAUSES, Style(full=True))
+    assert all(
+        cause.symbol.partition("(")[0] in text
+        for cause, text in zip(NARROW_CAUSES, whole, strict=True)
+    )
+
+
+@pytest.mark.parametrize("width", [60, 70, 80, 100])
+def test_a_reason_goes_below_its_name_on_narrow_screens(width: int) -> None:
+    steps = tuple(
+        WhyStep(i, ".text", name, "registration.cpp.o", "address taken by the function", 0)
+        for i, name in enumerate(("_Z12a_first_rootv", "_ZN2ns24a_function_of_some_lengthEii"))
+    )
+    why = Why("ns::f", True, 8, 8, 1, (Chain("no --gc-sections", steps),))
+    lines = "".join(why_chunks(why, "terminal", Style(width=width))).splitlines()
+    assert max(map(len, lines)) <= width
+    text = " ".join(lines)
+    assert text.count("linked without --gc-sections") == 1
+    assert text.count("address taken by the function") == 1

@@ -137,6 +137,9 @@ def test_a_report_shows_what_fits(project: Path) -> None:
         ("(.text)", "", ""),
         ("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo", "mycrate"),
         ("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter", "core"),
+        # Template arguments end the path: the constant method of std::vector is no class of std.
+        ("_ZNKSt6vectorIiSaIiEE4sizeEv", "std", ""),
+        ("_ZNK3foo3MapIiE4sizeEv", "foo", ""),
         ("_ZN9999999999999999999999x", "(global)", ""),
         ("_ZN", "(global)", ""),
     ],

@@ -75,7 +75,9 @@ def test_json_has_the_days(waivers: Callable[..., str]) -> None:
 
 def test_no_waivers_are_no_failure(waivers: Callable[..., str]) -> None:
     Path("baselines/waivers.yaml").unlink()
-    assert waivers("--within", "14") == ""
+    assert waivers("--within", "14") == "no waiver ends within 14 days\n"
+    assert waivers() == "no waivers\n"
+    assert waivers("--format", "github") == ""
 
 
 OWNED = "/sizeguard.yaml @org/size\n/baselines/ @bo ann@example.org\n"

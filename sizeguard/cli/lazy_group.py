@@ -230,6 +230,12 @@ def _fit_width(context: click.Context, option: click.Parameter, width: int | Non
     context.call_on_close(fit_output(width, lambda: _is_for_people(context)))
 
 
+def screen_width() -> int | None:
+    """Return the width at which the running command's lines are broken; None for any width."""
+    width: int | None = click.get_current_context().meta.get(WIDTH)
+    return width
+
+
 def _is_for_people(context: click.Context) -> bool:
     """Return whether the command prints a table or sentences, and no format for programs."""
     formats = [p.name for p in context.command.params if "--format" in p.opts]

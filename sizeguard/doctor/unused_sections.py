@@ -47,7 +47,8 @@ def unused_sections(files: Files) -> SizeFinding | None:
     filled = gone[nodes.is_alloc[gone] & ~nodes.is_nobits[gone] & (gone < nodes.sections)]
     padding = int((-nodes.size[filled] % np.maximum(nodes.align[filled], 1)).sum())
     coarse = coarse_objects(graph)
-    more = f"; compile with -ffunction-sections -fdata-sections, which {len(coarse)} objects lack"
+    lack = "1 object lacks" if len(coarse) == 1 else f"{len(coarse)} objects lack"
+    more = f"; compile with -ffunction-sections -fdata-sections, which {lack}"
     return SizeFinding(
         kind="gc-sections",
         title="linked without --gc-sections: nothing reaches these sections",

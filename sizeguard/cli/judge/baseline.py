@@ -8,7 +8,7 @@ import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
-from sizeguard.cli.lazy_group import PlainGroup
+from sizeguard.cli.lazy_group import PlainGroup, screen_width
 from sizeguard.cli.option_groups import format_option
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import (
@@ -75,7 +75,7 @@ def update(
         )
     )
     print_policy(root)
-    click.echo(update_text(updates))
+    click.echo(update_text(updates, screen_width()))
 
 
 @command.command()
@@ -94,7 +94,7 @@ def show(format_: str) -> None:
     if not found:
         raise InputError(f"{root}: there are no baselines; run `sizeguard baseline update`")
     print_policy(root, in_result=format_ == "terminal")
-    click.echo(baselines_text(found, format_))
+    click.echo(baselines_text(found, format_, screen_width()))
 
 
 @command.command()

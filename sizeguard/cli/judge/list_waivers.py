@@ -59,6 +59,8 @@ def command(
     today = datetime.datetime.now(tz=datetime.UTC).date()
     shown = ending(waivers, today, within)
     text = waiver_list(shown, today, format_)
+    if not text and format_ == "terminal" and not checks_owners:
+        text = "no waivers" if within is None else f"no waiver ends within {within} days"
     if text:
         click.echo(text)
     wrong = _wrong_owners(root, config, waivers) if checks_owners else []

@@ -70,6 +70,7 @@ def command(
     """
     # Imported on call: the help takes 0.05 s, with all that the work needs up to 0.5 s.
     from sizeguard.gate.policy.read_limits import read_limits
+    from sizeguard.gate.policy.terms_result import NONE_NEAR
     from sizeguard.gate.policy.waivers import COMMAND_LINE, add_waiver, make_waiver, trailer_text
     from sizeguard.measurement.metric_names import MetricNames
     from sizeguard.projects.reader import read_config
@@ -89,8 +90,8 @@ def command(
     names = MetricNames(source_of(config, runtime_source))
     read_limits(config, names)
     waiver = make_waiver(fields, "", COMMAND_LINE, config, names)
-    if waiver.nearest is not None:
-        near = f"; nearest is {waiver.nearest}" if waiver.nearest else ""
+    if waiver.nearest:
+        near = f"; nearest is {waiver.nearest}" if waiver.nearest != NONE_NEAR else ""
         raise InconclusiveError(f"waive: unknown metric '{metric}'{near}")
     if waiver.expires < datetime.datetime.now(tz=datetime.UTC).date().isoformat():
         raise InputError(f"--expires: {waiver.expires} is in the past; give a later day")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.lazy_group import screen_width
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 from sizeguard.cli.select.options import FILE, FORMAT
 
@@ -48,7 +49,7 @@ def command(
         raise click.UsageError("give one or more models, or --list")
     source = find_sources(runtime_source)
     if list_all:
-        click.echo(library_text(library(source).values(), format_))
+        click.echo(library_text(library(source).values(), format_, screen_width()))
         return
     infos = read_models(models, source)
     if output is not None:

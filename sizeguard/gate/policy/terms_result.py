@@ -9,6 +9,7 @@ from sizeguard.claims.verdict import PASS
 # States of a waiver. All states but used and unused fail. Unused: this run did not measure its app
 # or target.
 USED, UNUSED, SPENT, EXCEEDED, EXPIRED = "used", "unused", "spent", "exceeded", "expired"
+NONE_NEAR = "none"  # a waiver's `nearest`, if its metric is unknown and nothing is like it
 WAIVER_STATES = (USED, UNUSED, SPENT, EXCEEDED, EXPIRED)
 
 
@@ -62,7 +63,7 @@ class Waiver:
     app, target: empty for all
     expires: YYYY-MM-DD, the last day on which it holds
     source:  baselines/waivers.yaml:4, or commit 4f2a91c
-    nearest: for an unknown metric, the most similar known one, or empty; None for a known one
+    nearest: for an unknown metric, the most similar known one
     """
 
     metric: str
@@ -73,7 +74,7 @@ class Waiver:
     owner: str
     expires: str
     source: str
-    nearest: str | None = None
+    nearest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from sizeguard.gate.gate_result import Check
 from sizeguard.gate.policy.terms_result import (
     EXCEEDED,
     EXPIRED,
+    NONE_NEAR,
     SPENT,
     UNUSED,
     USED,
@@ -115,8 +116,8 @@ def _concerns(waiver: Waiver, check: Check) -> bool:
 def _use(waiver: Waiver, concerned: Sequence[Check], used: int, whole: bool) -> WaiverUse:
     if used:
         return WaiverUse(waiver, USED, PASS, used)
-    if waiver.nearest is not None:
-        near = f"; nearest is {waiver.nearest}" if waiver.nearest else ""
+    if waiver.nearest:
+        near = f"; nearest is {waiver.nearest}" if waiver.nearest != NONE_NEAR else ""
         unknown = f"{_what(waiver)}: nothing is called that{near}"
         return WaiverUse(waiver, UNUSED, INCONCLUSIVE, 0, unknown, _remove(waiver))
     if any(check.limit is None for check in concerned):

@@ -16,7 +16,7 @@ from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_no
 from sizeguard.base.yaml_text import single_quoted
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, locked_baselines
 from sizeguard.gate.policy.limits import LARGEST
-from sizeguard.gate.policy.terms_result import Waiver
+from sizeguard.gate.policy.terms_result import NONE_NEAR, Waiver
 from sizeguard.measurement.metric_names import MetricNames, is_family
 from sizeguard.projects.project import Config
 
@@ -126,7 +126,8 @@ def make_waiver(
     reason, owner = (" ".join(fields[name].split()) for name in ("reason", "owner"))
     expires = _day(fields["expires"], place)
     app, target = fields.get("app", ""), fields.get("target", "")
-    return Waiver(metric, app, target, amount, reason, owner, expires, source, nearest)
+    unknown = "" if nearest is None else nearest or NONE_NEAR
+    return Waiver(metric, app, target, amount, reason, owner, expires, source, unknown)
 
 
 def _at(place: str, field: str) -> str:

@@ -105,20 +105,21 @@ def _cpp(name: str) -> Scopes:
         while at < len(name) and name[at] in "rVKRO":
             is_method = True
             at += 1
-    words, is_class = _words(name, at)
+    words, is_class, is_cut = _words(name, at)
     if not nested and words[:1] != ["std"]:
         words = words[:1]
     if words and _RUST_HASH.fullmatch(words[-1]):
         clean = [word for word in words[:-2] if not word.startswith("_$")]
         return Scopes("rust", tuple(clean or words[:1]))
     path = tuple(words) if is_type or is_class else tuple(words[:-1])
-    return Scopes("c++", path, is_type or is_class or is_method)
+    # Template arguments end the words: std::vector<int>::size() const does not make std a class.
+    return Scopes("c++", path, is_type or is_class or (is_method and not is_cut))
 
 
-def _words(name: str, at: int) -> tuple[list[str], bool]:
+def _words(name: str, at: int) -> tuple[list[str], bool, bool]:
     """Read identifiers up to template arguments or the end of the name.
 
-    Returns them, and whether the last one is a class.
+    Returns them, whether the last one is a class, and whether template arguments follow it.
     """
     words: list[str] = []
     while at < len(name):
@@ -128,7 +129,7 @@ def _words(name: str, at: int) -> tuple[list[str], bool]:
             words.append("std")
             at += 2
             if name[at - 1] != "t":
-                return [*words, "basic_string"], True
+                return [*words, "basic_string"], True, False
             continue
         if name.startswith("L", at) or name.startswith("B", at):
             at += 1
@@ -136,11 +137,11 @@ def _words(name: str, at: int) -> tuple[list[str], bool]:
         number = _NUMBER.match(name, at)
         if number is None:
             is_made = _CONSTRUCTOR.match(name, at) is not None
-            return words, is_made and bool(words)
+            return words, is_made and bool(words), False
         at = number.end() + int(number[0])
         word = name[number.end() : at]
         words.append(ANONYMOUS_SPACE if word.startswith("_GLOBAL__N") else word)
         if name.startswith("I", at):
             # A template is a class if names follow its arguments, else the function itself.
-            return words, False
-    return words, False
+            return words, False, True
+    return words, False, False

@@ -9,29 +9,32 @@ from dataclasses import asdict
 
 from sizeguard.gate.review_result import Baseline, BaselineEntry, Update
 from sizeguard.report.writers.printable import plain_text
+from sizeguard.report.writers.table import format_table
+
+_LOAD, _SIZES = (3,), (3, 4, 5)  # columns of numbers
 
 
-def update_text(updates: Sequence[Update]) -> str:
-    """Write a line for each update."""
-    return plain_text(_update(update) for update in updates)
+def update_text(updates: Sequence[Update], width: int | None = None) -> str:
+    """Write a row for each update, then the files."""
+    head = ("app", "target", "toolchain", "load", "change")
+    table = format_table(head, [*map(_update, updates)], "terminal", width, _LOAD)
+    files = dict.fromkeys(f"{each.path.parent.name}/{each.path.name}" for each in updates)
+    return f"{table}\n\n{plain_text(f'wrote {file}' for file in files)}"
 
 
-def _update(update: Update) -> str:
+def _update(update: Update) -> tuple[str, ...]:
     new, old = update.new, update.old
     change = (
         "new"
         if old is None
         else "unchanged"
         if old == new
-        else f"{new.load - old.load:+,} since the last"
+        else f"{new.load - old.load:+,} since the last".replace("+0 ", "±0 ")
     )
-    return (
-        f"{new.app:<12} {new.target:<14} {new.toolchain:<24} load {new.load:>9,}  {change} "
-        f" {update.path.parent.name}/{update.path.name}"
-    )
+    return new.app, new.target, new.toolchain, f"{new.load:,}", change
 
 
-def baselines_text(baselines: Sequence[Baseline], format_: str) -> str:
+def baselines_text(baselines: Sequence[Baseline], format_: str, width: int | None = None) -> str:
     """Write the baselines as a table or as JSON."""
     if format_ == "json":
         rows = [
@@ -53,16 +56,12 @@ def baselines_text(baselines: Sequence[Baseline], format_: str) -> str:
         return json.dumps({"schema_version": 1, "baselines": rows}, indent=1)
     if not baselines:
         return "there are no baselines; run sizeguard baseline update"
-    lines = [
-        f"{'app':<12} {'target':<14} {'toolchain':<24} {'load':>9} {'ram':>7} {'file':>9}"
-        f" {'rows':>5}"
-    ]
-    lines += [
-        f"{b.app:<12} {b.target:<14} {b.toolchain:<24} {b.load:>9,} {b.ram:>7,} {b.file:>9,}"
-        f" {len(b.operators):>5}"
+    table = [
+        (b.app, b.target, b.toolchain, f"{b.load:,}", f"{b.ram:,}", f"{b.file:,}")
         for b in baselines
     ]
-    return plain_text(lines)
+    head = ("app", "target", "toolchain", "load", "ram", "file")
+    return format_table(head, table, "terminal", width, _SIZES)
 
 
 def log_text(entries: Sequence[BaselineEntry], format_: str) -> str:

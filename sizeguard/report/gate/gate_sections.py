@@ -8,13 +8,13 @@ from sizeguard.claims.verdict import PASS
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import AppResult, Check, Command, GateResult, Saving
 from sizeguard.gate.policy.terms_result import UNUSED
-from sizeguard.names.short import without_parameters
 from sizeguard.report.gate.findings.gate_findings import GateFinding
 from sizeguard.report.gate.gate_lines import advice_line, cut, finding_lines, marked
-from sizeguard.report.gate.gate_words import cause_name, offer_text, others, waiver_line
+from sizeguard.report.gate.gate_words import cause_name, counted, offer_text, others, waiver_line
 from sizeguard.report.gate.moved_code import changed, dependency_text, file_text, moved_lines
 from sizeguard.report.gate.shared.build_findings import BuildFindings, own_claims
 from sizeguard.report.screen.fit import wrapped
+from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.printable import middle, printable
 from sizeguard.report.writers.style import Style
@@ -81,8 +81,8 @@ def _largest(app: AppResult, causes: Sequence[Cause], style: Style) -> Iterator[
     total = sum(cause.delta for cause in causes)
     limit = CAUSES if app.verdict != PASS else 3
     rows = [
-        (cause, cause_text(cause, style), f"{cause.old:,} → {cause.new:,}")
-        for cause in causes[:limit]
+        (cause, text, f"{cause.old:,} → {cause.new:,}")
+        for cause, text in zip(causes[:limit], cause_texts(causes[:limit], style), strict=True)
     ]
     width = max(len(text) for _, text, _ in rows)
     yield ""
@@ -100,7 +100,8 @@ def _largest(app: AppResult, causes: Sequence[Cause], style: Style) -> Iterator[
                 yield f"{'':<13}{style.dim(cut(place, style.room(style.width - 13)))}"
     rest = causes[limit:]
     if rest:
-        yield f"  {sum(cause.delta for cause in rest):>+9,}  {len(rest):,} more changes"
+        left = sum(cause.delta for cause in rest)
+        yield f"  {left:>+9,}  {counted(len(rest), 'more change')}"
     if len(causes) > 1:
         yield f"  {total:>+9,}  = the change of `load`"
 
@@ -126,26 +127,27 @@ def _parts(app: AppResult, style: Style) -> Iterator[str]:
             yield f"  {sum(delta for delta, _ in rest):>+9,}  {len(rest):,} more"
 
 
-def cause_text(cause: Cause, style: Style) -> str:
-    """Describe a cause so that it fits a line with its change.
+def cause_texts(causes: Sequence[Cause], style: Style) -> list[str]:
+    """Describe causes so that each fits a line with its change; different ones stay different.
 
     aten::convolution  Float  conv_body<float>
     """
-    operator = middle(cause.operator, style.room(30)) if cause.operator else ""
+    room = style.width - 30
+    starts = [_what(cause, room, style) for cause in causes]
+    names = [
+        RowName(printable(cause_name(cause)), indent=len(what), is_symbol=True)
+        for cause, what in zip(causes, starts, strict=True)
+    ]
+    texts = [name.text for name in names] if style.full else distinct(names, room)
+    return [f"{what}{text}".rstrip() for what, text in zip(starts, texts, strict=True)]
+
+
+def _what(cause: Cause, room: int, style: Style) -> str:
+    """Write the operator and the dtype before a cause's name; shorten them if it needs the room."""
+    width = max(room // 3, 12, room - len(cause_name(cause)) - len(cause.dtype) - 4)
+    operator = middle(cause.operator, style.room(min(width, 30))) if cause.operator else ""
     dtype = middle(cause.dtype, style.room(12)) if cause.dtype else ""
-    what = "  ".join(part for part in (operator, dtype) if part)
-    room = style.width - 13 - 17 - (len(what) + 2 if what else 0)
-    name = cause_name(cause)
-    symbol = (
-        middle(_short(name, style.room(max(room, 16))), style.room(max(room, 16))) if name else ""
-    )
-    text = "  ".join(part for part in (what, symbol) if part)
-    return middle(text, style.room(style.width - 30))
-
-
-def _short(name: str, width: int) -> str:
-    """Drop the parameters of a name that is too long with them."""
-    return name if len(name) <= width else without_parameters(name)
+    return "".join(f"{part}  " for part in (operator, dtype) if part)
 
 
 def creep(app: AppResult, style: Style) -> Iterator[str]:

@@ -136,15 +136,15 @@ def _many(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
     )
     yield f"  {'least room':<{name_width}}{'headroom':>{_NUMBER + 2}}"
     for app, line in rows:
-        text = (
-            f"{printable(line.name)}, {line.actual:,} of {line.limit or 0:,},"
-            f" {printable(line.rule)}"
-        )
+        text = f"{printable(line.name)}, {line.actual:,} of {line.limit or 0:,}"
+        room = style.room(style.width - name_width - _NUMBER - 9)
+        whole = f"{text}, {printable(line.rule)}"
+        text = whole if len(whole) <= room else text
         name = cut(printable(f"{app.app} {app.target}"), style.room(40))
         start = (
             f"  {name:<{name_width}}{line.headroom or 0:>+{_NUMBER + 2},}  {mark(PASS, style)}  "
         )
-        yield start + cut(text, style.room(style.width - name_width - _NUMBER - 9))
+        yield start + cut(text, room)
 
 
 def _least(app: AppResult) -> CheckLine | None:
@@ -207,14 +207,14 @@ def _block(build: BuildFindings, style: Style) -> Iterator[str]:
         yield ""
     lines = limit_lines(app)
     longest = style.room(34)
-    width = max([20, *(min(len(printable(line.name)), longest) for line in lines)]) + 2
+    width = max([20, *(min(len(printable(line.name)), longest) for line in lines)]) + 1
     if not style.full:
         width = min(width, style.width - 3 * _NUMBER - 5)
     if lines:
         yield f"  {'':<{width}}{'actual':>{_NUMBER}}{'limit':>{_NUMBER}}{'headroom':>{_NUMBER}}"
-    names = distinct([RowName(printable(line.name)) for line in lines], style.room(width - 2))
+    names = distinct([RowName(printable(line.name)) for line in lines], style.room(width - 1))
     for line, name in zip(lines, names, strict=True):
-        yield _limit(line, name, width, style)
+        yield from _limit(line, name, width, style)
     texts = [
         ("models", models_text(app) if app.models else None),
         ("selection", selection_text(build.found)),
@@ -244,12 +244,15 @@ def _block(build: BuildFindings, style: Style) -> Iterator[str]:
         yield from commands_to_try(todo(app, build.own), style)
 
 
-def _limit(line: CheckLine, name: str, width: int, style: Style) -> str:
+def _limit(line: CheckLine, name: str, width: int, style: Style) -> Iterator[str]:
+    """Write a limit's numbers and its rule, below them if there is no room on their right."""
     limit = NONE if line.limit is None else f"{line.limit:,}"
     headroom = NONE if line.headroom is None else f"{line.headroom:+,}" if line.headroom else "0"
-    room = style.width - width - 3 * _NUMBER - 7
-    rule = style.dim(cut(printable(line.rule), style.room(room))) if room > 12 else ""
-    return (
+    rule = printable(line.rule)
+    fits = len(rule) <= style.room(style.width - width - 3 * _NUMBER - 7)
+    yield (
         f"  {name:<{width}}{line.actual:>{_NUMBER},}{limit:>{_NUMBER}}{headroom:>{_NUMBER}} "
-        f" {mark(line.verdict, style)}  {rule}"
+        f" {mark(line.verdict, style)}  {style.dim(rule) if fits else ''}"
     )
+    if not fits:
+        yield from map(style.dim, wrapped(f"      {rule}", 0, style))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import AppResult
 from sizeguard.report.gate.comment_blocks import Block
-from sizeguard.report.gate.gate_words import cause_name
+from sizeguard.report.gate.gate_words import cause_name, counted
 from sizeguard.report.gate.moved_code import changed, dependency_text, file_text
 from sizeguard.report.gate.shared.shared_causes import SharedCause, shared_causes
 from sizeguard.report.writers.markdown import code, linked, prose, row
@@ -91,9 +91,9 @@ def _rest(rest: Sequence[SharedCause], apps: Sequence[AppResult]) -> Iterator[st
     """Write the number of omitted causes; those of a single build sum to its change of load."""
     if len(apps) == 1 and rest:
         left = sum(cause.delta for each in rest for cause in each.causes)
-        yield row([f"{left:+,}", f"{len(rest):,} more changes"])
+        yield row([f"{left:+,}", counted(len(rest), "more change")])
     elif rest:
-        yield row(["", f"{len(rest):,} more changes"])
+        yield row(["", counted(len(rest), "more change")])
     if len(apps) == 1:
         total = sum(cause.delta for cause in changed(apps[0]))
         yield row([f"**{total:+,}**", "= the change of the load"])

@@ -79,6 +79,16 @@ def head_lines(left: str, right: str, style: Style, gap: int = 2) -> Iterator[st
     yield from textwrap.wrap(right, style.width, initial_indent="  ", subsequent_indent="  ")
 
 
+def shown_heads(
+    columns: Sequence[Column], names: str, rows: Sequence[GridRow], style: Style
+) -> set[str]:
+    """Return the heads of the columns that a table has room for."""
+    head = GridRow([column.head for column in columns], RowName(names))
+    widths = [max(len(row.cells[i]) for row in (head, *rows)) for i in range(len(columns))]
+    kept = _kept(columns, widths, max(map(_wanted, (head, *rows))), style)
+    return {columns[i].head for i in kept}
+
+
 def grid_lines(
     columns: Sequence[Column], names: str, rows: Sequence[GridRow], style: Style
 ) -> Iterator[str]:

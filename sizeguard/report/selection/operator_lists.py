@@ -41,7 +41,7 @@ def model_operators_text(models: Sequence[OperatorInfo], format_: str) -> str:
     return format_table(("operator", "dtypes", "models"), rows, format_)
 
 
-def library_text(operators: Iterable[Operator], format_: str) -> str:
+def library_text(operators: Iterable[Operator], format_: str, width: int | None = None) -> str:
     """List each operator with its kind, its dispatch key and the library that has it."""
     rows = [
         (operator.name, operator.kind, operator.dispatch, operator.library)
@@ -54,4 +54,4 @@ def library_text(operators: Iterable[Operator], format_: str) -> str:
             "operators": [dict(zip(keys, row, strict=True)) for row in rows],
         }
         return json.dumps(result, indent=2)
-    return format_table(("operator", "kind", "dispatch", "library"), rows, format_)
+    return format_table(("operator", "kind", "dispatch", "library"), rows, format_, width)

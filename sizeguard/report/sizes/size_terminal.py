@@ -9,7 +9,14 @@ from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.ledger.region_use import RegionUse
 from sizeguard.names.demangle import demangle
 from sizeguard.report.screen.fit import screen_lines, wrapped
-from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, head_lines
+from sizeguard.report.screen.grid import (
+    Column,
+    GridRow,
+    RowName,
+    grid_lines,
+    head_lines,
+    shown_heads,
+)
 from sizeguard.report.screen.legend import legend_lines
 from sizeguard.report.sizes.size_tree import (
     Rest,
@@ -84,7 +91,9 @@ class _Table:
         if "region" in report.by and report.image.regions:
             yield ""
             yield from _region_lines(report.image.regions, style)
-        yield from legend_lines(self._words(rows), style)
+        heads = shown_heads(columns, " / ".join(report.by), rows, style)
+        words = [word for word in self._words(rows) if word in heads or word not in drops]
+        yield from legend_lines(words, style)
 
     def _rows(self, tree: SizeTree) -> Iterator[GridRow]:
         report = self.report

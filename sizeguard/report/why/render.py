@@ -14,6 +14,8 @@ from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
 _MOST_ALIASES = 8
+_NAME = 32  # characters that a name should have on a narrow screen
+_LEAST_NAME = 24  # characters that it has on any screen
 ROOTS = {
     "init_array": "run at start-up",
     "preinit_array": "run at start-up",
@@ -120,19 +122,29 @@ def _terminal(why: Why, style: Style) -> Iterator[str]:
         yield _also_called(why)
     for chain in why.chains:
         yield ""
-        lines = [
-            (f"{' ' * i}→ {_name(step, style)}" if i else _name(step, style), step)
+        texts = [
+            f"{' ' * i}→ {_name(step, style)}" if i else _name(step, style)
             for i, step in enumerate(chain.steps)
         ]
-        width = min(max(len(text) for text, _ in lines), style.room(max(style.width - 46, 24)))
-        for i, (text, step) in enumerate(lines):
-            how = step.how if i else ROOTS.get(chain.root_kind, chain.root_kind)
+        objects = [_object(step.object) for step in chain.steps]
+        hows = [ROOTS.get(chain.root_kind, chain.root_kind), *(s.how for s in chain.steps[1:])]
+        files = max(map(len, objects))
+        rest = 6 + files + max(map(len, hows))
+        is_narrow = not style.full and style.width - rest < min(max(map(len, texts)), _NAME)
+        if is_narrow:  # the reason goes below the name
+            rest = 4 + files
+        width = min(max(map(len, texts)), style.room(max(style.width - rest, _LEAST_NAME)))
+        for text, file, how in zip(texts, objects, hows, strict=True):
             text = text if len(text) <= width else middle(text, width)
-            yield f"  {text.ljust(width)}  {_object(step.object):20}  {how}"
+            yield f"  {text.ljust(width)}  {file if is_narrow else f'{file:{files}}  {how}'}"
+            if is_narrow:
+                yield f"{' ' * (len(text) - len(text.lstrip()) + 6)}{how}"
         yield from _advice(why, chain)
     if why.roots > len(why.chains):
         yield ""
-        yield f"{why.roots - len(why.chains)} more roots reach it (--roots 0 shows all)"
+        more = why.roots - len(why.chains)
+        reach = "1 more root reaches" if more == 1 else f"{more} more roots reach"
+        yield f"{reach} it (--roots 0 shows all)"
     if why.coarse:
         yield ""
         yield from _coarse(why)

@@ -5,21 +5,31 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from sizeguard.report.writers.printable import inert, plain_text, printable
 from sizeguard.report.writers.style import NONE
 
 _PIECE = 10_000  # rows
+_GAP = "  "
+_LEAST = 12  # characters of a column that is shortened
 _NUMBER = re.compile(r"[+-]?\d+")
 # Characters that csv_cell changes, besides unprintable ones.
 _RISKY = ("=", "+", "-", "@", "::", "#")
 
 
-def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]], format_: str) -> str:
+def format_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    format_: str,
+    width: int | None = None,
+    right: Collection[int] = (),
+) -> str:
     """Write the table, without a final newline.
 
     format_: terminal, markdown or csv
+    width:   the terminal's width, to which the widest names are shortened; None for whole names
+    right:   numbers of the columns that are aligned at the right
     """
     if format_ == "csv":
         text = io.StringIO()
@@ -33,13 +43,38 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]], format_:
 
         cells = ([prose(cell) if cell else "" for cell in row] for row in rows)
         return "\n".join(map(markdown_row, [columns, ["---"] * len(columns), *cells]))
-    shown = [columns, *([printable(cell) for cell in row] for row in rows)]
+    shown = [[*columns], *([printable(cell) for cell in row] for row in rows)]
+    if width is not None:
+        _shorten(shown, width)
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        _GAP.join(
+            cell.rjust(most) if i in right else cell.ljust(most)
+            for i, (cell, most) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
         for row in shown
     )
     return plain_text(lines)
+
+
+def _shorten(rows: list[list[str]], width: int) -> None:
+    """Shorten the cells of the widest columns until a row has at most `width` characters.
+
+    Different cells of a column stay different. Columns are not narrowed below 12 characters.
+    """
+    # Imported on call: only terminals need it.
+    from sizeguard.report.screen.grid import RowName, distinct
+
+    for _ in rows[0]:
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
+        widest = widths.index(max(widths))
+        room = max(widths[widest] - excess, _LEAST)
+        if excess <= 0 or room >= widths[widest]:
+            return
+        texts = distinct([RowName(row[widest]) for row in rows], room)
+        for row, text in zip(rows, texts, strict=True):
+            row[widest] = text
 
 
 def csv_cell(text: str) -> str:

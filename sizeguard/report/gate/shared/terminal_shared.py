@@ -10,7 +10,7 @@ from sizeguard.report.gate.gate_lines import cut, mark
 from sizeguard.report.gate.gate_sections import (
     CAUSES,
     CLAIMS,
-    cause_text,
+    cause_texts,
     commands_to_try,
     creep_shares,
 )
@@ -127,16 +127,16 @@ def _what_grew(apps: Sequence[AppResult], style: Style) -> Iterator[str]:
     yield f"what grew, in {counted(len(apps), 'build')}"
     shown = causes[:CAUSES]
     width = max(len(cause.change) for cause in shown)
-    for cause in shown:
-        yield from _cause(cause, len(apps), max(width, 9), style)
+    texts = cause_texts([cause.causes[0] for cause in shown], style)
+    for cause, text in zip(shown, texts, strict=True):
+        yield from _cause(cause, text, len(apps), max(width, 9), style)
     if len(causes) > CAUSES:
-        yield f"  {'':>{max(width, 9)}}  {len(causes) - CAUSES:,} more changes"
+        yield f"  {'':>{max(width, 9)}}  {counted(len(causes) - CAUSES, 'more change')}"
 
 
-def _cause(shared: SharedCause, count: int, width: int, style: Style) -> Iterator[str]:
+def _cause(shared: SharedCause, text: str, count: int, width: int, style: Style) -> Iterator[str]:
     cause = shared.causes[0]
     old, new = shared.sizes
-    text = cause_text(cause, style)
     sizes = f"  {old} → {new}" if old else ""
     yield f"  {style.signed(f'{shared.change:>{width}}', cause.delta)}  {text}{sizes}"
     places = dict.fromkeys(each.place for each in shared.causes if each.place)
