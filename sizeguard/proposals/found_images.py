@@ -19,7 +19,8 @@ from sizeguard.proposals.build_folder import BuildFolder, LinkedFile, files_of_b
 
 _TEST = re.compile(
     r"(?:^|[_\-.])(?:unit|fuzz)?(?:tests?|testing|gtest|gmock|catch2?|benchmarks?|bench|examples?"
-    r"|samples?|demos?|fuzz|fuzzer|mocks?)(?:main|s|er)?(?=$|[_\-.\d])|^tests?(?-i:(?=[A-Z]))|(?-i:[a-z0-9]Tests?$)",
+    r"|samples?|demos?|fuzz|fuzzer|mocks?)(?:main|s|er)?(?=$|[_\-.\d])"
+    r"|^tests?(?-i:(?=[A-Z]))|(?-i:[a-z0-9]Tests?$)",
     re.I,
 )
 _TEST_FOLDER = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from sizeguard.formats.dwarf.abbreviations import DwarfError, leb
 from sizeguard.formats.dwarf.dwarf_constants import (
@@ -32,6 +33,14 @@ _ORIGINS = (DW_AT_ABSTRACT_ORIGIN, DW_AT_SPECIFICATION)
 
 # A concrete function refers to its abstract one, which refers to its declaration in a class.
 LONGEST = 16
+
+
+class _OwnNames(NamedTuple):
+    """The names that an entry has itself. origin: the entry that it refers to, if any."""
+
+    linkage: bytes
+    source: bytes
+    origin: int | None
 
 
 class FunctionNames:
@@ -70,11 +79,13 @@ class FunctionNames:
 
     def linkage(self, place: int) -> bytes:
         """Return an entry's own linkage name; empty if it has none."""
-        return self._read(place)[0]
+        return self._read(place).linkage
 
     def source(self, place: int) -> bytes:
         """Return the source name of an entry, or of one it refers to; empty if there is none."""
-        return next((name for entry in self.entries(place) if (name := self._read(entry)[1])), b"")
+        return next(
+            (name for entry in self.entries(place) if (name := self._read(entry).source)), b""
+        )
 
     def plain_entry(self, place: int) -> int | None:
         """Return the entry that gives a function's source name, None if it has a linkage name."""
@@ -111,8 +122,8 @@ class FunctionNames:
             raise DwarfError(f"a reference to {place}, where there is no entry")
         return unit
 
-    def _read(self, place: int) -> tuple[bytes, bytes, int | None]:
-        """Return an entry's own linkage name and source name, and the entry that it refers to."""
+    def _read(self, place: int) -> _OwnNames:
+        """Read an entry's own names."""
         linkage = source = b""
         origin: int | None = None
         for attribute, form, value in self._attributes(place):
@@ -122,7 +133,7 @@ class FunctionNames:
                 source = self.text(self.unit_of(place), form, value)
             elif attribute in _ORIGINS and form not in ELSEWHERE:
                 origin = value
-        return linkage, source, origin
+        return _OwnNames(linkage, source, origin)
 
     def _attributes(self, place: int) -> list[tuple[int, int, int]]:
         """Return attribute, form and value of the attributes that name an entry."""
