@@ -242,14 +242,14 @@ def test_a_template_and_its_arguments(mangled: str, name: str, arguments: tuple[
         ("_ZN2ns4SumsIdE3addEl", "add", ("double",)),
         ("_ZN2ns4SumsIxNS_5GreatEE3addEl.isra.0", "add", ("long", "Great")),
         ("_ZN2ns4SumsIdE5InnerIfE3addEl", "add", ("float",)),
-        ("_ZN2ns4SumsIdE5Plain3addEl", "add", ()),
+        ("_ZN2ns4SumsIdE5Plain3addEl", "add", ("double",)),
         ("_ZN2ns4SumsIdE3addIfEEvl", "add<float>", ()),
         ("_ZN2ns4SumsIdEclEl", "operator()", ()),
         ("_ZN2ns3addEl", "add", ()),
         ("main", "main", ()),
     ],
 )
-def test_a_member_has_the_arguments_of_its_class(
+def test_a_member_has_the_arguments_around_it(
     mangled: str, name: str, arguments: tuple[str, ...]
 ) -> None:
     assert member_of_template(mangled) == (name, arguments)

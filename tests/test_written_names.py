@@ -66,6 +66,25 @@ def test_a_name_fails_unless_it_is_part_of_a_longer_one(
     assert written(evidence) == expected
 
 
+@pytest.mark.parametrize(
+    "text, verdict",
+    [
+        ("N2sg9GeluClassE", FAIL),
+        ("9GeluClass", FAIL),
+        ("N2sg10GeluClassesE", PASS),
+        ("N2sg11MyGeluClassE", PASS),
+        ("N2sg8GeluClassE", PASS),
+        (f"10{GELU}", PASS),  # an operator is no part of a mangled name
+    ],
+)
+@pytest.mark.parametrize("at", [None, RELOCATIONS])
+def test_a_class_counts_in_mangled_names(
+    opened: Opener, text: str, verdict: str, at: int | None
+) -> None:
+    code = DeselectedCode(opened("00", b"\0" + text.encode() + b"\0", at), None)
+    assert judge_written_names(code, [GELU, "GeluClass"]).verdict == verdict
+
+
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-32-le"])
 def test_a_wide_name_fails_in_any_word(opened: Opener, encoding: str) -> None:
     added = b"\0" * 4 + f"{GELU}_x".encode(encoding) + b"\0" * 4

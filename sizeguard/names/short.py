@@ -237,14 +237,14 @@ def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
 
 
 def member_of_template(symbol: str) -> tuple[str, tuple[str, ...]]:
-    """Split a member into its name and its class's arguments: f and (int) of Of<int>::f.
+    """Split a member into its name and the arguments around it: f and (int) of Of<int>::A::f.
 
-    Without such a class, and for operators and lambdas, there are no arguments.
+    Without a template around it, and for operators and lambdas, there are no arguments.
     """
     text = without_parameters(demangle(symbol.partition(".")[0])).replace("long long", "long")
     groups = [(begin, end) for token, begin, end in top_level(text) if token == "<"]
     scope, _, name = text.rpartition("::")
-    if not groups or groups[-1][1] != len(scope) or not name.isidentifier():
+    if not groups or groups[-1][1] > len(scope) or not name.isidentifier():
         return name, ()
     if name.startswith("operator"):
         return name, ()

@@ -254,6 +254,10 @@ _DERIVED = (
     "LEAK(auto& c = *(sg::Context*)argv[1]; auto* made = c.create_object<Mine>();"
     " auto r = sg::kernels::linear_clamp_run(c, *(sg::Tensor*)argv[2], made); keep(&r))"
 )
+_TYPE_INFORMATION = (
+    '#include <typeinfo>\n#include "native/prepacked/linear.h"\n'
+    "LEAK(keep(typeid(sg::LinearOpContext).name()))"
+)
 _SPLIT = nameless() + (
     "struct Named { const char* space; const char* name; decltype(&sg::elsewhere::spare) code; };\n"
     'extern const Named rows[]; const Named rows[] = {{"aten", "gather", &sg::elsewhere::spare}};\n'
@@ -337,6 +341,11 @@ INVENTED = (
     Leak("dtype_of_auto_parameter", leak_of("auto", _ABBREVIATED), (*DOUBLE, "add_elements")),
     Leak("dtype_in_a_class", leak_of("wrapped", _WRAPPED), (*DOUBLE, "Relu", "unary_loop")),
     Leak("class_name_as_tail", leak_of("class_tail", _CLASS_TAIL), ("LinearOpContext",)),
+    Leak(
+        "class_name_in_type_information",
+        leak_of("rtti", _TYPE_INFORMATION, "-frtti"),
+        ("LinearOpContext",),
+    ),
     Leak("derived_class", leak_of("derived", _DERIVED), ("linear", "LinearOp")),
     Leak("split_name_in_table", leak_of("split", _SPLIT), UNTRUE),
     Leak("registered_library", leak_of("registered", _LIBRARY), ("aten::gelu",)),

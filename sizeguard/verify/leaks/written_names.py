@@ -26,6 +26,7 @@ from sizeguard.verify.leaks.foreign_code import KnownFunctions
 NAMES = "names of deselected operators and classes"
 _ENCODINGS = (("utf-8", 1), ("utf-16-le", 2), ("utf-32-le", 4))
 _MOST_SHOWN = 8
+_SCOPE = "::"  # operators have one, classes have none
 
 
 def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
@@ -79,11 +80,19 @@ class TextPlace(NamedTuple):
 
 
 def _places(evidence: Evidence, names: Sequence[str]) -> Iterator[TextPlace]:
-    """Find the names in the shipped file, in one-byte encodings only as whole words."""
+    """Find the names in the shipped file, in one-byte encodings only as whole words.
+
+    A mangled name has the length of a class before it, and any letters behind it.
+    """
     for name in names:
         for place in (*text_places(evidence, name), *_unloaded_places(evidence, name)):
             if place.is_whole or place.width > 1:
                 yield place
+        if _SCOPE not in name:
+            # in type information: N2sg15LinearOpContextE
+            mangled = f"{len(name)}{name}"
+            found = (*text_places(evidence, mangled), *_unloaded_places(evidence, mangled))
+            yield from (place for place in found if place.width == 1)
 
 
 def text_places(evidence: Evidence, text: str) -> Iterator[TextPlace]:
