@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sizeguard.attribution.group import group
+from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InputError
 from sizeguard.cli.main import cli
 from sizeguard.gate.fail_if import Judged
@@ -113,6 +114,20 @@ def test_an_object_of_the_map_is_measured() -> None:
             judged.measure(analysis, is_new=is_new)
         assert [check.verdict for check in judged.checks] == [verdict, "pass"]
         assert judged.checks[0].actual == size
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_objects_that_one_image_does_not_name_are_undecided(tmp_path: Path, is_new: bool) -> None:
+    """An image without a map of its link has objects, too: none of them has 0 bytes."""
+    linked = recorded_analysis("mlp")
+    bare = analysis_of(recorded_runtime(tmp_path).build.shipped)
+    rows = group(linked, ("object",)).rows
+    name = next(row.keys[0] for row in rows if row.keys[0].endswith(".o"))
+    judged = Judged([f"object/{name} > +1GiB", "object/* > +1GiB", "archive/libc.a > +1GiB"])
+    judged.measure(bare, is_new=is_new)
+    judged.measure(linked, is_new=not is_new)
+    assert {check.verdict for check in judged.checks} == {"inconclusive"}
+    assert all(check.advice for check in judged.checks)
 
 
 @pytest.mark.parametrize(

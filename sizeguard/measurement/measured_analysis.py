@@ -9,7 +9,7 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import symbol_names
 from sizeguard.attribution.group import group
 from sizeguard.builds.sizes import Sizes
-from sizeguard.measurement.measurement import ASKED_LEVELS, LEVELS, Measurement
+from sizeguard.measurement.measurement import ASKED_LEVELS, LEVELS, OF_LINK, Measurement
 from sizeguard.measurement.metric import Metric, metric_value, symbol_bytes
 from sizeguard.measurement.metric_names import split_metric
 from sizeguard.measurement.nameless_code import nameless_code
@@ -59,6 +59,10 @@ def sizes_of(analysis: Analysis) -> Sizes:
 def _tables(analysis: Analysis, levels: Collection[str]) -> Mapping[str, Mapping[str, int]]:
     wanted = [level for level in (*LEVELS, *ASKED_LEVELS) if level in levels]
     found = {level: _table(analysis, level) for level in wanted}
+    # Without a map nothing names the objects; that is not an image without them
+    unknown = [level for level in found if level in OF_LINK and not found[level]]
+    if unknown and not (found.get("object") or _table(analysis, "object")):
+        found = {level: table for level, table in found.items() if level not in unknown}
     regions = analysis.image.regions
     if regions is not None:
         found["region"] = {region.name: region.used for region in regions}

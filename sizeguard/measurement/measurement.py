@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LEVELS = ("operator", "kernel", "dtype", "component", "section")
 # Levels that are measured only for a limit, since an image can have thousands of objects.
 ASKED_LEVELS = ("image", "archive", "object")
+OF_LINK = ("archive", "object")  # levels whose names are those of the link's inputs
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH, Check, Offer
 from sizeguard.gate.policy.limits import Limit
-from sizeguard.measurement.measurement import Measurement
+from sizeguard.measurement.measurement import OF_LINK, Measurement
 from sizeguard.measurement.metric_kinds import OPEN
 from sizeguard.measurement.metric_names import is_family, matches, split_metric
 from sizeguard.names.find_operators import find_operators
@@ -92,6 +92,9 @@ def size_checks(
     return tuple(checks)
 
 
+_NO_OBJECTS = "the image names no {}; a linker map names them"
+
+
 def precedence(limit: Limit) -> tuple[bool, int, int]:
     """Rank a limit among the matching limits of its kind; the highest rank wins."""
     return not is_family(limit.metric), bool(limit.app) + bool(limit.target), len(limit.metric)
@@ -153,8 +156,12 @@ def _check(subject: CheckedApp, metric: str, limit: Limit, reference: SizeRefere
 def _judged(check: Check, subject: CheckedApp, limit: Limit, reference: SizeReference) -> Check:
     """Decide a check, unless its metric was not measured or there is nothing to compare with."""
     if subject.now.value(check.metric) is None:
+        level = split_metric(check.metric)[0]
         missing = (
-            f"{check.metric} was not measured: it cannot be read from the image for {check.target}"
+            _NO_OBJECTS.format(level)
+            if level in OF_LINK
+            else f"{check.metric} was not measured: it cannot be read from the image for"
+            f" {check.target}"
         )
         return replace(check, advice=missing, verdict=INCONCLUSIVE)
     if limit.kind == ABSOLUTE and limit.allowance.milli_percent:
@@ -205,8 +212,8 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
         has_names = level == "symbol" or any(now.names(level))
         if limit.kind == ABSOLUTE and not limit.allowance.bytes and has_names:
             return _with_nameless(replace(check, advice=finding), now)
-    elif level in ("object", "archive") and not any(now.names(level)):
-        finding = f"the image names no {level}; a linker map names them"
+    elif level in OF_LINK and not any(now.names(level)):
+        finding = _NO_OBJECTS.format(level)
     else:
         near = limit.nearest or _nearest(level, name, now)
         finding = f"unknown name: nothing is called {name}{f'; nearest is {near}' if near else ''}"
