@@ -187,3 +187,30 @@ def test_a_file_of_another_kind_fails_until_it_is_reviewed(tmp_path: Path, place
     assert project.run("baseline", "update").code == 0
     project.commit("Review")
     assert project.run("gate", "--base", "main").code == 0
+
+
+ARCHIVED = CONFIG.replace("image: app", "image: libx.a")
+BUILT = "cc -Os -c main.c\nar %s libx.a main.o\n"
+SMALL, LARGE = (f"char a[{size}] = {{1}};\nint f(int i) {{ return a[i]; }}\n" for size in (9, 900))
+
+
+@pytest.mark.native
+def test_a_static_archive_is_measured_and_a_thin_one_is_refused(tmp_path: Path) -> None:
+    project = made_project(tmp_path, ARCHIVED, {"build.sh": BUILT % "rc", "main.c": SMALL})
+    project.git("checkout", "-q", "-b", "work")
+    project.write({"other.c": "\n"})
+    project.commit("More")
+    assert project.run("gate", "--base", "main").code == 0
+    project.write({"main.c": LARGE})
+    project.commit("Grow")
+    done = project.run("gate", "--base", "main")
+    assert done.code == 1 and "app grew 891 bytes" in done.out
+    assert project.run("baseline", "update").code == 0
+    project.commit("Review")
+    assert project.run("gate", "--base", "main").code == 0
+    project.write({"build.sh": BUILT % "rcT"})
+    done = project.run("gate", "--base", "main")
+    assert done.code == 4 and "libx.a is a thin archive" in " ".join(done.out.split())
+    project.write({"build.sh": "cc -Os -shared -fPIC -nostdlib -o libx.a main.c\n"})
+    done = project.run("gate", "--base", "main")
+    assert done.code == 1 and "this is elf x86_64" in " ".join(done.out.split())

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
+from sizeguard.formats.archive import THIN_MAGIC
 from sizeguard.formats.containers.member_files import container_of, copy_member
 from sizeguard.formats.magics import MEMBER
-from sizeguard.formats.sniff import ELF, MACHO, PE, WASM, image_format, names_member
+from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, PE, WASM, image_format, names_member
 
 UNKNOWN = "unknown"
 STRIPPABLE = (ELF, MACHO)
-MEASURED = (*STRIPPABLE, PE, WASM)  # formats of images that can be measured
+MEASURED = (*STRIPPABLE, PE, WASM, ARCHIVE)  # formats of images that can be measured
 
 # Names of tools in .comment, compilers first; linkers other than ld also write their names there.
 _TOOLS = (
@@ -44,6 +46,12 @@ class ImageTools:
 def kind_of_image(path: Path) -> str:
     """Return a file's format, such as elf or unknown."""
     return image_format(path)
+
+
+def is_thin(path: Path) -> bool:
+    """Return whether a file is an archive whose members are other files."""
+    with readable(path).open("rb") as file:
+        return file.read(len(THIN_MAGIC)) == THIN_MAGIC
 
 
 def file_of_image(path: Path) -> Path:

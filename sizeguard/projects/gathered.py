@@ -19,6 +19,7 @@ from sizeguard.builds.image_tools import (
     STRIPPABLE,
     copy_of_member,
     image_tools,
+    is_thin,
     kind_of_image,
     member_of,
 )
@@ -129,6 +130,10 @@ def _copy_files(root: Path, made: MadeImage, folder: Path) -> _Copies:
     kind = kind_of_image(image)
     if kind not in MEASURED:
         raise DoesNotBuildError(f"{files.image} is not an image that can be measured: {kind}")
+    if is_thin(image):
+        raise DoesNotBuildError(
+            f"{files.image} is a thin archive, whose members are other files; make it without `T`"
+        )
     debug = _debug_file(root, files, image, folder, made.command) if files.debug else None
     shipped = _shipped(root, made, image)
     map_ = _copied(root, files.map, folder, made.command) if files.map else None

@@ -19,6 +19,7 @@ from sizeguard.formats import magics
 from sizeguard.formats.containers.container import DEEPEST, Container, ContainerMember
 from sizeguard.formats.containers.member_files import unpacked
 from sizeguard.formats.containers.open_container import open_container
+from sizeguard.formats.link_kind import OBJECT
 from sizeguard.ledger.ledger import ImageInfo
 
 OTHER_FILES = "(other files)"
@@ -74,6 +75,8 @@ def _image(container: Container, members: list[JoinedMember]) -> ImageInfo:
     images = [member.analysis.image for member in members]
     machines = sorted({arch for image in images for arch in image.arch.split("+")})
     ids = [image.id for image in images if image.id]
+    # A loader loads nothing for objects that are not yet linked
+    is_of_objects = container.format == magics.ARCHIVE and all(i.kind == OBJECT for i in images)
     return ImageInfo(
         str(container.path),
         container.path.name or str(container.path),
@@ -83,6 +86,7 @@ def _image(container: Container, members: list[JoinedMember]) -> ImageInfo:
         container.size,
         sum(image.load for image in images),
         sum(image.ram for image in images),
+        () if is_of_objects else None,
     )
 
 

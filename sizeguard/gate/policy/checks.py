@@ -156,14 +156,7 @@ def _check(subject: CheckedApp, metric: str, limit: Limit, reference: SizeRefere
 def _judged(check: Check, subject: CheckedApp, limit: Limit, reference: SizeReference) -> Check:
     """Decide a check, unless its metric was not measured or there is nothing to compare with."""
     if subject.now.value(check.metric) is None:
-        level = split_metric(check.metric)[0]
-        missing = (
-            _NO_OBJECTS.format(level)
-            if level in OF_LINK
-            else f"{check.metric} was not measured: it cannot be read from the image for"
-            f" {check.target}"
-        )
-        return replace(check, advice=missing, verdict=INCONCLUSIVE)
+        return replace(check, advice=_unmeasured(check), verdict=INCONCLUSIVE)
     if limit.kind == ABSOLUTE and limit.allowance.milli_percent:
         size = subject.now.region_size(split_metric(check.metric)[1])
         if not size:
@@ -197,6 +190,13 @@ def _judged(check: Check, subject: CheckedApp, limit: Limit, reference: SizeRefe
         moved=moved,
         advice="",
     )
+
+
+def _unmeasured(check: Check) -> str:
+    level = split_metric(check.metric)[0]
+    if level in OF_LINK:
+        return _NO_OBJECTS.format(level)
+    return f"{check.metric} was not measured: it cannot be read from the image for {check.target}"
 
 
 def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | None) -> Check:
