@@ -113,13 +113,16 @@ def test_the_recorded_link_counts_if_it_can_be_followed(
 
 
 def test_symbols_are_the_definitions_of_both_tables() -> None:
-    def symbol(name: str, address: int, section: int = 1) -> Any:
-        return SimpleNamespace(name=name, address=address, section=section)
+    def symbol(name: str, address: int) -> Any:
+        return SimpleNamespace(name=name, address=address)
 
-    static = [symbol("f", 16), symbol("f", 32), symbol("u", 0, 0), symbol("", 8), symbol("g", 16)]
+    def table(rows: Sequence[Any]) -> Any:
+        names = [row.name for row in rows]
+        return SimpleNamespace(defined_names=lambda: names, defined=rows.__getitem__)
+
+    static = [symbol("f", 16), symbol("f", 32), symbol("", 8), symbol("g", 16)]
     dynamic = [symbol("f@V1", 16), symbol("h@@V2", 48), symbol("h@V1", 64)]
-    tables = [SimpleNamespace(objects=lambda rows=rows: iter(rows)) for rows in (static, dynamic)]
-    image: Any = SimpleNamespace(static_symbols=tables[:1], dynamic_symbols=tables[1:])
+    image: Any = SimpleNamespace(static_symbols=(table(static),), dynamic_symbols=(table(dynamic),))
     found = evidence_of(image).symbols
     assert {name: [each.address for each in rows] for name, rows in found.items()} == {
         "f": [16, 32],  # local functions of two objects; the export is the first of them
