@@ -36,6 +36,7 @@ _REFERENCES = re.compile(rf"{_TYPE}|T(?<!sZT)(?<!spT){_NUMBER}")
 _CLASS_NAMES = [f"{length - 1}{'a' * (length - 1)}" for length in range(10)]
 
 _SWIFT = ("$s", "$S", "_T0", "_TF", "_TW", "_TM", "_Tt")
+SWIFT = (*_SWIFT, *(f"_{each}" for each in _SWIFT))  # of Mach-O, too
 _MOST_SWIFT = 1 << 10
 _NOT_SWIFT = "_TMC_END__"  # of gcc, after the underscore before it
 _SWIFT_REFERENCE = re.compile(r"A[a-z]*[A-Z_]")

@@ -16,7 +16,7 @@ import numpy as np
 
 from sizeguard.base.nearest import nearest_names
 from sizeguard.columns.texts import Int
-from sizeguard.names.demangle import MOST_COMPARED, demangle
+from sizeguard.names.demangle import MOST_COMPARED, SWIFT, demangle
 from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import glob_regex, is_glob
 from sizeguard.names.spelling import Spelling, shown_symbol, spelling_of, spells
@@ -28,6 +28,7 @@ from sizeguard.names.spellings.plain_paths import (
     may_have_path,
     plain_path,
 )
+from sizeguard.names.spellings.second_readings import second_readings
 
 # Words of demangled names that mangled names abbreviate or omit.
 _ABBREVIATED = frozenset(
@@ -153,6 +154,30 @@ class SymbolNames:
         found = self.exact(text)
         if found or text.startswith(("_Z", "__Z")):
             return found
+        if found := self._find(text) or self._of_swift(text):
+            return found
+        for readings in second_readings(text):
+            known = {found for each in readings if (found := self._find(each))}
+            if len(known) == 1:
+                return known.pop()
+        return ()
+
+    @cached_property
+    def _swift(self) -> tuple[tuple[str, str], ...]:
+        """Symbols of Swift, in which words do not follow their length, and their texts."""
+        names = (name for name in self.names if name.startswith(SWIFT))
+        return tuple((name, shown) for name in names if (shown := shown_symbol(name)) != name)
+
+    def _of_swift(self, text: str) -> tuple[str, ...]:
+        """Find symbols of Swift, with or without parameters."""
+        return tuple(
+            name
+            for name, shown in self._swift
+            if shown == text or shown.startswith((f"{text}(", f"{text}<", f"{text} -> "))
+        )
+
+    def _find(self, text: str) -> tuple[str, ...]:
+        """Find a spelling that is not a symbol itself."""
         text = _THREAD_LOCAL.sub(_as_llvm, text)
         written = spelling_of(text)
         if not any(part.name for part in written.parts):

@@ -7,6 +7,11 @@ import re
 ANONYMOUS = "(anonymous namespace)"
 
 _REWRITES = (
+    # Methods of Rust: <core::Foo>::new
+    (re.compile(r"\A<((?:(?! as )[^<>]|<[^<>]*>)+)>::"), r"\1::"),
+    # The global scope
+    (re.compile(r"(?<![\w>)}\]':])::(?=[\w~(])"), ""),
+    (re.compile(r"\boperator +(?=[-+*/%^&|!=<>~,[]|\( ?\))"), "operator"),
     (re.compile(r"\{anonymous\}|<unnamed>|\(anonymous\)"), ANONYMOUS),
     (re.compile(r"(?<=\w)\[[0-9a-f]{5,16}\]"), ""),  # hashes of Rust crates
     # Types of constants in Rust's generic arguments: <3: usize>
@@ -19,12 +24,15 @@ _REWRITES = (
     (re.compile(r"\bstd::(?:__cxx11|__1|__ndk1)::"), "std::"),
     (
         re.compile(
-            r"\bstd::basic_string<char, ?std::char_traits<char>, ?std::allocator<char> ?>"
+            r"\bstd::basic_string<char(?:, ?std::char_traits<char>(?:, ?std::allocator<char> ?)?)?>"
             r"(?!::)"
         ),
         "std::string",
     ),
-    (re.compile(r"\bstd::basic_(i|o|io)stream<char, ?std::char_traits<char> ?>"), r"std::\1stream"),
+    (
+        re.compile(r"\bstd::basic_(i|o|io)stream<char(?:, ?std::char_traits<char> ?)?>"),
+        r"std::\1stream",
+    ),
     (re.compile(r"\bauto:\d+"), "auto"),
     (re.compile(r"\bdecltype ?\(nullptr\)"), "std::nullptr_t"),
     (re.compile(r"\(std::nullptr_t\)0\b"), "nullptr"),
@@ -46,6 +54,10 @@ _REWRITES = (
     (re.compile(r"(?<=[})])::~\w+(?=\(\))"), "::~"),
 )
 _NUMBERED = re.compile(r"\{(lambda|unnamed type)(\([^{}]*\))?#(\d+)\}")
+_INTEGER = re.compile(
+    r"(?<!::)\b(?:(?:unsigned|signed|long|short|int|__int128)\b ?)+(?:char\b ?)?(?<! )"
+    r"(?! ?double|::)"
+)
 _PARAMETER = re.compile(r"\{parm#(\d+)\}")
 _STREAM = re.compile(r"\bstd::(string|[io]stream|iostream)\b")
 _EXPRESSION = re.compile(r"decltype|sizeof|[=!]=|&&\(|\|\|")
@@ -56,6 +68,7 @@ def normal(text: str) -> str:
     text = " ".join(text.split())
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
+    text = _INTEGER.sub(_llvm_integer, text)
     return _PARAMETER.sub(_llvm_parameter, _NUMBERED.sub(_llvm_number, text))
 
 
@@ -67,6 +80,22 @@ def without_defaults(text: str) -> str:
 def is_expression(text: str) -> bool:
     """Return whether a text contains an expression, in which demanglers group differently."""
     return _EXPRESSION.search(text) is not None
+
+
+def _llvm_integer(match: re.Match[str]) -> str:
+    """Spell `long unsigned int` of gcc and `unsigned long int` as `unsigned long`."""
+    words = match[0].split()
+    if words == ["int"] or (len(words) == 1 and words[0] != "unsigned" and words[0] != "signed"):
+        return match[0]
+    kinds = [each for each in words if each in ("char", "short", "long", "__int128")]
+    sign = [
+        each
+        for each in words
+        if each == "unsigned" or (each == "signed" and kinds[:1] in (["char"], []))
+    ]
+    if sign == ["signed"] and not kinds:
+        sign = []
+    return " ".join([*sign[:1], *(kinds or ["int"])])
 
 
 def _llvm_number(match: re.Match[str]) -> str:

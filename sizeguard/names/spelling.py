@@ -15,6 +15,7 @@ from functools import lru_cache
 from sizeguard.names.demangle import demangle, demangle_rust
 from sizeguard.names.rewrites import ANONYMOUS, is_expression, normal, without_defaults
 from sizeguard.names.short import split_name, top_level
+from sizeguard.names.spellings.omitted import agree_without_omitted
 
 _ABI = re.compile(r"\[abi:\w+\]")
 _RUST_HASH = re.compile(r"17h[0-9a-f]{16}E")
@@ -282,6 +283,8 @@ def _agree(written: Spelling, one: str, other: str) -> bool:
     spaced = other
     one, other = one.replace(" ", ""), other.replace(" ", "")
     if one == other or ("&" in one and one == _without_addressed(other)):
+        return True
+    if agree_without_omitted(one, other):
         return True
     if is_expression(one) and _UNGROUPED.sub("", one) == _UNGROUPED.sub("", other):
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -19,7 +20,10 @@ _LENGTH = 0.5  # of a mangled name, in characters of its demangled text
 _CUTOFF = 0.6  # of difflib's ratio
 _PIECES = 6  # of a word that no symbol has
 _SHORTEST = 3  # characters in a piece
+_SHORT_WORD = 8  # characters; in a shorter word, pieces of two may be all that is right
 _FEW = 50_000  # names to search one by one: 5 ms a piece; a search of 76 MB takes 50 ms
+
+_SPELLED = re.compile(r"::|[( <]")
 
 Scores = npt.NDArray[np.float64]
 Holding = Callable[[str], Int]
@@ -34,7 +38,8 @@ def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Seq
     words: of the text, as in mangled names
     holding: returns the symbols that contain a piece of text, as indices into `names`
     """
-    mangled = text.startswith(("_Z", "__Z", "_R"))
+    # Names of C are as in the symbol table, too: anon.0b1fd1e2.3.llvm.42
+    mangled = text.startswith(("_Z", "__Z", "_R")) or _SPELLED.search(text) is None
     score = np.zeros(len(names))
     unknown = [text] if mangled else []
     for word in [] if mangled else sorted(words):
@@ -57,7 +62,7 @@ def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Seq
 
 def _best(text: str, score: Scores, names: Sequence[str]) -> list[str]:
     """Return the names with the highest scores; of equal ones those of the expected length."""
-    length = len(text) * _LENGTH
+    length = len(text) * _LENGTH if _SPELLED.search(text) else len(text)
     least = np.partition(score, -_COMPARED)[-_COMPARED] if len(score) > _COMPARED else 0.0
     rows = np.flatnonzero((score >= least) & (score > 0))
     apart = [abs(len(names[i]) - length) for i in rows.tolist()]
@@ -67,7 +72,8 @@ def _best(text: str, score: Scores, names: Sequence[str]) -> list[str]:
 
 def pieces(word: str) -> list[str]:
     """Cut a word into pieces that overlap, so that most of them survive one wrong letter."""
-    length = max(_SHORTEST, min(12, len(word) // 3))
+    shortest = _SHORTEST - (len(word) < _SHORT_WORD)
+    length = max(shortest, min(12, len(word) // 3))
     step = max(1, (len(word) - length) // _PIECES)
     return list({word[i : i + length]: None for i in range(0, len(word) - length + 1, step)}) or [
         word

@@ -1,0 +1,115 @@
+"""Spellings that people write by hand mean the symbol, and no other one.
+
+A source has size_t, std::vector<int> and ::ns::f; gcc writes long unsigned int; a symbol has the
+types behind them. Ambiguous spellings are unknown, so that no claim on them passes.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from sizeguard.names.resolve_names import SymbolNames
+from sizeguard.names.spellings.omitted import without_defaults_of_std
+
+WRITTEN = {
+    "_ZN2ns3fooEmPKc": (
+        "::ns::foo",
+        "ns :: foo",
+        "::ns::foo(unsigned long, const char*)",
+        "ns::foo( unsigned long , const char * )",
+        "ns::foo (unsigned long, char const*)",
+        "ns::foo(size_t, char const*)",
+        "foo(std::size_t, const char *)",
+        "ns::foo(uint64_t, const char*)",
+        "ns::foo(long unsigned int, const char*)",
+        "void ns::foo(unsigned long int, const char*)",
+    ),
+    "_ZN2ns3barElixsth": (
+        "ns::bar(long int, signed int, long long int, short int, short unsigned int, uint8_t)",
+        "ns::bar(int64_t, int32_t, long long, int16_t, uint16_t, unsigned char)",
+        "ns::bar(signed long, signed, signed long long, signed short, unsigned short, uint8_t)",
+    ),
+    "_ZN2ns4joinERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE": (
+        "ns::join(std::basic_string<char> const&)",
+        "ns::join(const std::basic_string<char>&)",
+        "ns::join(::std::string const &)",
+    ),
+    "_ZNSt6vectorIiSaIiEE9push_backERKi": (
+        "std::vector<int>::push_back(const int&)",
+        "std::vector<int>::push_back",
+        "vector<int>::push_back",
+    ),
+    "_ZNSt3mapIiN2ns1AESt4lessIiESaISt4pairIKiS1_EEE5clearEv": (
+        "std::map<int, ns::A>::clear()",
+        "std::map<int, ns::A, std::less<int>>::clear",
+    ),
+    "_ZNSt10unique_ptrIN2ns1AESt14default_deleteIS1_EED2Ev": (
+        "std::unique_ptr<ns::A>::~unique_ptr()",
+    ),
+    "_ZN2ns4bitsILm8EEEvv": ("ns::bits<8>", "ns::bits<8UL>()", "void ns::bits<8ul>()"),
+    "_ZN2ns4byteILh8EEEvv": ("ns::byte<8>()", "ns::byte<(unsigned char)8>"),
+    "_ZN2nsltERKNS_1AES2_": ("ns::operator <", "operator < (const ns::A&, const ns::A&)"),
+    "_ZN2nslsERSoRKNS_1AE": ("ns::operator<<(std::basic_ostream<char>&, ns::A const&)",),
+    "_ZN2ns1BclEi": ("ns::B::operator() (int)", "ns::B::operator ()"),
+    "_RNvMs_Cs1234_7mycrateNtB4_3Foo3bar": ("mycrate::Foo::bar", "Foo::bar"),
+    "_RNvNtCs1234_7mycrate8unsigned3bar": ("mycrate::unsigned::bar",),
+    "$s4main3fooyySiF": ("main.foo(Swift.Int) -> ()", "main.foo(Swift.Int)", "main.foo"),
+}
+KNOWN = SymbolNames.of(WRITTEN)
+MACHO = SymbolNames.of(f"_{symbol}" for symbol in WRITTEN)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "text"), [(symbol, text) for symbol, texts in WRITTEN.items() for text in texts]
+)
+def test_a_written_spelling_means_its_symbol_alone(symbol: str, text: str) -> None:
+    assert KNOWN.find(text) == (symbol,)
+    assert MACHO.find(text) == (f"_{symbol}",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ns::foo(uint32_t, char const*)",
+        "ns::foo(ssize_t, char const*)",
+        "ns::foo(long int, const char*)",
+        "ns::size_t::foo",
+        "std::vector<long>::push_back",
+        "std::map<int, ns::B>::clear()",
+        "std::map<int, ns::A, std::less<long>>::clear",
+        "ns::bits<9>",
+        "ns::bits<8u>",
+        "ns::byte<8ul>",
+        "ns::operator >",
+        "mycrate::Bar::bar",
+        "main.fo",
+    ],
+)
+def test_another_type_or_number_is_unknown(text: str) -> None:
+    assert KNOWN.find(text) == MACHO.find(text) == ()
+
+
+def test_a_type_of_two_systems_is_ambiguous_if_both_overloads_exist() -> None:
+    both = SymbolNames.of(["_Z1fm", "_Z1fy", "_Z1gy"])
+    assert both.find("f(uint64_t)") == ()
+    assert both.find("f(size_t)") == ("_Z1fm",)
+    assert both.find("g(uint64_t)") == ("_Z1gy",)
+    assert both.find("g(size_t)") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("std::vector<int,std::allocator<int>>", "std::vector<int>"),
+        ("f<std::set<A<int>,std::less<A<int>>,std::allocator<A<int>>>>", "f<std::set<A<int>>>"),
+        ("std::map<K,V,std::less<K>,std::allocator<std::pair<K const,V>>>", "std::map<K,V>"),
+        (
+            "std::set<int,std::less<void>,std::allocator<int>>",
+            "std::set<int,std::less<void>>",
+        ),
+        ("f<int,std::allocator<long>>", "f<int,std::allocator<long>>"),
+        ("f<int,std::allocator<int>,long>", "f<int,std::allocator<int>,long>"),
+    ],
+)
+def test_only_default_arguments_at_the_end_are_left_out(text: str, short: str) -> None:
+    assert without_defaults_of_std(text) == short
