@@ -12,6 +12,7 @@ import pytest
 
 from sizeguard.columns.sums import WHAT
 from sizeguard.formats.elf import PF_R, PF_X, PT_LOAD
+from sizeguard.ledger.elf import regions
 from sizeguard.ledger.elf.owner_sums import RowSums
 from sizeguard.ledger.elf.owner_table import Line, Places
 from sizeguard.ledger.elf.regions import (
@@ -21,6 +22,7 @@ from sizeguard.ledger.elf.regions import (
     SECTION_GAP,
     UNKNOWN,
     Extra,
+    Region,
     Segments,
     file_partition,
     file_regions,
@@ -228,8 +230,11 @@ def test_memory_has_the_files_bytes_then_zeros(seed: int, nested: bool) -> None:
 
 
 @pytest.mark.parametrize("seed", range(80))
-def test_gaps_are_told_by_their_bytes_and_their_place(seed: int) -> None:
+def test_gaps_are_told_by_their_bytes_and_their_place(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     """Bytes of one usual value align what follows; between segments they align pages."""
+    monkeypatch.setattr(regions, "_CHUNK", 4)
     made = drawn(seed, nested=False)
     loads = [(each.offset, each.offset + each.file_size) for each in made.segments.loads]
     for region in made.regions:
@@ -250,11 +255,48 @@ def test_gaps_are_told_by_their_bytes_and_their_place(seed: int) -> None:
 
 
 def test_segments_of_equal_rights_are_numbered() -> None:
-    image: Any = SimpleNamespace(segments=loads_of((0, 16, 0), (16, 32, 4), (32, 40, 0)))
+    image: Any = SimpleNamespace(segments=loads_of((0, 16, 0), (16, 32, 4), (32, 33, 0)))
     image.segments[0].flags = PF_R
     segments = Segments.of(image)
     assert [load.offset for load in segments.loads] == [0, 16, 32]
     assert segments.names == ("LOAD r-x", "LOAD r-x #2", "LOAD r--", "(not loaded)")
+
+
+@pytest.mark.parametrize("is_relocatable", [True, False])
+def test_a_section_is_in_the_segment_of_its_address(is_relocatable: bool) -> None:
+    sections = [
+        SimpleNamespace(address=address, is_allocated=is_allocated)
+        for address, is_allocated in (
+            (BASE, True), (BASE + 15, True), (BASE + 16, True), (BASE - 1, True),
+            (BASE + SHIFT + 16, True), (BASE + SHIFT + 35, True), (BASE + SHIFT + 36, True),
+            (BASE, False),
+        )
+    ]  # fmt: skip
+    image: Any = SimpleNamespace(
+        segments=loads_of((0, 16, 0), (16, 32, 4)), sections=sections, is_relocatable=is_relocatable
+    )
+    found = Segments.of(image).of_sections(image).tolist()
+    assert found == ([2] * 8 if is_relocatable else [0, 0, 2, 2, 1, 1, 2, 2])
+
+
+def test_the_first_of_overlapping_segments_has_the_memory() -> None:
+    """Segments of files that are not valid overlap; zeros at an edge are the later one's."""
+    edges = ((0, 32, 8), (32, 48, 0), (48, 48, 4))
+    image: Any = SimpleNamespace(segments=loads_of(*edges), is_relocatable=False)
+    for load, address in zip(image.segments, (60, 20, 0), strict=False):
+        load.address = address
+    # Memory [0, 40), [20, 36) inside of it, and [60, 64) without bytes of the file
+    place = (48, 40)
+    image.sections = [section_of(0, place, 8, nobits=True), section_of(1, (48, 62), 4, nobits=True)]
+    segments, extra = Segments.of(image), Extra(10)
+    found = memory_regions(image, segments, extra)
+    assert found == [
+        Region(0, 32, offset=0),
+        Region(32, 40, row=10),
+        Region(60, 62, row=11),
+        Region(62, 64, section=1),
+    ]
+    assert (extra.what, extra.segment) == ([MEMORY_GAP] * 2, [0, 2])
 
 
 def test_a_file_without_sections_has_rows_of_headers_and_gaps() -> None:
