@@ -1,13 +1,12 @@
 """Verify leaks with mutants that unit tests do not kill: none may turn a finding into a pass.
 
     python -m tests.soak.surviving_mutants --outcomes FILE [--module NAME]… [--leak NAME]…
-        [--tricks NAME]… [--minutes N] [--judged FILE]
+        [--tricks TEST]… [--minutes N] [--judged FILE]
 
 FILE is that of verdict_mutants or room_mutants. The leaks are those of tests/test_leaks.py, each
 linked once by gcc. A mutant verifies, in a forked process, the leaks whose verification runs its
-line. `--tricks later_tricks` runs tests/test_later_tricks.py in their place, native tests included.
-A mutant without whose line all findings stay is "harmless"; the others are printed, and the exit
-code is 1.
+line. `--tricks tests/test_later_tricks.py` runs these tests in their place; a test's id works, too.
+A mutant with which all findings stay is "harmless"; the others are printed, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -119,13 +118,12 @@ def main(arguments: list[str]) -> int:
             judged.of(mutant, partial(judge, mutant))
 
     if left and chosen.tricks:
-        files = [f"tests/test_{name}.py" for name in chosen.tricks]
 
         def with_tests(session: Session) -> None:
             session.trace(range(len(session.items)))
             work(partial(judge_by_tests, session))
 
-        collected(files, probes(left), with_tests, marks="")
+        collected(chosen.tricks, probes(left), with_tests, marks="")
     elif left:
         with tempfile.TemporaryDirectory() as folder:
             work(Leaks(chosen.leak or COVERING, Path(folder), probes(left)).judge)
