@@ -358,3 +358,21 @@ def test_unexplained_code_is_what_no_input_stub_or_toolchain_has(
     known = [(address, address + length) for address, length in (*inputs.values(), *unlisted)]
     expected = byte_by_byte(code, start, [*known, *ends])
     assert [*explained_bytes._unexplained(found, section)] == expected
+
+
+@pytest.mark.parametrize(
+    ("own", "more"),
+    [("libk.so.1", {"libk.so.1"}), ("", set()), (InputError("a linker script"), set())],
+)
+def test_a_library_is_needed_by_its_own_name_or_its_files(
+    monkeypatch: pytest.MonkeyPatch, own: Any, more: set[str]
+) -> None:
+    def read(path: Path) -> Any:
+        if isinstance(own, InputError):
+            raise own
+        return path
+
+    monkeypatch.setattr(explained_bytes, "read_elf", read)
+    monkeypatch.setattr(explained_bytes, "library_name", lambda _: own)
+    path = Path("/home/me/libk.so")
+    assert explained_bytes._names_of(path) == {"libk.so", "/home/me/libk.so"} | more
