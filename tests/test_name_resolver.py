@@ -173,6 +173,11 @@ def test_clones_go_with_their_function() -> None:
     assert table.find("_Z1fv") == ("_Z1fv", "_Z1fv.cold", "_Z1fv.part.0")
     assert set(table.find("f()")) == {"_Z1fv", "_Z1fv.cold", "_Z1fv.part.0"}
     assert table.find("f") == ("f", "f.isra.0")
+    of_path = SymbolNames.of(["_ZN1a1fEi.constprop.0.isra.0", "_ZN1a1fEi.cold", "_ZN1a1fEi"])
+    assert len(of_path.find("a::f")) == 3
+    for text in ("a::f [clone .constprop.0] [clone .isra.0]", "a::f.constprop.0.isra.0"):
+        assert of_path.find(text) == ("_ZN1a1fEi.constprop.0.isra.0",)
+    assert of_path.find("a::f.part.0") == ()
 
 
 @pytest.mark.parametrize(

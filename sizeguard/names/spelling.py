@@ -34,6 +34,8 @@ _RUST_ESCAPES = {
 _RUST_ESCAPE = re.compile(r"\$(?:LT|GT|RF|BP|C|SP|LP|RP)\$|\.\.|\$u([0-9a-f]{2,6})\$")
 _SPACE = re.compile(r"(?<![\w\"]) | (?![\w\"])")
 _QUALIFIERS = re.compile(r"(?: ?(?:const|volatile|&&?))+(?=\.|\Z)")
+_CLONE = re.compile(r"\.[\w.]+\Z")
+_CLONE_OF_PATH = re.compile(r"(?<=[\w>])(?:\.[a-z_]\w*(?:\.\d+)*)+\Z")  # ns::f.constprop.0.cold
 _WORDS = re.compile(r"~?\w+")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _ADDRESSED = re.compile(r"(?<=[<,])&(?=[\w(])")
@@ -162,7 +164,7 @@ def spelling_of(text: str) -> Spelling:
     of = _SPECIAL.match(name.result)
     special, result = (of[1], of[2] or "") if of else ("", name.result)
     clone = ""
-    if name.parameters and (dot := re.search(r"\.[\w.]+\Z", name.suffix)):
+    if dot := (_CLONE.search(name.suffix) if name.parameters else _CLONE_OF_PATH.search(rest)):
         clone = dot[0]
         rest = rest[: -len(clone)]
     parts = tuple(_part(part) for part in _split(rest))
