@@ -77,7 +77,7 @@ def test_open_zoom_back_search(browser: Browser, tmp_path: Path) -> None:
     image = analysis.image
     assert (
         text(browser, "totals")
-        == f"load {image.load:,}   file {image.file:,}   ram {image.ram:,}   31 rows"
+        == f"load {image.load:,} · file {image.file:,} · ram {image.ram:,} · 31 rows"
     )
     assert browser.run("Number(document.body.dataset.sumfile)") == image.file
     assert table(browser) == 31
@@ -134,7 +134,7 @@ def test_the_keyboard_alone_does(browser: Browser, tmp_path: Path) -> None:
 def test_other_bytes_can_be_looked_at(browser: Browser, tmp_path: Path) -> None:
     browser.open(page(tmp_path, sample(), "operator", "symbol", where=("operator=aten",)))
     image = sample().image
-    assert text(browser, "totals").startswith(f"load {image.load:,}   file {image.file:,}")
+    assert text(browser, "totals").startswith(f"load {image.load:,} · file {image.file:,}")
     assert text(browser, "totals").endswith("30 rows and what the filter left out")
     browser.run(
         "(() => { const s = document.getElementById('metric'); s.value = '1'; s.dispatchEvent(new"
@@ -206,7 +206,7 @@ def test_a_diff(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("Number(document.body.dataset.sumchange)") == new.image.load - old.image.load
     before, after = old.image.load, new.image.load
     assert text(browser, "totals").startswith(
-        f"load {before:,} → {after:,}   change {after - before:,}   31 rows"
+        f"load {before:,} → {after:,} · change {after - before:,} · 31 rows"
     )
     assert table(browser) == 31
     browser.run("document.getElementById('search').focus()")
@@ -395,3 +395,17 @@ def test_what_is_shown_can_be_copied_as_text(browser: Browser, tmp_path: Path) -
         "545\t15.0%\taten::mul",
     ]
     assert browser.problems() == []
+
+
+def test_boxes_are_labelled_without_the_usual_namespace(browser: Browser, tmp_path: Path) -> None:
+    names = ("(core)", "aten::add", "aten::mul.Tensor", "aten::relu", "prim::max")
+    parts = [Part({"operator": name, "symbol": "f"}, 900, 950) for name in names]
+    browser.open(page(tmp_path, MadeUp(parts), "operator"))
+    browser.run(
+        "window.drawn = []; const pen = CanvasRenderingContext2D.prototype, draw = pen.fillText;"
+        " pen.fillText = function (text, ...place) { window.drawn.push(text);"
+        " return draw.call(this, text, ...place); };"
+        " document.getElementById('metric').dispatchEvent(new Event('change'))"
+    )
+    drawn = set(browser.run("window.drawn"))
+    assert {"(core)", "add", "mul.Tensor", "relu", "prim::max"} <= drawn

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli.build.import_model import command
-from sizeguard.cli.main import main
+from sizeguard.cli.main import _run, main
 from sizeguard.operators.library import Operator
 from sizeguard.runtimes.model_files import read_operators
 from sizeguard.runtimes.sizeguard.importing.importer import Imported, default_library, import_model
@@ -261,7 +261,9 @@ def test_the_command_writes_the_same_bytes_each_time(tmp_path: Path) -> None:
         result = CliRunner().invoke(
             command, [str(path), "-o", str(tmp_path / folder / "branchy.sgp"), *cases]
         )
-        assert (result.exit_code, result.output) == (0, "")
+        said = "8 operators, 12 instructions, 2 bundled cases\n"
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert result.stderr == f"wrote {tmp_path / folder / 'branchy.sgp'}: {said}"
     written = (tmp_path / "a" / "branchy.sgp").read_bytes()
     assert written == (tmp_path / "b" / "branchy.sgp").read_bytes()
     program = read_program(tmp_path / "a" / "branchy.sgp")
@@ -358,3 +360,18 @@ def test_a_number_as_an_input(tmp_path: Path) -> None:
         imported(
             FEATURES / "int_input" / "model.pt2", [[x, save(tmp_path / "n.npy", np.array([5]))]]
         )
+
+
+def test_the_command_says_what_it_wrote_and_names_other_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = ROOT / "native" / "models" / "mlp" / "model.pt2"
+    program = tmp_path / "new" / "mlp.sgp"
+    assert _run(["import", str(model), "-o", str(program), "--cases-beside"]) == 0
+    said = capsys.readouterr()
+    assert said.err == f"wrote {program}: 3 operators, 4 instructions, 2 bundled cases\n"
+    assert said.out == "" and program.is_file()
+    other = tmp_path / "mlp.pte"
+    other.write_bytes(b"\x1c\0\0\0ET12")
+    with pytest.raises(InputError, match=r"import takes a \.pt2 file.*select ops lists"):
+        _run(["import", str(other), "-o", str(program)])

@@ -110,3 +110,20 @@ def test_a_page_fits_and_can_be_read(
     browser.run(f"{AXE}\n;0")
     assert browser.run(SERIOUS) == []
     assert browser.run("document.body.dataset.owned") is None
+
+
+@pytest.mark.parametrize("name", ["why", "predict"])
+def test_no_column_is_off_a_phone(name: str, browser: Browser, tmp_path: Path) -> None:
+    long = "a_namespace::" + "_".join(["word"] * 9)
+    step = WhyStep(0, f".text.{long}", long, f"build/{long}.cpp.o", "used by the function", 1)
+    pages = {
+        "why": lambda: why_chunks(Why(long, True, 1, 1, 1, (Chain("", (step,)),)), "html", Style()),
+        "predict": lambda: prediction_chunks(prediction(), "html", 0, Style()),
+    }
+    path = tmp_path / "page.html"
+    path.write_text("".join(pages[name]()), encoding="utf-8")
+    browser.open(path, 480, 900, ready="document.readyState === 'complete'")
+    widths = browser.run(
+        "[...document.querySelectorAll('.scroll')].map((box) => [box.scrollWidth, box.clientWidth])"
+    )
+    assert widths and all(content <= box for content, box in widths), widths

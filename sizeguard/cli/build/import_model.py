@@ -63,12 +63,19 @@ def command(
     from sizeguard.projects.root import find_sources
     from sizeguard.report.writers.printable import plain_text
     from sizeguard.runtimes.known import library
+    from sizeguard.runtimes.model_files import READERS
     from sizeguard.runtimes.sizeguard.building.programs import cases_beside as inputs_beside
     from sizeguard.runtimes.sizeguard.importing.importer import import_model
     from sizeguard.runtimes.sizeguard.native_tree import op_deps
     from sizeguard.runtimes.sizeguard.program.program_file import write_program
 
-    if model.suffix.lower() == ".sgp":
+    suffix = model.suffix.lower()
+    if suffix in READERS and suffix not in (".sgp", ".pt2"):
+        raise InputError(
+            f"{model}: a {suffix} file, but import takes a .pt2 file, as torch.export.save writes "
+            "it; sizeguard select ops lists its operators"
+        )
+    if suffix == ".sgp":
         raise InputError(f"{model}: is already a program; run_program --program {model} runs it")
     source = find_sources(runtime_source)
     operators = read_operator_libraries(operator_files) if operator_files else library(source)
@@ -81,3 +88,11 @@ def command(
     for warning in imported.warnings:
         click.echo(plain_text([f"warning: {warning}"]), err=True)
     write_program(imported.program, output)
+    program = imported.program
+    counts = (
+        (len(program.operators), "operator"),
+        (len(program.instructions), "instruction"),
+        (len(program.cases), "bundled case"),
+    )
+    said = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
+    click.echo(plain_text([f"wrote {output}: {said}"]), err=True)

@@ -24,8 +24,9 @@ def report_html(report: Report) -> Iterator[str]:
         PageColumn(name, getattr(report, name))
         for name in sorted(names, key=lambda name: name != first)
     ]
+    # Several operators share the same bytes, so these have no sum and no boxes.
     columns += [
-        PageColumn(name, getattr(report, name))
+        PageColumn(name, getattr(report, name), area=name != "shared")
         for name in ("exclusive", "shared")
         if getattr(report, name) is not None
     ]
@@ -35,8 +36,9 @@ def report_html(report: Report) -> Iterator[str]:
     if report.left_out is not None:
         extra["leftOut"] = {name: getattr(report.left_out, name) for name in names}
     id_ = f"  id {report.image.id[:8]}" if report.image.id else ""
+    arch = "" if report.image.arch in report.image.title else f"  {report.image.arch}"
     yield from html_page(
-        f"{report.image.title}  {report.image.arch}{id_}",
+        f"{report.image.title}{arch}{id_}",
         columns,
         [(level, _with_aliases(report, level, label)) for level, label in levels],
         extra,

@@ -13,7 +13,9 @@ h1 { margin-bottom: .6em; } h3, h4 { margin: 1.4em 0 .4em; }
 pre { overflow-x: auto; padding: .8em; border: 1px solid var(--grid); border-radius: 6px; }
 table { width: auto; min-width: 50%; } td, th { overflow-wrap: normal; }
 details { margin: .8em 0; } summary { cursor: pointer; } li, p { overflow-wrap: anywhere; }
-a { color: var(--line); }
+a { color: var(--line); } h1 { overflow-wrap: anywhere; }
+@media (max-width: 600px) { td, th { padding: .25em .3em; } td > code { white-space: normal;
+  overflow-wrap: anywhere; } }
 """
 
 

@@ -44,7 +44,10 @@ td, th { text-align: left; padding: .25em .6em; border-bottom: 1px solid var(--g
 """
 
 # Of tables of commits: on a narrow screen a subject is not cut into single letters.
-COMMITS_STYLE = "td:not(.n, :empty, [colspan]) { min-width: 9ch; }\n"
+COMMITS_STYLE = """td:not(.n, :empty, [colspan]) { min-width: 9ch; }
+@media (max-width: 560px) { td, th { padding: .25em .25em; font-size: .92em; }
+  td:not(.n, :empty, [colspan]) { min-width: 7ch; } }
+"""
 
 HEAD = """<!DOCTYPE html>
 <html lang="en">

@@ -11,7 +11,7 @@ async function main() {
   const say = (what) => {
     const path = [];
     for (let each = what; each && each.parent; each = each.parent) path.unshift(each.name);
-    get("box").textContent = `${path.join("  ›  ") || data.title}   ${data.columns.map((c, i) => `${c.name} ${signed(c, what.sum(i))}`).join("   ")}`;
+    get("box").textContent = `${path.join("  ›  ") || data.title}   ${data.columns.filter((c) => c.name !== "shared").map((c) => `${c.name} ${signed(c, what.sum(data.columns.indexOf(c)))}`).join(" · ")}`;
   };
   const signed = (column, value) => (column.signed && value > 0 ? "+" : "") + bytes(value);
   const map = new Treemap(get("map"), say, (to) => go(to || node.parentNode || node.parent || node));
@@ -125,8 +125,8 @@ async function main() {
   // The sum of the rows, not a number that came along: what it says is what is there.
   const sums = data.columns.map((column, i) => [column, tree.root.sum(i)]).filter(([column]) => column.area);
   const left = data.leftOut;
-  get("totals").textContent = (data.whole ? `${data.whole}   ` : "") + sums.map(([column, sum]) => `${column.name} ${signed(column, sum + (left ? left[column.name] || 0 : 0))}`).join("   ")
-    + `   ${data.rows.toLocaleString("en")} rows` + (left ? ` and what the filter left out` : "");
+  get("totals").textContent = (data.whole ? `${data.whole} · ` : "") + sums.map(([column, sum]) => `${column.name} ${signed(column, sum + (left ? left[column.name] || 0 : 0))}`).join(" · ")
+    + ` · ${data.rows.toLocaleString("en")} rows` + (left ? ` and what the filter left out` : "");
   for (const [column, sum] of sums) document.body.dataset[`sum${column.name}`] = sum;
 
   data.columns.forEach((column, i) => { if (column.area) get("metric").append(new Option(column.name, i)); });

@@ -45,25 +45,30 @@ class Node {
 
   // The name without what all its neighbours begin with, up to a separator: add.Tensor for aten::add.Tensor.
   get label() {
-    const name = this.name, from = this.parent && !this.only ? this.parent.shared : 0;
-    return name.slice(from) || name;
+    const name = this.name, start = this.parent && !this.only ? this.parent.shared : "";
+    return name.startsWith(start) ? name.slice(start.length) || name : name;
   }
 
-  // The length of the beginning that all children's names have in common.
+  // The beginning that all children's names have in common, or the namespace of more than half of them; (core) and
+  // other names in parentheses do not count.
   get shared() {
     if (this.begins === undefined) {
-      const level = this.tree.data.levels[this.depth], bounds = this.bounds;
-      let first = null;
+      const level = this.tree.data.levels[this.depth], bounds = this.bounds, spaces = new Map();
+      let first = null, count = 0;
       for (let i = 0; i + 1 < bounds.length; i++) {
-        const name = level.texts.get(level.ids[bounds[i]]);
+        const name = level.texts.get(level.ids[bounds[i]]), end = name.indexOf("::");
+        if (name.startsWith("(") || name.length < 2) continue;
+        count++;
+        if (end > 0) spaces.set(name.slice(0, end + 2), (spaces.get(name.slice(0, end + 2)) || 0) + 1);
         if (first === null) { first = name; continue; }
         let k = 0;
         while (k < first.length && first[k] === name[k]) k++;
         first = first.slice(0, k);
-        if (!first) break;
       }
       const after = (separator) => (first.includes(separator) ? first.lastIndexOf(separator) + separator.length : 0);
-      this.begins = bounds.length > 2 ? Math.max(after("::"), after("/")) : 0;
+      const all = count > 1 ? first.slice(0, Math.max(after("::"), after("/"))) : "";
+      const most = [...spaces].find(([, names]) => names > count / 2);
+      this.begins = all || (count > 1 && most ? most[0] : "");
     }
     return this.begins;
   }
