@@ -24,11 +24,13 @@ import xmlschema
 from sizeguard.base import plain_data
 from sizeguard.base.errors import InputError
 from sizeguard.base.plain_data import LONGEST, decode
+from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import NOT_RUN, AppResult, Check, GateResult
 from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.gate_json import result_of
+from sizeguard.report.gate.gate_words import slack_text
 from sizeguard.report.gate.render import gate_text, write_step_summary
 from sizeguard.report.result_formats import JUDGED_FORMATS
 from sizeguard.report.writers.style import Style
@@ -508,3 +510,12 @@ def test_plain_data_of_another_type_is_refused_by_its_path(path: str, value: obj
     """The quick reader refuses the value, and the careful reader reports its path."""
     with pytest.raises(InputError, match=rf"^x: {path}"):
         decode(Nested, {**NESTED, path: value}, "x")
+
+
+def test_page_slack_of_nothing_is_no_page() -> None:
+    texts = [slack_text(Sizes(10, 0, 4096, slack)) for slack in (0, 1, 860)]
+    assert texts == [
+        "none: any growth may add a page to the file on disk (4,096 now)",
+        "at most 1 byte until the file on disk grows a page (4,096 now)",
+        "at most 860 bytes until the file on disk grows a page (4,096 now)",
+    ]

@@ -24,6 +24,7 @@ from sizeguard.report.gate.gate_words import (
     offer_text,
     others,
     selection_text,
+    slack_text,
     todo,
     verdict_line,
     waiver_line,
@@ -361,10 +362,7 @@ def _details(build: BuildFindings) -> Iterator[Block]:
         f"- {ICONS[text[1]]} {name}: {prose(text[0])}" for name, text in texts if text is not None
     ]
     if app.sizes:
-        facts.append(
-            f"- page slack: at most {app.sizes.page_slack:,} bytes until the file on disk grows"
-            f" a page ({app.sizes.file:,} now)"
-        )
+        facts.append(f"- page slack: {slack_text(app.sizes)}")
     facts += [f"- {prose(note)}" for note in notes(build.found)]
     facts.append(
         f"- toolchain {code(app.toolchain)}"

@@ -28,6 +28,7 @@ from sizeguard.report.gate.gate_words import (
     models_text,
     notes,
     selection_text,
+    slack_text,
     todo,
     verdict_line,
     word,
@@ -229,11 +230,7 @@ def _block(build: BuildFindings, style: Style) -> Iterator[str]:
     if app.growth_since_base is not None and app.base != PARENT:
         yield f"  {'since merge base':<{width}}{growth_text(app)} bytes"
     if app.sizes:
-        slack = (
-            f"at most {app.sizes.page_slack:,} bytes until the file on disk grows a page"
-            f" ({app.sizes.file:,} now)"
-        )
-        yield f"  {'page slack':<{width}}{slack}"
+        yield f"  {'page slack':<{width}}{slack_text(app.sizes)}"
     for note in notes(build.found):
         yield from wrapped(f"  ! {printable(note)}", 0, style)
     if not is_urgent(build):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import (
@@ -48,6 +49,15 @@ def word(verdict: str) -> str:
 def counted(count: int, one: str, many: str = "") -> str:
     """Write a count with its noun in the right number."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def slack_text(sizes: Sizes) -> str:
+    """Say how many bytes can be added until the file on disk has one page more."""
+    now = f"({sizes.file:,} now)"
+    if not sizes.page_slack:
+        return f"none: any growth may add a page to the file on disk {now}"
+    most = counted(sizes.page_slack, "byte")
+    return f"at most {most} until the file on disk grows a page {now}"
 
 
 def verdict_line(result: GateResult) -> str:
