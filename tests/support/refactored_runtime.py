@@ -346,6 +346,10 @@ COVERING = (
     "body_with_a_requirement",
     "join_two_files",
     "rename_a_file",
+    "message_with_an_operators_name",
+    "two_tables_of_operators",
+    "feature_in_a_member_function",
+    "macros_with_other_variables",
 )
 
 
