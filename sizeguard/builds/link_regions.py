@@ -14,6 +14,8 @@ from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.linker_script import script_regions
 from sizeguard.formats.linkmap.memory_region import MemoryRegion
 
+_DEFINES = ("--defsym", "-defsym")  # options that define a symbol
+
 
 def recorded_regions(files: Files) -> tuple[MemoryRegion, ...]:
     """Return the regions in the record of an image's link; empty if there are none."""
@@ -39,9 +41,6 @@ def recorded_regions(files: Files) -> tuple[MemoryRegion, ...]:
     symbols = dict(_symbol(value) for option, value in options if option in _DEFINES)
     found = {name: value for name, value in symbols.items() if value is not None}
     return script_regions([script for script in scripts if script], folders, found)
-
-
-_DEFINES = ("--defsym", "-defsym")
 
 
 def _place(record: LinkRecord, folders: Iterable[Path], name: str) -> Path | None:

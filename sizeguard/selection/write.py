@@ -17,7 +17,7 @@ OUTPUTS = "outputs.txt"
 def write_selection(path: Path, selection: Selection) -> bool:
     """Write the file, unless it has this content already, so that builds stay up to date.
 
-    True if it was written.
+    Returns whether it was written.
     """
     return write_if_changed(path, format_selection(selection))
 
