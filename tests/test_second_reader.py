@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import struct
+import subprocess
+import sys
 import zipfile
 from collections import Counter
 from dataclasses import replace
@@ -261,3 +263,20 @@ def test_what_the_second_reader_cannot_read_is_no_agreement(image: Path, tmp_pat
     cut.write_bytes(image.read_bytes()[:40])
     with pytest.raises(SizeguardError, match="pyelftools cannot read it"):
         read_again(cut)
+
+
+def test_the_end_of_a_command_prints_nothing_about_the_library(tmp_path: Path) -> None:
+    """lief takes objects for leaks that remain when Python ends, and prints lines about them."""
+    image = recorded_images(tmp_path) / "app-arm64"
+    code = (
+        "import pathlib, sys\n"
+        "from sizeguard.base.tuning import collect_seldom, skip_last_collection\n"
+        "from sizeguard.builds.second_reader import read_again\n"
+        "collect_seldom()\n"
+        "print(read_again(pathlib.Path(sys.argv[1])).reader)\n"
+        "skip_last_collection()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, image], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("lief\n", "")
