@@ -93,8 +93,12 @@ def test_build_steps_are_written_as_texts(old: str, new: str, was: str, now: str
     assert (change.old, change.new) == (was, now)
 
 
-def test_equal_build_steps_are_no_change() -> None:
-    assert compared(of_build("build: make"), of_build("build:   make  # all")) == []
+@pytest.mark.parametrize(
+    "other",
+    ["build:   make  # all", "build: 'make'", "build: |\n      make", "build: >\n      make"],
+)
+def test_equal_build_steps_are_no_change(other: str) -> None:
+    assert compared(of_build("build: make"), of_build(other)) == []
 
 
 def test_commands_in_place_of_a_selection_are_a_change() -> None:

@@ -11,9 +11,11 @@ import pytest
 
 from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.attribution.owners.library_rows import LibraryRows
 from sizeguard.builds.build_record import RECORD, read_build
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.shipped_libraries import (
+    libraries_of,
     library_files,
     needed_by,
     shipped_libraries,
@@ -24,6 +26,7 @@ from sizeguard.gate.policy.baselines import baseline_text, measurement_of_baseli
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
 from sizeguard.gate.policy.needed import needed_checks
 from sizeguard.gate.policy.reviewed_changes import _replaced
+from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
@@ -31,6 +34,7 @@ from tests.support.recorded_builds import recorded_analysis, recorded_runtime
 
 LOADS, DYNAMIC, INTERP = 1, 2, 3
 NEEDED, STRTAB, STRSZ, RPATH, RUNPATH, AUXILIARY, AUDIT = 1, 5, 10, 15, 29, 0x7FFFFFFD, 0x6FFFFEFC
+SONAME = 14
 
 
 def image(path: Path, *entries: tuple[int, str], interpreter: str = "") -> Path:
@@ -81,6 +85,27 @@ def add_library(build: Path, name: str, **more: str) -> Path:
     path = build / name
     path.parent.mkdir(parents=True, exist_ok=True)
     return image(path, (NEEDED, "libz.so.1"), **more)
+
+
+def test_a_library_that_counts_is_not_needed_from_elsewhere(tmp_path: Path) -> None:
+    """By its file's name or its soname; a search path is no library."""
+    entries = (
+        (NEEDED, "libf.so.1"),
+        (NEEDED, "libg.so"),
+        (NEEDED, "libc.so"),
+        (RUNPATH, "/libg.so"),
+    )
+    info = ImageInfo(
+        "app", "app", "elf", "x86_64", "", 1, 1, 1, needed_by(image(tmp_path / "a", *entries))
+    )
+    file = image(tmp_path / "libf.so.1.2", (SONAME, "libf.so.1"), (NEEDED, "libm.so"))
+    other = image(tmp_path / "libg.so", (NEEDED, "libf.so.1"))
+    found = libraries_of(tmp_path, [file, other])
+    assert LibraryRows(found).image(info).needed == ("libc.so", "libm.so", "search path /libg.so")
+    assert LibraryRows(found[:1]).image(info).needed == (
+        "libc.so", "libg.so", "libm.so", "search path /libg.so",
+    )  # fmt: skip
+    assert LibraryRows(()).image(info).needed == info.needed
 
 
 def test_libraries_beside_the_image_count(build: Path) -> None:

@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from sizeguard.base.errors import SizeguardError
@@ -31,7 +31,7 @@ from sizeguard.formats.elf.layout import (
     SHT_HASH,
     SHT_STRTAB,
 )
-from sizeguard.formats.elf.needed import needed_libraries
+from sizeguard.formats.elf.needed import library_name, needed_libraries
 from sizeguard.formats.magics import MOST_SLICES
 from sizeguard.formats.sniff import (
     COFF,
@@ -75,12 +75,19 @@ class ShippedLibrary:
     name:   its path in the build's folder
     path:   the file that was measured
     needed: the list that needed_by returns
+    soname: the name by which images need it; empty if it states none
     """
 
     name: str
     path: Path
     sizes: Sizes
     needed: tuple[str, ...] = ()
+    soname: str = ""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of files by which images need it."""
+        return frozenset(filter(None, (PurePosixPath(self.name).name, self.soname)))
 
 
 def library_files(folder: Path, apart: Iterable[Path]) -> list[Path]:
@@ -126,7 +133,10 @@ def libraries_of(folder: Path, files: Iterable[Path]) -> tuple[ShippedLibrary, .
 
 def _library(path: Path, folder: Path) -> ShippedLibrary:
     shipped = shipped_twin(path)
-    return ShippedLibrary(_name(path, folder), shipped, measure(shipped), needed_by(shipped))
+    is_elf = image_format(shipped) == ELF
+    soname = library_name(read_elf(shipped)) if is_elf else ""
+    name = _name(path, folder)
+    return ShippedLibrary(name, shipped, measure(shipped), needed_by(shipped), soname)
 
 
 def shipped_twin(path: Path) -> Path:

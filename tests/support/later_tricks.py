@@ -164,6 +164,11 @@ TRICKS: Mapping[str, LaterTrick] = {
         {"run.sh": "head -c 6000 /dev/zero >> libf.so\n"},
         config=f"{CONFIG}    run: sh run.sh\n",
     ),
+    "a library of the same name from elsewhere": LaterTrick(
+        {"build.sh": _NEEDS, "main.c": _USES, "f.c": "int f(void) { return 1; }\n"},
+        {"build.sh": _NEEDS.replace("f.c", "f.c -Wl,-soname,libf.so") + "rm libf.so\n",
+         "f.c": "char a[6000] = {1};\nint f(void) { return a[0]; }\n"},
+    ),
     "data that a section header leaves out of the file": LaterTrick(
         {"build.sh": BUILD, "main.c": MAIN},
         {"build.sh": f"{_GREW.replace('cc', 'cc -s')}python3 edit.py\n", "edit.py": _NO_BITS},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from sizeguard.attribution.size_report import CORE
 from sizeguard.columns.joined_texts import JoinedTexts
 from sizeguard.columns.label import Label
 from sizeguard.columns.texts import Int, Texts
+from sizeguard.formats.elf.needed import INTERPRETER, SEARCH_PATH
 from sizeguard.ledger.ledger import ImageInfo
 
 if TYPE_CHECKING:
@@ -38,15 +40,26 @@ class LibraryRows:
         return _PER_LIBRARY * len(self._libraries)
 
     def image(self, image: ImageInfo) -> ImageInfo:
-        """Add the libraries' bytes and requirements to the image's."""
+        """Add the libraries' bytes and requirements to the image's.
+
+        A library that is counted here is not needed from elsewhere. If another build takes a
+        library of that name from elsewhere, it needs a new one.
+        """
         sizes = [library.sizes for library in self._libraries]
-        needed = {name for library in self._libraries for name in library.needed}
+        counted = {name for library in self._libraries for name in library.names}
+        needed = {
+            name
+            for names in (image.needed or (), *(library.needed for library in self._libraries))
+            for name in names
+            if name.startswith((INTERPRETER, SEARCH_PATH))
+            or PurePosixPath(name).name not in counted
+        }
         return replace(
             image,
             file=image.file + sum(each.file for each in sizes),
             load=image.load + sum(each.load for each in sizes),
             ram=image.ram + sum(each.ram for each in sizes),
-            needed=tuple(sorted({*(image.needed or ()), *needed})),
+            needed=tuple(sorted(needed)),
         )
 
     def sums(self, what: str) -> Int:

@@ -28,7 +28,7 @@ def read_steps(fields: Mapping[str, Node], place: str) -> BuildSteps:
 
     Raises InputError, with file, line and column.
     """
-    build = text_of(fields["build"]) if "build" in fields else ""
+    build = _command(fields.get("build"))
     for name in ("setup", "clean", "env", "inputs", "ignore", "timeout"):
         if name in fields and not build:
             raise InputError(
@@ -129,7 +129,11 @@ def _strip(node: Node) -> str:
 
 
 def _command(node: Node | None) -> str:
-    return "" if node is None else text_of(node)
+    """Return a command without the line ends that block styles of YAML add."""
+    if node is None:
+        return ""
+    text = text_of(node)
+    return text.rstrip("\n") or text
 
 
 def _seconds(node: Node) -> float:
