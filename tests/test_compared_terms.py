@@ -101,6 +101,50 @@ def test_equal_build_steps_are_no_change(other: str) -> None:
     assert compared(of_build("build: make"), of_build(other)) == []
 
 
+PLAIN = """targets:
+  t: {machine: x86_64-linux}
+limits:
+  load: {growth: "max(1%, 512B)"}
+  ram: 1 KiB
+apps:
+  a:
+    build: make
+    image: a
+    ignore: ["*.md", doc/*]
+    env: {B: x, A: y}
+"""
+REWRITTEN = {
+    "comments": "# why\n" + PLAIN.replace("  a:\n", "  a:  # the one\n"),
+    "order": """apps:
+  a:
+    env: {A: y, B: x}
+    ignore: ["*.md", doc/*]
+    image: a
+    build: make
+limits:
+  ram: 1 KiB
+  load: {growth: "max(1%, 512B)"}
+targets:
+  t: {machine: x86_64-linux}
+""",
+    "one line": '{targets: {t: {machine: x86_64-linux}}, limits: {load: {growth: "max(1%, 512B)"},'
+    ' ram: 1 KiB}, apps: {a: {build: make, image: a, ignore: ["*.md", doc/*], env: {B: x, A: y}}}}',
+    "quotes": PLAIN.replace("make", "'make'").replace("image: a", 'image: "a"'),
+    "line ends": PLAIN.replace("\n", "\r\n"),
+    "a block": PLAIN.replace("load: {growth:", "load:\n    growth:").replace('512B)"}', '512B)"'),
+    "units": PLAIN.replace("max(1%, 512B)", "max(512 B, 1.0%)").replace("1 KiB", "1,024 B"),
+    "a mark of the byte order": f"\ufeff{PLAIN}",
+    "an explicit maximum": PLAIN.replace("ram: 1 KiB", "ram: {max: 1 KiB}"),
+}
+
+
+@pytest.mark.parametrize("way", REWRITTEN)
+def test_terms_that_are_written_otherwise_are_no_change(way: str) -> None:
+    no_waivers = {"baselines/waivers.yaml": None}
+    before, after = ({"sizeguard.yaml": text, **no_waivers} for text in (PLAIN, REWRITTEN[way]))
+    assert compared(before, after) == compared(after, before) == []
+
+
 def test_commands_in_place_of_a_selection_are_a_change() -> None:
     selected = "selection: native/apps/vision/selected_operators.yaml\n    models: []"
     steps = of_build("build: make")

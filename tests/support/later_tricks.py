@@ -63,6 +63,11 @@ for at in range(table, table + 64 * count, 64):
         struct.pack_into("<I", data, at + 4, 8)
 open("app", "wb").write(data)
 """
+_LOOPS = "int main(void) { return 0; }\n" + "".join(
+    f"int f{i}(int* a, int n) {{\n  int s = 0;\n  for (int i = 0; i < n; i++) s += a[i] * {i};\n"
+    "  return s;\n}\n"
+    for i in range(3, 43)
+)
 _EVERY_C = 'for f in s/*; do cat "./$f"; done > all.c; cc -Os -o app all.c\n'
 
 
@@ -152,6 +157,44 @@ TRICKS: Mapping[str, LaterTrick] = {
         {"build.sh": BUILD, "main.c": MAIN.replace("SIZE 1", "SIZE 3000")},
         {"build.sh": "printf '.globl _start\\n_start: ret\\n' > m.s; as --32 m.s -o m.o;"
          " ld -melf_i386 m.o -o app\n"},
+    ),
+    "an assembler by COMPILER_PATH": LaterTrick(
+        {"build.sh": "chmod +x t/as\nCOMPILER_PATH=$PWD/t cc -Os -o app main.c\n", "main.c": MAIN,
+         "t/as": '#!/bin/sh\nexec /usr/bin/as "$@"\n'},
+        {"t/as": '#!/bin/sh\nfor last; do :; done\necho ".data; .fill 6000,1,1" >> "$last"\n'
+         'exec /usr/bin/as "$@"\n'},
+        config=CONFIG.replace("'*.md'", "'t/*'"),
+    ),
+    "a makefile that make prefers": LaterTrick(
+        {"build.sh": "make\n", "Makefile": "app: main.c\n\tcc -Os -o app main.c\n",
+         "main.c": MAIN},
+        {"GNUmakefile": "app: main.c\n\tcc -Os -DSIZE=6000 -o app main.c\n"},
+        config=CONFIG.replace("'*.md'", "'GNU*'"),
+    ),
+    "a module that Python imports at its start": LaterTrick(
+        {"build.sh": "PYTHONPATH=p python3 -c '' > g.h\ncc -Os -include g.h -o app main.c\n",
+         "main.c": MAIN, "p/x.py": ""},
+        {"p/sitecustomize.py": "print('#define SIZE 6000')\n"},
+        config=CONFIG.replace("'*.md'", "'p/*'"),
+    ),
+    "options that ccache is told to ignore": LaterTrick(
+        {"build.sh": "export CCACHE_IGNOREOPTIONS=-O*\ncc -Os -c main.c\ncc -o app main.o\n",
+         "main.c": _LOOPS},
+        {"build.sh": "export CCACHE_IGNOREOPTIONS=-O*\ncc -O3 -c main.c\ncc -o app main.o\n"},
+    ),
+    "a variable of include paths in the terms": LaterTrick(
+        {"build.sh": BUILD, "main.c": f"#include <m.h>\n{MAIN}", "i/m.h": "\n",
+         "j/m.h": "#define SIZE 6000\n"},
+        config=f"{CONFIG}    env: {{CPATH: i}}\n",
+        then=f"{CONFIG}    env: {{CPATH: j}}\n",
+    ),
+    "a member of a package that is there twice": LaterTrick(
+        {"build.sh": f"{BUILD}python3 -m zipfile -c a.zip app\n", "main.c": MAIN},
+        {"build.sh": f"{BUILD}cc -Os -DSIZE=6000 -o big main.c\npython3 zip.py 2>&1\n",
+         "zip.py": "import zipfile\nwith zipfile.ZipFile('a.zip', 'w') as zip:\n"
+         "    zip.write('big', 'app')\n    zip.write('app', 'app')\n"},
+        config=CONFIG.replace("image: app", "image: a.zip!app"),
+        codes=(FAIL, INCONCLUSIVE, NOT_BUILT),
     ),
     "a run that appends to the image": LaterTrick(
         {"build.sh": BUILD, "main.c": MAIN, "run.sh": "./app; true\n"},
