@@ -53,6 +53,7 @@ class FunctionNames:
         """Start without known names."""
         self.info = info
         self.starts = [unit.start for unit in info.units]
+        self._last: Unit | None = None  # the unit of the last entry, often that of the next, too
         self.known: dict[int, bytes] = {}
         # Strings may share suffixes, but not this often.
         self.budget = 16 * (len(info.data) + len(info.sections.get("str", b""))) + (1 << 20)
@@ -116,10 +117,14 @@ class FunctionNames:
 
     def unit_of(self, place: int) -> Unit:
         """Return the unit that contains an entry. Raises DwarfError if there is none."""
+        unit = self._last
+        if unit is not None and unit.entries <= place < unit.end:
+            return unit
         which = bisect_right(self.starts, place) - 1
         unit = self.info.units[which] if which >= 0 else None
         if unit is None or not unit.entries <= place < unit.end:
             raise DwarfError(f"a reference to {place}, where there is no entry")
+        self._last = unit
         return unit
 
     def _read(self, place: int) -> _OwnNames:
@@ -140,7 +145,9 @@ class FunctionNames:
         unit = self.unit_of(place)
         data = self.info.data
         try:
-            code, position = leb(data, place)
+            code, position = data[place], place + 1
+            if code >= 0x80:
+                code, position = leb(data, place)
             shape = unit.abbreviations[code]
             if shape.naming is not None:
                 return self.info.placed(unit, shape.naming, position)

@@ -13,6 +13,7 @@ from sizeguard.formats.dwarf.abbreviations import (
     INLINED,
     TYPE,
     Abbreviation,
+    AttributePlace,
     DwarfError,
     leb,
 )
@@ -204,29 +205,41 @@ _FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def _reader(info: Info, unit: Unit, shape: Abbreviation) -> _Reader | None:
-    """Return the reader of a shape; None if its entries differ in size, or for rare forms."""
-    if shape.size < 0 or any(place.width not in _FORMATS for place in shape.places):
+    """Return the reader of a shape; None if an attribute is not fixed, or for rare forms."""
+    places = shape.places if shape.size >= 0 else _fixed_places(shape)
+    if places is None or any(place.width not in _FORMATS for place in places):
         return None
     format_, end = ">" if info.order == "big" else "<", 0
-    for place in shape.places:
+    for place in places:
         format_ += f"{place.offset - end}x{_FORMATS[place.width]}"
         end = place.offset + place.width
-    at = {place.attribute: i for i, place in enumerate(shape.places)}
+    at = {place.attribute: i for i, place in enumerate(places)}
     if DW_AT_RANGES in at:
         low, high = at[DW_AT_RANGES], NONE
     elif DW_AT_LOW_PC in at and DW_AT_HIGH_PC in at:
         low, high = at[DW_AT_LOW_PC], at[DW_AT_HIGH_PC]
-        is_size = shape.places[high].form not in (FORM_ADDR, *index_forms)
-        if shape.places[low].form != FORM_ADDR or not is_size:
+        is_size = places[high].form not in (FORM_ADDR, *index_forms)
+        if places[low].form != FORM_ADDR or not is_size:
             return None
     else:
         return None
     origin = at.get(DW_AT_ABSTRACT_ORIGIN, NONE) if shape.kind == INLINED else NONE
-    if origin != NONE and shape.places[origin].form in ELSEWHERE:
+    if origin != NONE and places[origin].form in ELSEWHERE:
         origin = NONE
-    base = unit.start if origin != NONE and shape.places[origin].is_reference else 0
+    base = unit.start if origin != NONE and places[origin].is_reference else 0
     values = struct.Struct(format_).unpack_from
-    return _Reader(values, low, high, shape.places[low].form, origin, base)
+    return _Reader(values, low, high, places[low].form, origin, base)
+
+
+def _fixed_places(shape: Abbreviation) -> tuple[AttributePlace, ...] | None:
+    """Return the places of the attributes to read; None if one is not fixed.
+
+    gcc's functions differ in size only after their addresses.
+    """
+    wanted = [a for a, _, _ in shape.attributes if a in WANTED and a != DW_AT_SIBLING]
+    if len({*wanted}) < len(wanted) or not shape.fixed.keys() >= {*wanted}:
+        return None
+    return tuple(shape.fixed[attribute] for attribute in wanted)
 
 
 # Entries with code, entries around such entries, and all others.
@@ -334,7 +347,10 @@ def _walk(info: Info, unit: Unit, ranges: AddressRanges, in_code: _Code, tree: I
             else:
                 values, at_low, at_high, form, at_origin, base = reader
                 read = values(data, position)
-                position += shape.size
+                if shape.size >= 0:
+                    position += shape.size
+                else:
+                    position = info.skip(position, shape.steps, unit)
                 # A function is often inlined many times; its name is then looked up once.
                 origin = read[at_origin] + base if at_origin != NONE else place
                 low = read[at_low]

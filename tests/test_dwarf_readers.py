@@ -1,0 +1,95 @@
+"""Entries whose attributes are read at once give the functions that single attributes give."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from sizeguard.formats.dwarf import walk
+from sizeguard.formats.dwarf.units import Info
+from sizeguard.formats.dwarf.walk import NONE, InlineTree, read_tree
+
+CODE = [(0x1000, 0x2000)]
+UNIT, PLAIN, OUTER, INLINED, ABSTRACT = range(1, 6)
+# Tag, whether it has children, and pairs of attribute and form. The frame base of gcc's functions
+# and the line of an inlined call differ in size.
+SHAPES = {
+    UNIT: (0x11, 1, ()),
+    PLAIN: (0x2E, 0, ((0x11, 0x01), (0x12, 0x07), (0x40, 0x18))),
+    OUTER: (0x2E, 1, ((0x3F, 0x19), (0x11, 0x01), (0x12, 0x07), (0x40, 0x18), (0x01, 0x13))),
+    INLINED: (0x1D, 0, ((0x31, 0x13), (0x11, 0x01), (0x12, 0x06), (0x59, 0x0F))),
+    ABSTRACT: (0x2E, 0, ((0x03, 0x08),)),
+}
+
+
+def abbreviations() -> bytes:
+    found = bytearray()
+    for code, (tag, has_children, attributes) in SHAPES.items():
+        found += bytes([code, tag, has_children])
+        for attribute, form in (*attributes, (0, 0)):
+            found += bytes([attribute, form])
+    return bytes(found + b"\0")
+
+
+def block(size: int) -> bytes:
+    return bytes([size]) + bytes(size)
+
+
+def sections() -> tuple[dict[str, bytes], int, list[int]]:
+    """Return a unit's sections, the place of the inlined function, and those of all others."""
+    body, places = bytearray(bytes([UNIT])), []
+
+    def entry(code: int, content: bytes) -> int:
+        places.append(11 + len(body))  # after the unit's header
+        body.extend(bytes([code]) + content)
+        return places[-1]
+
+    abstract = entry(ABSTRACT, b"callee\0")
+    entry(PLAIN, struct.pack("<QQ", 0x1000, 0x20) + block(1))
+    entry(PLAIN, struct.pack("<QQ", 0x1020, 0x10) + block(9))
+    outer = struct.pack("<QQ", 0x1100, 0x80) + block(3)
+    start = entry(OUTER, outer + bytes(4))
+    entry(INLINED, struct.pack("<IQI", abstract, 0x1110, 0x8) + b"\x05")
+    entry(INLINED, struct.pack("<IQI", abstract, 0x1120, 0x4) + b"\x85\x01")
+    body += b"\0"
+    sibling = start + 1 + len(outer) - 11
+    struct.pack_into("<I", body, sibling, 11 + len(body))
+    entry(PLAIN, struct.pack("<QQ", 0x1200, 0) + block(1))  # without bytes
+    entry(PLAIN, struct.pack("<QQ", 0x10, 0x20) + block(1))  # removed by the linker
+    body += b"\0"
+    header = struct.pack("<HIB", 4, 0, 8)
+    info = struct.pack("<I", len(header) + len(body)) + header + bytes(body)
+    return {"info": info, "abbrev": abbreviations()}, abstract, places
+
+
+def rows(tree: InlineTree) -> list[tuple[int, int, int, int]]:
+    """Return the parent, the entry and the range of each node."""
+    return [
+        (tree.parent[node], tree.entry[node], low, high)
+        for low, high, node in zip(tree.low, tree.high, tree.node, strict=True)
+    ]
+
+
+def test_functions_that_differ_in_size_are_read() -> None:
+    content, abstract, places = sections()
+    _, first, second, outer, *_ = places
+    assert rows(read_tree(Info(content, "little"), CODE)) == [
+        (NONE, first, 0x1000, 0x1020),
+        (NONE, second, 0x1020, 0x1030),
+        (NONE, outer, 0x1100, 0x1180),
+        (2, abstract, 0x1110, 0x1118),
+        (2, abstract, 0x1120, 0x1124),
+    ]
+
+
+def test_attributes_at_once_are_those_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    content, _, _ = sections()
+    info = Info(content, "little")
+    unit = info.units[0]
+    for code in (PLAIN, OUTER, INLINED):
+        assert unit.abbreviations[code].size < 0
+        assert walk._reader(info, unit, unit.abbreviations[code]) is not None
+    at_once = rows(read_tree(info, CODE))
+    monkeypatch.setattr(walk, "_reader", lambda *_: None)
+    assert rows(read_tree(info, CODE)) == at_once
