@@ -8,9 +8,8 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-from sizeguard.formats.archive import THIN_MAGIC
 from sizeguard.formats.containers.member_files import container_of, copy_member
-from sizeguard.formats.magics import MEMBER
+from sizeguard.formats.magics import MEMBER, THIN_MAGIC
 from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, PE, WASM, image_format, names_member
 
 UNKNOWN = "unknown"

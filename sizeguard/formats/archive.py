@@ -18,9 +18,7 @@ import numpy.typing as npt
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-
-MAGIC = b"!<arch>\n"
-THIN_MAGIC = b"!<thin>\n"
+from sizeguard.formats.magics import ARCHIVE_MAGIC, THIN_MAGIC
 
 HEADER_SIZE = 60
 # /OFFSET into the long names; in thin archives also /OFFSET:POSITION in the archive of that name.
@@ -130,7 +128,7 @@ def member_starts(archive: bytes, count: int) -> Iterator[bytes]:
 def _members(path: Path, depth: int) -> Iterator[Member]:
     """Yield the members of an archive that is nested `depth` thin archives deep."""
     data = _map(path)
-    if data[:8] not in (MAGIC, THIN_MAGIC):
+    if data[:8] not in (ARCHIVE_MAGIC, THIN_MAGIC):
         raise InputError(f"{path}: not an archive")
     if depth > DEEPEST:
         raise InputError(f"{path}: thin archives are nested more than {DEEPEST} deep")

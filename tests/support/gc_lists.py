@@ -11,9 +11,9 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from sizeguard.formats.archive import THIN_MAGIC
 from sizeguard.formats.elf import SHF_MERGE
 from sizeguard.formats.gc_log import parse_gc_log
+from sizeguard.formats.magics import THIN_MAGIC
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.inputs.loaded import Loaded
 from sizeguard.linkgraph.live import live

@@ -9,8 +9,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-from sizeguard.formats.archive import MAGIC, THIN_MAGIC
-from sizeguard.formats.magics import BITCODE_MAGICS
+from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, THIN_MAGIC
 from sizeguard.linkgraph.inputs.version_script import Visible
 
 FAMILIES = ("bfd", "gold", "lld", "mold")
@@ -102,7 +101,7 @@ def kind_of(path: Path) -> str:
             head = file.read(20)
     except OSError as error:
         raise cannot_read(path, error) from error
-    if head[:8] in (MAGIC, THIN_MAGIC):
+    if head[:8] in (ARCHIVE_MAGIC, THIN_MAGIC):
         return "archive"
     if head[:4] == _ELF and len(head) >= 18:
         return (

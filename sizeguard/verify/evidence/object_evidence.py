@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-from sizeguard.formats.archive import MAGIC, THIN_MAGIC, read_archive
+from sizeguard.formats.archive import read_archive
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import (
     RELOCATION_TYPES,
@@ -33,7 +33,7 @@ from sizeguard.formats.elf import (
 )
 from sizeguard.formats.linkmap.link_map import is_mapping_symbol
 from sizeguard.formats.lto_object import functions_of, has_debug_information
-from sizeguard.formats.magics import BITCODE_MAGICS, MACHO_MAGICS
+from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, MACHO_MAGICS, THIN_MAGIC
 from sizeguard.verify.evidence.code_search import Pattern, pattern_of
 
 _ELF = (b"\x7fELF",)
@@ -323,7 +323,7 @@ def contents(
                 head = file.read(8)
         except OSError as error:
             raise cannot_read(path, error) from error
-        if head in (MAGIC, THIN_MAGIC):
+        if head in (ARCHIVE_MAGIC, THIN_MAGIC):
             for member, data in read_archive(path):
                 yield ObjectContent(path, f"{shown}({member})", member, bytes(data))
         elif head[:4] in (*magics, *BITCODE_MAGICS):
