@@ -34,6 +34,7 @@ def test_each_name_has_its_symbols_in_order_of_the_tables(
                 found.append(symbol)
     expected.pop("", None)
     assert dict(ImageSymbols.of(made)) == expected
+    assert [*ImageSymbols.of(made)] == [*expected]
     assert len(ImageSymbols.of(made)) == len(expected)
 
 

@@ -93,8 +93,8 @@ class ImageSymbols(Mapping[str, list[Symbol]]):
     names: Sequence[str]
     _tables: Sequence[SymbolList]
     _starts: Sequence[int]  # of each table in `names`
-    _first: Mapping[str, int]  # place of a name in `names`
-    _others: Mapping[str, Sequence[int]] = field(repr=False)  # the places after the first
+    _last: Mapping[str, int]  # place of a name in `names`; in the order of their first places
+    _others: Mapping[str, Sequence[int]] = field(repr=False)  # the places before the last
 
     @staticmethod
     def of(tables: Sequence[SymbolList]) -> ImageSymbols:
@@ -104,17 +104,17 @@ class ImageSymbols(Mapping[str, list[Symbol]]):
         starts = [0]
         for part in parts:
             starts.append(starts[-1] + len(part))
-        first = dict(zip(reversed(names), range(len(names) - 1, -1, -1), strict=True))
-        first.pop("", None)
+        last = dict(zip(names, range(len(names)), strict=True))
+        last.pop("", None)
         others: dict[str, list[int]] = {}
         for place, name in enumerate(names):
-            if name and first[name] != place:
+            if name and last[name] != place:
                 others.setdefault(name, []).append(place)
-        return ImageSymbols(names, tables, starts, first, others)
+        return ImageSymbols(names, tables, starts, last, others)
 
     def __getitem__(self, name: str) -> list[Symbol]:
         """Return the definitions of a name."""
-        places = (self._first[name], *self._others.get(name, ()))
+        places = (*self._others.get(name, ()), self._last[name])
         found: dict[int, Symbol] = {}
         for symbol in self._symbols(places):
             found.setdefault(symbol.address, symbol)
@@ -127,12 +127,12 @@ class ImageSymbols(Mapping[str, list[Symbol]]):
 
     def __contains__(self, name: object) -> bool:
         """Return whether the image defines a name."""
-        return name in self._first
+        return name in self._last
 
     def __iter__(self) -> Iterator[str]:
         """Yield each name once."""
-        return iter(dict.fromkeys(name for name in self.names if name))
+        return iter(self._last)
 
     def __len__(self) -> int:
         """Return the number of names."""
-        return len(self._first)
+        return len(self._last)
