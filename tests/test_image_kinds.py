@@ -214,3 +214,26 @@ def test_a_static_archive_is_measured_and_a_thin_one_is_refused(tmp_path: Path) 
     project.write({"build.sh": "cc -Os -shared -fPIC -nostdlib -o libx.a main.c\n"})
     done = project.run("gate", "--base", "main")
     assert done.code == 1 and "this is elf x86_64" in " ".join(done.out.split())
+
+
+OF_LTO = {
+    "an object": ("gcc -flto -Os -c -o libx.a main.c\n", 4),
+    "an archive": ("gcc -flto -Os -c main.c\ngcc-ar rc libx.a main.o\n", 4),
+    "bitcode in an archive": (
+        "clang-19 -flto -Os -c main.c\ncc -Os -c more.c\nar rc libx.a main.o more.o\n", 4,
+    ),
+    "an object with machine code": ("gcc -flto -ffat-lto-objects -Os -c -o libx.a main.c\n", 0),
+    "an object with nothing": ("cc -Os -c -o libx.a empty.c\n", 0),
+}  # fmt: skip
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("what", OF_LTO)
+def test_objects_that_lto_still_compiles_have_no_size(tmp_path: Path, what: str) -> None:
+    """Data of 900 bytes takes a few bytes of compressed LTO code, so growth would be hidden."""
+    build, code = OF_LTO[what]
+    files = {"main.c": LARGE, "more.c": "int more(void) { return 1; }\n", "empty.c": "\n"}
+    project = made_project(tmp_path, ARCHIVED, {"build.sh": build, **files})
+    done = project.run("gate")
+    assert done.code == code, done.out
+    assert ("link-time optimization" in " ".join(done.out.split())) == (code == 4)

@@ -8,11 +8,26 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-from sizeguard.formats.containers.member_files import container_of, copy_member
+from sizeguard.formats.containers.member_files import (
+    container_members,
+    container_of,
+    copy_member,
+    unpacked_images,
+)
 from sizeguard.formats.magics import MEMBER, THIN_MAGIC
-from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, PE, WASM, image_format, names_member
+from sizeguard.formats.sniff import (
+    ARCHIVE,
+    BITCODE,
+    ELF,
+    MACHO,
+    PE,
+    WASM,
+    image_format,
+    names_member,
+)
 
 UNKNOWN = "unknown"
+_LTO_SECTIONS = ".gnu.lto_"
 STRIPPABLE = (ELF, MACHO)
 MEASURED = (*STRIPPABLE, PE, WASM, ARCHIVE)  # formats of images that can be measured
 
@@ -64,6 +79,32 @@ def file_of_image(path: Path) -> Path:
 def member_of(path: Path) -> str:
     """Return the member that a path such as app.zip!lib/x.so names; empty for a file."""
     return str(path).rpartition(MEMBER)[2] if names_member(path) else ""
+
+
+def is_before_lto(image: Path) -> bool:
+    """Return whether an object, or one in an archive, has only code that LTO still compiles.
+
+    Such code has no size before it is linked.
+    """
+    format_ = image_format(image)
+    if format_ == ELF:
+        return _is_slim(image)
+    if format_ != ARCHIVE:
+        return False
+    members = container_members(image)
+    is_bitcode = any(member.format == BITCODE for member in members)
+    return is_bitcode or any(map(_is_slim, unpacked_images(image)))
+
+
+def _is_slim(path: Path) -> bool:
+    """Return whether it is an object of gcc with LTO code, and without machine code and data."""
+    if image_format(path) != ELF:
+        return False
+    from sizeguard.formats.elf import ET_REL, read_elf  # as in image_tools
+
+    elf = read_elf(path)
+    has_lto = any(section.name.startswith(_LTO_SECTIONS) for section in elf.sections)
+    return elf.type == ET_REL and has_lto and not elf.load
 
 
 def copy_of_member(path: Path, to: Path) -> None:

@@ -19,6 +19,7 @@ from sizeguard.builds.image_tools import (
     STRIPPABLE,
     copy_of_member,
     image_tools,
+    is_before_lto,
     is_thin,
     kind_of_image,
     member_of,
@@ -133,6 +134,11 @@ def _copy_files(root: Path, made: MadeImage, folder: Path) -> _Copies:
     if is_thin(image):
         raise DoesNotBuildError(
             f"{files.image} is a thin archive, whose members are other files; make it without `T`"
+        )
+    if is_before_lto(image):
+        raise DoesNotBuildError(
+            f"{files.image} has objects of link-time optimization, which have no size before they"
+            " are linked; measure what they are linked into"
         )
     debug = _debug_file(root, files, image, folder, made.command) if files.debug else None
     shipped = _shipped(root, made, image)
