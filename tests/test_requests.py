@@ -201,3 +201,13 @@ def test_the_most_exact_name_of_a_snapshot_counts(tmp_path: Path) -> None:
     assert (
         request_of(tmp_path, base_snapshots=given).snapshot_of(App("b", None, (), ()), "t") is None
     )
+
+
+@pytest.mark.parametrize("entry", ["{max_size: lots}", "{max_age: 1 year}", "{max_size: 3}"])
+def test_a_wrong_limit_of_the_store_is_an_error_before_anything_is_built(
+    tmp_path: Path, entry: str
+) -> None:
+    request = request_of(tmp_path, f"store: {entry}\n{ONLY_OTHER}")
+    with pytest.raises(InputError, match=r"^sizeguard\.yaml:1:8: '"):
+        request.check_limits()
+    request_of(tmp_path, f"store: {{max_size: 3 MiB, max_age: 1 week}}\n{ONLY_OTHER}")

@@ -13,7 +13,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import did_you_mean
 from sizeguard.gate.model_runs import TIMEOUT
 from sizeguard.gate.policy.limits import Limit
-from sizeguard.gate.policy.read_limits import read_limits
+from sizeguard.gate.policy.read_limits import read_limits, store_limits
 from sizeguard.gate.reference.history import History
 from sizeguard.measurement.measured_commits import MeasurementPlace
 from sizeguard.measurement.metric_names import MetricNames
@@ -163,6 +163,7 @@ class Request:
 
         Raises InputError for a limit of an unknown metric.
         """
+        store_limits(self.config.store)  # else only `sizeguard clean` would report its errors
         _ = self.limits
 
     def selective_pairs(self) -> list[tuple[App, Target]]:

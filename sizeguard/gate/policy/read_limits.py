@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -9,12 +10,22 @@ from typing import NamedTuple
 from sizeguard.base.errors import InputError
 from sizeguard.base.yaml_nodes import Node, Scalar
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH
-from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_limit, parse_most
+from sizeguard.gate.policy.limits import (
+    GrowthLimit,
+    Limit,
+    parse_creep,
+    parse_limit,
+    parse_most,
+    parse_size,
+)
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.config_nodes import one_of, place_of, table_of, text_of
-from sizeguard.projects.project import Config
+from sizeguard.projects.project import Config, StoreEntry
+from sizeguard.snapshots.cleaning import USUAL_AGE, USUAL_SIZE, StoreLimits
 
 _LIMIT = ("max", "growth", "creep", "unknown")
+_AGE = re.compile(r"(\d{1,6}) ?(d|days?|w|weeks?)", re.ASCII)
+_DAYS = {"d": 1, "w": 7}
 
 
 def read_limits(config: Config, names: MetricNames) -> tuple[Limit, ...]:
@@ -115,3 +126,26 @@ def _refuse_twice(limits: Iterable[Limit]) -> None:
                 f"{seen[key]}; keep one of them"
             )
         seen[key] = limit.place
+
+
+def store_limits(entry: StoreEntry, max_size: str = "", max_age: str = "") -> StoreLimits:
+    """Read the limits of the store.
+
+    max_size, max_age: options of the command line, which win; empty if not given
+
+    Raises InputError for what is not a size or an age.
+    """
+    size, age = max_size or entry.max_size, max_age or entry.max_age
+    return StoreLimits(
+        parse_size(size, "--max-size" if max_size else entry.place) if size else USUAL_SIZE,
+        _seconds(age, "--max-age" if max_age else entry.place) if age else USUAL_AGE,
+        "options" if max_size or max_age else entry.place,
+    )
+
+
+def _seconds(text: str, where: str) -> int:
+    """Parse an age such as 90 days."""
+    found = _AGE.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"{where}: '{text}' is not an age; write 90 days or 12 weeks")
+    return int(found[1]) * _DAYS[found[2][0]] * 86400
