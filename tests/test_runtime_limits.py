@@ -247,6 +247,21 @@ def test_cropping_by_the_smallest_integer_keeps_nothing(full_build: Build, tmp_p
     assert np.load(tmp_path / "output0.npy").tolist() == [7]
 
 
+@pytest.mark.parametrize(("other", "code"), [(1 << 57, 0), (1 << 58, 2), (1 << 62, 2)])
+def test_an_empty_tensor_has_strides_that_fit_64_bits(
+    full_build: Build, tmp_path: Path, other: int, code: int
+) -> None:
+    """The stride of the first dimension is `other`, and kernels compute it in bytes."""
+    sizes = integers(2, other, 0)
+    path = calls(tmp_path, "aten::full", (sizes, integer(1), *[NONE] * 4))
+    done = run(full_build.shipped, path, "--output-dir", str(tmp_path))
+    assert done.returncode == code, done.stderr
+    if code:
+        assert_one_line(done, 2, "aten::full", "no such shape")
+    else:
+        assert np.load(tmp_path / "output0.npy").shape == (2, other, 0)
+
+
 def lstm(gates: int, hidden: int) -> tuple[tuple[Value, ...], tuple[np.ndarray, ...]]:
     """Return arguments for one layer whose weights have `gates` rows."""
     arrays = (

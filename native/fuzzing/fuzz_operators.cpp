@@ -40,6 +40,8 @@ constexpr int64_t kIntegers[] = {
     6,   7,   1,         5,         8,         260,       -3,        16,        127,   -128,
     255, 100, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 1LL << 62, 1LL << 40, -1000, 65536};
 
+constexpr int64_t kExtremes[] = {INT64_MIN, INT64_MAX, INT32_MIN, 1LL << 62};
+
 constexpr double kNumbers[] = {0, 1,    0.5,   -1,       1e-5,      2,   0,    0.1,     -0.0,
                                3, -2.5, 1e300, HUGE_VAL, -HUGE_VAL, NAN, 1e19, -1e-320, 100};
 
@@ -239,6 +241,13 @@ class Caller {
     if (list == nullptr) return Value();
     for (size_t i = 0; i < numbers.size; ++i)
       list[i] = bytes_.one_in(32) ? bytes_.pick(kIntegers) : numbers[i];
+    // Two extreme numbers that nearly cancel out pass checks of their sum: pads of INT64_MIN and
+    // INT64_MAX leave one element less.
+    if (numbers.size > 1 && bytes_.one_in(16)) {
+      const size_t first = bytes_.below(numbers.size - 1);
+      list[first] = bytes_.pick(kExtremes);
+      list[first + 1] = ~list[first];
+    }
     Value value(sg::IntArrayRef(list, numbers.size));
     value.owned = true;
     return value;

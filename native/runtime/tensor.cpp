@@ -27,6 +27,9 @@ bool are_bools(const void* bytes, size_t size) {
   return size == 0;
 }
 
+/// Strides in bytes, and sums of two of them, fit 64 bits.
+constexpr int64_t kMostElements = INT64_MAX / 16;
+
 int64_t count_elements(IntArrayRef sizes) {
   int64_t count = 1;
   bool none = false;
@@ -35,7 +38,8 @@ int64_t count_elements(IntArrayRef sizes) {
     // A size of zero must not hide an overflow of the other sizes: callers still compute the
     // strides of the other dimensions.
     if (size == 0) none = true;
-    if (__builtin_mul_overflow(count, size == 0 ? 1 : size, &count)) return -1;
+    if (__builtin_mul_overflow(count, size == 0 ? 1 : size, &count) || count > kMostElements)
+      return -1;
   }
   return none ? 0 : count;
 }

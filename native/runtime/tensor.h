@@ -99,7 +99,7 @@ bool same_sizes(IntArrayRef a, IntArrayRef b);
 /// Whether all bytes from a file are 0 or 1. C++ does not define bools with other values.
 bool are_bools(const void* bytes, size_t size);
 
-/// Product of the sizes; -1 if a size is negative or the product overflows.
+/// Product of the sizes; -1 if a size is negative or the elements' bytes exceed 64 bits.
 int64_t count_elements(IntArrayRef sizes);
 
 }  // namespace sg
