@@ -314,6 +314,7 @@ INVENTED = (
         linked("no_gc", "LEAK()", ("-Wl,--no-gc-sections",), ()),
         ("gelu", "sigmoid", "unary"),
         (ELF,),
+        with_lto=False,  # LTO removes unused code by itself
     ),
     Leak("wrapped_function", _wrap, UNTRUE, (ELF,)),
     Leak("symbol_version", _version, UNTRUE, (ELF,)),
@@ -335,7 +336,7 @@ INVENTED = (
     Leak("dtype_by_size", leak_of("by_size", _SIZEOF), (*DOUBLE, "add_elements")),
     Leak("dtype_by_computed_goto", leak_of("goto", _GOTO), (*DOUBLE, "normalize_channels")),
     Leak("dtype_in_table_of_types", leak_of("types", _TABLE), DOUBLE),
-    Leak("dtype_by_number", leak_of("numbered", _NUMBERED), (*DOUBLE, "unary_loop", "Relu")),
+    Leak("dtype_by_number", leak_of("numbered", _NUMBERED), (*DOUBLE, "Relu", "row_of")),
     Leak("dtype_of_default_argument", leak_of("defaulted", _DEFAULTED), DOUBLE),
     Leak("dtype_of_static_member", leak_of("static_member", _STATIC_MEMBER), DOUBLE),
     Leak("dtype_of_auto_parameter", leak_of("auto", _ABBREVIATED), (*DOUBLE, "add_elements")),
