@@ -23,9 +23,8 @@ from sizeguard.verify.leaks.deselected_code import (
     DeselectedCode,
     FoundCopy,
     LinkedFunction,
-    full_build,
-    read_full,
 )
+from sizeguard.verify.leaks.full_objects import full_build, read_full
 from tests.support.recorded_builds import recorded_runtime
 from tests.support.recorded_evidence import runtime_evidence
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.errors import InputError
-from sizeguard.builds import RECORD
-from sizeguard.builds.build_record import Build, read_build
 from sizeguard.formats.elf import Section, read_elf
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import without_parameters
@@ -21,12 +17,10 @@ from sizeguard.verify.branches.noted_code import strings
 from sizeguard.verify.evidence.code_search import Pattern
 from sizeguard.verify.evidence.evidence import Evidence, frames_of, names_of
 from sizeguard.verify.evidence.macho import MachoImage
-from sizeguard.verify.evidence.macho_objects import read_macho_objects
 from sizeguard.verify.evidence.object_evidence import (
     NamedPiece,
     ObjectFile,
     Objects,
-    read_objects,
 )
 from sizeguard.verify.evidence.placement import Node
 from sizeguard.verify.leaks.code_windows import (
@@ -38,9 +32,8 @@ from sizeguard.verify.leaks.code_windows import (
     is_in,
     window_hashes,
 )
+from sizeguard.verify.leaks.full_objects import full_build
 from sizeguard.verify.leaks.toolchain_files import is_of_toolchain
-
-FULL = "full"  # folder of the full build, next to those of apps
 
 # Fewest bytes of one deselected function to report. In 4 selective builds (vision: gcc, clang,
 # macOS; language: gcc) at most 25 occur outside functions that the full build has, and at most 80
@@ -88,26 +81,6 @@ class LinkedFunction:
     name: str
     piece: NamedPiece
     pattern: Pattern
-
-
-def full_build(evidence: Evidence) -> Build | None:
-    """Return the full build next to a build's folder, made by the same tools; else None."""
-    folder = evidence.image.path.parent
-    record = folder.parent / FULL / RECORD
-    own = folder / RECORD
-    if record == own or not record.is_file() or not own.is_file():
-        return None
-    try:
-        full, mine = read_build(record), read_build(own)
-    except InputError:
-        return None
-    same = (full.target, full.toolchain, full.optimize, full.lto) == (
-        mine.target,
-        mine.toolchain,
-        mine.optimize,
-        mine.lto,
-    )
-    return full if same and all(path.is_file() for path in full.objects) else None
 
 
 def plain_name(symbol: str) -> str:
@@ -389,13 +362,3 @@ def _functions(objects: Objects, count: int, has_lto: bool) -> Iterator[LinkedFu
             pattern = patterns[index].part(definition.offset, definition.size)
             key = key_of(definition.symbol, None if has_lto else file)
             yield LinkedFunction(key, definition.in_object(number), pattern)
-
-
-def read_full(evidence: Evidence) -> Objects | None:
-    """Read the objects of the full build next to an image; None if there is none."""
-    full = full_build(evidence)
-    if full is None:
-        return None
-    read = read_macho_objects if isinstance(evidence.image, MachoImage) else read_objects
-    paths: tuple[Path, ...] = full.objects
-    return read(paths, full.image.parent)

@@ -14,7 +14,8 @@ from sizeguard.names.demangle import demangle
 from sizeguard.names.short import without_parameters
 from sizeguard.verify.evidence.evidence import names_of
 from sizeguard.verify.evidence.object_evidence import contents
-from sizeguard.verify.leaks.deselected_code import DeselectedCode, full_build, plain_name
+from sizeguard.verify.leaks.deselected_code import DeselectedCode, plain_name
+from sizeguard.verify.leaks.full_objects import full_build
 
 _MANGLED = "_Z"
 _MOST_INLINED = 2

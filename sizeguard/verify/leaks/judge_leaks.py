@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from sizeguard.claims.verdict import Verdict
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.leaks.deselected_code import DeselectedCode, read_full
+from sizeguard.verify.leaks.deselected_code import DeselectedCode
 from sizeguard.verify.leaks.explained_bytes import judge_explained
+from sizeguard.verify.leaks.full_objects import read_full
 from sizeguard.verify.leaks.hidden_code import judge_copies, judge_namesakes
 from sizeguard.verify.leaks.written_names import judge_written_names
 
