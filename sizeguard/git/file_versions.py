@@ -42,7 +42,7 @@ class FileVersions(Protocol):
         ...
 
 
-class _Step(NamedTuple):
+class _LeadingStep(NamedTuple):
     """A link or submodule on a path. path: up to it; rest: behind it; mode, id: of its entry."""
 
     path: str
@@ -124,15 +124,15 @@ class CommitFiles:
             at = posixpath.normpath(posixpath.join(posixpath.dirname(step), link, rest))
         return None
 
-    def _step(self, path: str) -> _Step:
+    def _step(self, path: str) -> _LeadingStep:
         """Find the first link or submodule on a path; if there is none, the path itself."""
         parts = path.split("/")
         for count in range(1, len(parts) + 1):
             at = "/".join(parts[:count])
             mode, _, id_ = (self._entries.get(at, "") + "  ").split(" ")[:3]
             if mode in (LINK, GITLINK):
-                return _Step(at, "/".join(parts[count:]), mode, id_)
-        return _Step(path, "", "", "")
+                return _LeadingStep(at, "/".join(parts[count:]), mode, id_)
+        return _LeadingStep(path, "", "", "")
 
     def _submodule(self, path: str, commit: str) -> CommitFiles:
         place = self._place / path

@@ -86,7 +86,7 @@ _ET_CORE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
+class _ElfHeader:
     """Fields of the ELF header, with the names of elf.h.
 
     size: of the header; names: index of the section with the names of sections
@@ -152,7 +152,7 @@ class _Reader:
             data=self.data,
         )
 
-    def header(self) -> _Header:
+    def header(self) -> _ElfHeader:
         """Read the header.
 
         Numbers above 16 bits (more than 65,279 sections) are in the first section header.
@@ -176,7 +176,7 @@ class _Reader:
         ):
             if count and width != dtype.itemsize:
                 raise self.damaged(f"{what} headers of {width} bytes, not {dtype.itemsize}")
-        return _Header(type_, machine, flags, size, phoff, phnum, shoff, shnum, names)
+        return _ElfHeader(type_, machine, flags, size, phoff, phnum, shoff, shnum, names)
 
     def check(self, what: str, offset: int, size: int) -> None:
         """Raise InputError if an extent exceeds the file."""

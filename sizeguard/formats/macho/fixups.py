@@ -13,7 +13,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Int
 from sizeguard.formats.macho.image import MachO, Segment
-from sizeguard.formats.macho.opcodes import Pointers, bound, rebased
+from sizeguard.formats.macho.opcodes import WrittenPointers, bound, rebased
 
 PTR_ARM64E, PTR_64, PTR_32, PTR_64_OFFSET = 1, 2, 3, 6
 PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24 = 9, 12
@@ -45,7 +45,7 @@ def fixups(image: MachO) -> Fixups:
     Raises InputError for damaged ones.
     """
     imports: list[str] = []
-    columns: list[Pointers] = []
+    columns: list[WrittenPointers] = []
     try:
         if image.extent("chained fixups") is not None:
             columns += _Chains(image, imports).columns()
@@ -97,7 +97,7 @@ class _Chains:
         self.addends = np.array([*addends, 0], np.int64)
         return starts
 
-    def columns(self) -> Iterator[Pointers]:
+    def columns(self) -> Iterator[WrittenPointers]:
         """Yield the pointers of each segment."""
         starts = self.read_imports()
         (segments,) = self.unpack("I", starts)
@@ -108,7 +108,7 @@ class _Chains:
             if where:
                 yield self.segment(segment, starts + where)
 
-    def segment(self, segment: Segment, position: int) -> Pointers:
+    def segment(self, segment: Segment, position: int) -> WrittenPointers:
         """Follow the chains of a segment, one step in all pages at a time.
 
         position: start of its table of pages.
@@ -147,7 +147,9 @@ class _Chains:
         symbol, target = self.pointers(np.concatenate(values)[order], form)
         if int(symbol.max(initial=-1)) >= len(self.addends) - 1:
             raise ValueError(f"import {symbol.max()} of {len(self.addends) - 1}")
-        return Pointers(segment.address + offset[order], symbol, target + self.addends[symbol])
+        return WrittenPointers(
+            segment.address + offset[order], symbol, target + self.addends[symbol]
+        )
 
     def pointers(self, value: npt.NDArray[np.uint64], form: int) -> tuple[Int, Int]:
         """Decode pointers: import or -1, target or addend."""
@@ -181,12 +183,12 @@ def _name(blob: bytes, offset: int) -> str:
     return blob[offset:end].decode("utf-8", "backslashreplace")
 
 
-def _rebased(image: MachO) -> Pointers:
+def _rebased(image: MachO) -> WrittenPointers:
     """Return address, -1 and target of pointers into the image itself."""
     found = rebased(image)
     value = _read(image, found.offset, image.pointer_size)
     target = (value & np.uint64((1 << 62) - 1)).astype(np.int64)
-    return Pointers(found.address, np.full(len(target), -1, np.int64), target)
+    return WrittenPointers(found.address, np.full(len(target), -1, np.int64), target)
 
 
 def _read(image: MachO, offset: Int, size: int) -> npt.NDArray[np.uint64]:

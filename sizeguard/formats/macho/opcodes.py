@@ -53,7 +53,7 @@ _BIND = {
 _LAZY_BIND = {**_BIND, 0x00: 0}  # where it ends the entry of one import
 
 
-class Pointers(NamedTuple):
+class WrittenPointers(NamedTuple):
     """Columns of Fixups."""
 
     address: Int
@@ -79,7 +79,7 @@ def rebased(image: MachO) -> Written:
 
     Raises ValueError or IndexError for damaged opcodes.
     """
-    table = _Table.of(image.part("rebase opcodes").tobytes(), _REBASE, "rebase")
+    table = _OpcodeTable.of(image.part("rebase opcodes").tobytes(), _REBASE, "rebase")
     kind, immediate, size = table.kind, table.immediate.astype(np.uint64), image.pointer_size
     count, skip, advance = (np.zeros(len(kind), np.uint64) for _ in range(3))
     count[kind == 0x50] = immediate[kind == 0x50]
@@ -93,13 +93,13 @@ def rebased(image: MachO) -> Written:
     return _Runs.of(image, table, 0x20, advance, count, skip).pointers()
 
 
-def bound(image: MachO, part: str, imports: list[str]) -> Pointers:
+def bound(image: MachO, part: str, imports: list[str]) -> WrittenPointers:
     """Return the pointers that a table of bind opcodes binds; the target is the addend.
 
     Names are added to `imports`. Raises ValueError or IndexError for damaged opcodes.
     """
     follows = _LAZY_BIND if part == "lazy bind opcodes" else _BIND
-    table = _Table.of(image.part(part).tobytes(), follows, "bind")
+    table = _OpcodeTable.of(image.part(part).tobytes(), follows, "bind")
     kind, size = table.kind, image.pointer_size
     count, skip, advance = (np.zeros(len(kind), np.uint64) for _ in range(3))
     count[np.isin(kind, (0x90, 0xA0, 0xB0))] = 1
@@ -111,10 +111,10 @@ def bound(image: MachO, part: str, imports: list[str]) -> Pointers:
     found = _Runs.of(image, table, 0x70, advance, count, skip).pointers()
     symbol = _latest(kind == 0x40, _named(table, imports), -1)
     addend = _latest(kind == 0x60, _addends(table), 0)
-    return Pointers(found.address, symbol[found.opcode], addend[found.opcode])
+    return WrittenPointers(found.address, symbol[found.opcode], addend[found.opcode])
 
 
-def _named(table: _Table, imports: list[str]) -> Int:
+def _named(table: _OpcodeTable, imports: list[str]) -> Int:
     """Return the import of each opcode with a name; new ones are added to `imports`."""
     known: dict[bytes, int] = {}
     symbols = array("q")
@@ -127,7 +127,7 @@ def _named(table: _Table, imports: list[str]) -> Int:
     return np.array(symbols, np.int64)
 
 
-def _addends(table: _Table) -> Int:
+def _addends(table: _OpcodeTable) -> Int:
     """Return the addend of each opcode with one. Raises ValueError if it needs over 64 bits."""
     places = table.place[table.kind == 0x60].tolist()
     addends = [UlebReader(table.data, place + 1).sleb() for place in places]
@@ -143,7 +143,7 @@ def _latest(which: npt.NDArray[np.bool_], values: Int, otherwise: int) -> Int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _OpcodeTable:
     """The opcodes of a table, as columns; place: of each in `data`."""
 
     data: bytes
@@ -152,11 +152,11 @@ class _Table:
     immediate: npt.NDArray[np.uint8]
 
     @staticmethod
-    def of(data: bytes, follows: Mapping[int, int], what: str) -> _Table:
+    def of(data: bytes, follows: Mapping[int, int], what: str) -> _OpcodeTable:
         """Find the opcodes up to the end of the table."""
         place = np.array(_places(data, follows, what), np.int64)
         byte = np.frombuffer(data, np.uint8)[place]
-        return _Table(data, place, byte & np.uint8(0xF0), byte & np.uint8(0x0F))
+        return _OpcodeTable(data, place, byte & np.uint8(0xF0), byte & np.uint8(0x0F))
 
     def numbers(self, rows: npt.NDArray[np.bool_], nth: int = 0) -> Word:
         """Return the first or second number that follows some opcodes."""
@@ -206,7 +206,7 @@ class _Runs:
 
     @staticmethod
     def of(
-        image: MachO, table: _Table, set_opcode: int, advance: Word, count: Word, skip: Word
+        image: MachO, table: _OpcodeTable, set_opcode: int, advance: Word, count: Word, skip: Word
     ) -> _Runs:
         """Follow the place that opcodes write to, which they move and set.
 
