@@ -195,7 +195,7 @@ def test_what_cannot_be_predicted(predictor: Predictor, core_build: Build, tmp_p
         predict(predictor, Selection(), "none", dtypes=True, add=("aten::gelu:Flout",))
     with pytest.raises(InputError, match="names no model other"):
         predict(predictor, Selection(), "none", dtypes=True, drop=("other",))
-    with pytest.raises(InputError, match="need the variant full"):
+    with pytest.raises(InputError, match="predictions need the full build"):
         predictor_of(core_build.image.parent)
     with pytest.raises(InconclusiveError, match="build again"):
         read_listed(tmp_path / "kernel_tags.json")

@@ -613,7 +613,7 @@ def test_what_cannot_be_read_is_a_problem_of_its_app(
         ("twice", 2),
     ]
     assert all(each.advice and "\n" not in each.message for each in problems)
-    assert "no such model" in problems[1].message
+    assert "no such file" in problems[1].message
     assert "are both called mobilenet_v2; rename the folder of one" in problems[3].message
 
 
