@@ -185,7 +185,7 @@ def test_lies_take_neither_time_nor_memory(make: Callable[[], bytes], message: s
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 40  # 5 s on a fast machine; an attack takes minutes
     assert peak < 200 << 20
 
 
