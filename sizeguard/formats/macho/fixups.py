@@ -125,6 +125,24 @@ class _Chains:
             raise InputError(f"{self.image.path}: several chains in a page are not known")
         offset = page * page_size + start
         end = np.minimum((page + 1) * page_size, segment.file_size)
+        where, value = self.follow(segment, offset, end, form)
+        # A step decodes no more than the next step; decoding all at once takes half the time.
+        order = packed_order(where)
+        symbol, target = self.pointers(value[order], form)
+        if int(symbol.max(initial=-1)) >= len(self.addends) - 1:
+            raise ValueError(f"import {symbol.max()} of {len(self.addends) - 1}")
+        return WrittenPointers(
+            segment.address + where[order], symbol, target + self.addends[symbol]
+        )
+
+    def follow(
+        self, segment: Segment, offset: Int, end: Int, form: int
+    ) -> tuple[Int, npt.NDArray[np.uint64]]:
+        """Return where each pointer of some chains stands in its segment, and its bits.
+
+        offset: where each chain starts; end: where its page ends.
+        Raises ValueError for a chain that leaves its page.
+        """
         size = 4 if form == PTR_32 else 8
         low, count, stride = (
             (26, 5, 4) if form == PTR_32 else (51, 11, 8) if form in _ARM64E else (51, 12, 4)
@@ -141,15 +159,7 @@ class _Chains:
             step = _bits(value, low, count) * stride
             goes_on = step > 0
             offset, end = (offset + step)[goes_on], end[goes_on]
-        offset = np.concatenate(offsets)
-        # A step decodes no more than the next step; decoding all at once takes half the time.
-        order = packed_order(offset)
-        symbol, target = self.pointers(np.concatenate(values)[order], form)
-        if int(symbol.max(initial=-1)) >= len(self.addends) - 1:
-            raise ValueError(f"import {symbol.max()} of {len(self.addends) - 1}")
-        return WrittenPointers(
-            segment.address + offset[order], symbol, target + self.addends[symbol]
-        )
+        return np.concatenate(offsets), np.concatenate(values)
 
     def pointers(self, value: npt.NDArray[np.uint64], form: int) -> tuple[Int, Int]:
         """Decode pointers: import or -1, target or addend."""
