@@ -42,7 +42,7 @@ def _is_command(node: _Function) -> bool:
 
 
 def _length(node: _Function) -> int:
-    """Count the lines of a function; those of a command after its help text."""
+    """Count the lines of a function. The help text of a command does not count."""
     is_command = _is_command(node) and ast.get_docstring(node) is not None and len(node.body) > 1
     first = node.body[1].lineno if is_command else node.lineno
     return (node.end_lineno or first) - first + 1

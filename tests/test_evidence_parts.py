@@ -342,7 +342,7 @@ def test_unexplained_code_is_what_no_input_stub_or_toolchain_has(
     drawn = [(draw.randint(start - 20, start + size + 20), draw.randint(1, 30)) for _ in range(3)]
     inputs = {(0, i): place for i, place in enumerate(drawn[: draw.randint(0, 3)])}
     stubs, unlisted = ([drawn[i]] if draw.random() < 0.6 else [] for i in (1, 2))
-    # Sections of inputs begin in one of the image
+    # Each section of an input starts inside the section of the image.
     inputs = {node: place for node, place in inputs.items() if start <= place[0] < start + size}
     section: Any = SimpleNamespace(name=".text", address=start, file_size=size)
     found: Any = SimpleNamespace(

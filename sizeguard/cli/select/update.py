@@ -33,7 +33,7 @@ def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None)
 
     Example: sizeguard select update --app vision
     """
-    # Imported on call: the help takes 0.05 s, with all that the work needs up to 0.5 s.
+    # Imported on call: --help then takes 0.05 s; with all imports it takes up to 0.5 s.
     from sizeguard.gate.cache.calls import kernel_calls
     from sizeguard.gate.cache.traces import Tracer, read_model
     from sizeguard.gate.selection.all_apps import full_build
