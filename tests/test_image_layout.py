@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -65,3 +66,36 @@ def test_only_bfd_merges_ends_of_dynamic_names(linker: str, expected: int) -> No
     made = graph(IMPORT, [(".text.f", 16, 16)], [(0, 0, "printf"), (0, 0, "rintf")], linker)
     found = sizes(replace(made, is_dynamic=True))
     assert found[".dynstr"] == expected
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_sections_are_laid_out_one_after_the_other(seed: int) -> None:
+    draw = random.Random(seed)
+    sections = [
+        (f".text.f{k}", draw.choice((0, 1, 7, 30)), draw.choice((1, 1, 2, 16)))
+        for k in range(draw.randint(1, 12))
+    ]
+    made = graph(STRING, sections, [], "bfd")
+    kept = np.array([draw.random() < 0.8 for _ in sections])
+    layout = ImageLayout(made)
+    part = layout.part(kept)
+    for _ in range(3):
+        shrunk = {k: draw.randint(0, sections[k][1]) for k in range(len(sections)) if k % 2}
+        end = 0
+        for k, (_, size, align) in enumerate(sections):
+            length = size - shrunk.get(k, 0)
+            if kept[k] and length:
+                end = -(-end // align) * align + length
+        assert part.sizes(shrunk)[".text"] == layout.sizes(kept, shrunk)[".text"] == end
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_kept_string_is_part_of_the_next_kept_one_that_it_ends(seed: int) -> None:
+    draw = random.Random(seed)
+    texts = sorted({"".join(draw.choices("ab", k=draw.randint(0, 4))) for _ in range(12)})
+    parts = [(0, len(text) + 1, text) for text in texts]
+    made = graph(STRING, [(".rodata.f.str1.1", 0, 1)], parts, "bfd")
+    gone = [k for k in range(1, len(texts) + 1) if draw.random() < 0.3]
+    left = [text for k, text in enumerate(texts, 1) if k not in gone]
+    alone = [a for a in left if not any(b.endswith(a) for b in left if b != a)]
+    assert sizes(made, without=gone)[".rodata"] == sum(len(text) + 1 for text in alone)

@@ -19,8 +19,9 @@ def distinct(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
     # Up to three ascending runs are merged: 2 ms a million, where a sort takes 12 ms.
     descents = np.count_nonzero(values[1:] < values[:-1])
     ordered = np.sort(values, kind="stable" if descents <= 2 else "quicksort")
-    is_new = np.ones(len(ordered), np.bool_)
-    is_new[1:] = ordered[1:] != ordered[:-1]
+    is_new = np.empty(len(ordered), np.bool_)
+    is_new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
     return ordered[is_new]
 
 

@@ -197,6 +197,14 @@ class SectionGraph:
         )
 
     @cached_property
+    def entries(self) -> dict[int, list[int]]:
+        """Table entries by the section that contains them."""
+        found: dict[int, list[int]] = {}
+        for node in np.flatnonzero(self.nodes.kind == ENTRY).tolist():
+            found.setdefault(self.section_of(node), []).append(node)
+        return found
+
+    @cached_property
     def base(self) -> Int:
         """Node of the first section of each object, followed by the number of sections."""
         return np.searchsorted(

@@ -6,11 +6,13 @@ dynamic tables.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.distinct import distinct
 from sizeguard.columns.pack import pack
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.costs import (
@@ -88,6 +90,9 @@ class ImageLayout:
         """Prepare everything that does not depend on which nodes are kept."""
         graph, nodes = self.graph, self.graph.nodes
         self.outputs = self._input_sections()
+        self._output_of = np.full(len(nodes), -1, np.int64)
+        for i, output in enumerate(self.outputs.values()):
+            self._output_of[output.nodes] = i
         self._parts = np.flatnonzero(nodes.kind == ENTRY)
         self._part_of = np.array([graph.section_of(n) for n in self._parts.tolist()], np.int64)
         self._relocations = self._relocations_at_load()
@@ -130,7 +135,7 @@ class ImageLayout:
         return np.bincount(source[places], minlength=len(nodes))
 
     def sizes(
-        self, kept: Bool, shrunk: dict[int, int] | None = None, cut: Bool | None = None
+        self, kept: Bool, shrunk: Mapping[int, int] | None = None, cut: Bool | None = None
     ) -> dict[str, int]:
         """Return the bytes of each output section and table that depends on which nodes are kept.
 
@@ -138,30 +143,35 @@ class ImageLayout:
         shrunk: node → bytes that it loses
         cut:    missing edges; by default all edges exist
         """
+        return self.part(kept, cut).sizes(shrunk or {})
+
+    def part(self, kept: Bool, cut: Bool | None = None) -> LaidOutPart:
+        """Prepare the layouts of a part in which functions lose some bytes or others."""
         nodes = self.graph.nodes
         size = nodes.size.copy()
         chosen = kept[self._parts]
         np.add.at(size, self._part_of[chosen], nodes.size[self._parts[chosen]])
         self._merged.add_to(size, kept, cut)
-        for node, less in (shrunk or {}).items():
-            size[node] -= less
-        align = nodes.align.copy()
-        # Compilers align a table to at most its size: one of a single entry of 16 bytes to 16.
-        for table in set(self._part_of[chosen].tolist()):
-            align[table] = min(align[table], 1 << max(int(size[table]).bit_length() - 1, 0))
-        found = {name: _placed(output, size, align, kept) for name, output in self.outputs.items()}
         unwind = self._unwind[kept[self._unwind]]
-        found[".eh_frame"] = found.get(".eh_frame", 0) + int(nodes.size[unwind].sum())
-        found[".eh_frame_hdr"] = HEADER_ENTRY * len(unwind)
         imports = self._imports[kept[self._imports]]
         relocations = int(self._relocations[kept].sum())
+        tables = {".eh_frame_hdr": HEADER_ENTRY * len(unwind)}
         if self.graph.is_dynamic:
             plt = int(self._called[imports].sum())
-            found[".rela"] = RELOCATION_SIZE * (relocations + len(imports))
-            found[".got"] = SLOT_SIZE * len(imports)
-            found[".plt"] = PLT_SIZE * plt
-            found |= self._dynamic(imports.tolist())
-        return found
+            tables[".rela"] = RELOCATION_SIZE * (relocations + len(imports))
+            tables[".got"] = SLOT_SIZE * len(imports)
+            tables[".plt"] = PLT_SIZE * plt
+            tables |= self._dynamic(imports.tolist())
+        return LaidOutPart(
+            self.outputs,
+            self._output_of,
+            kept,
+            size,
+            nodes.align,
+            distinct(self._part_of[chosen]),
+            int(nodes.size[unwind].sum()),
+            tables,
+        )
 
     def _dynamic(self, imports: list[int]) -> dict[str, int]:
         """Return the sizes of dynamic symbols, names, versions and needed libraries."""
@@ -181,14 +191,71 @@ class ImageLayout:
         }
 
 
+@dataclass(slots=True, eq=False)
+class LaidOutPart:
+    """A part of a graph, in which functions may lose some bytes or others.
+
+    outputs: all output sections by name; output_of: the place of a node's one there, or -1
+    kept:    mask over all nodes
+    size:    bytes of each node, with its entries and merged pieces
+    align:   bytes, of each node; that of `registering` depends on their size
+    unwind:  bytes in .eh_frame beside whole input sections
+    tables:  bytes of the tables that the linker makes
+    """
+
+    outputs: Mapping[str, _Output]
+    output_of: Int
+    kept: Bool
+    size: Int
+    align: Int
+    registering: Int
+    unwind: int
+    tables: Mapping[str, int]
+    _whole: dict[str, int] = field(default_factory=dict, init=False)
+
+    def sizes(self, shrunk: Mapping[int, int]) -> dict[str, int]:
+        """Return the bytes of each output section and table.
+
+        shrunk: node → bytes that it loses
+        """
+        if not self._whole:
+            self._whole = self._place(self.outputs, self.size)
+        found = dict(self._whole)
+        lost = [node for node, less in shrunk.items() if less and self.kept[node]]
+        if lost:
+            size = self.size.copy()
+            for node in lost:
+                size[node] -= shrunk[node]
+            names = [*self.outputs]
+            places = distinct(self.output_of[lost]).tolist()
+            touched = [names[place] for place in places if place >= 0]
+            found.update(self._place({name: self.outputs[name] for name in touched}, size))
+        found[".eh_frame"] = found.get(".eh_frame", 0) + self.unwind
+        found.update(self.tables)
+        return found
+
+    def _place(self, outputs: Mapping[str, _Output], size: Int) -> dict[str, int]:
+        align = self.align.copy()
+        # Compilers align a table to at most its size: one of a single entry of 16 bytes to 16.
+        for table in self.registering.tolist():
+            align[table] = min(align[table], 1 << max(int(size[table]).bit_length() - 1, 0))
+        return {name: _placed(each, size, align, self.kept) for name, each in outputs.items()}
+
+
 def _placed(output: _Output, size: Int, align: Int, kept: Bool) -> int:
     """Sum the sizes of kept sections and the padding between them."""
+    if len(output.nodes) == 1:
+        node = int(output.nodes[0])
+        return int(size[node]) if kept[node] else 0
     chosen = output.nodes[kept[output.nodes]]
-    end = 0
-    for length, multiple in zip(size[chosen].tolist(), align[chosen].tolist(), strict=True):
-        if length:
-            end = -(-end // multiple) * multiple + length
-    return end
+    length, multiple = size[chosen], align[chosen]
+    # Two thirds of the sections of an -Os build need no alignment.
+    aligned = np.flatnonzero((multiple > 1) & (length != 0))
+    start = (length.cumsum() - length)[aligned]
+    padding = 0
+    for before, bytes_ in zip(start.tolist(), multiple[aligned].tolist(), strict=True):
+        padding += -(before + padding) % bytes_
+    return int(length.sum()) + padding
 
 
 def _without_suffixes(backwards: list[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +23,15 @@ class _Group:
     """Pieces that are merged with each other.
 
     nodes: sorted by reversed text, so that a string precedes those that it ends
-    keys:  reversed texts; none if suffixes are not merged
+    size:  bytes of each piece, padded
+    last:  place of the last piece that each one ends, its own if none; empty if suffixes are not
+           merged
     first: sections with pieces of the group, ascending
     """
 
-    align: int
     nodes: Int
-    keys: list[str]
+    size: Int
+    last: Int
     first: Int
 
 
@@ -72,9 +73,9 @@ class MergedPieces:
             members.sort(key=lambda node: keys.get(node, ""))
             groups.append(
                 _Group(
-                    align,
                     np.array(members, np.int64),
-                    [keys[node] for node in members] if ends else [],
+                    -(-nodes.size[members] // align) * align,
+                    _last_with([keys[node] for node in members]) if ends else np.zeros(0, np.int64),
                     distinct(self._own[members]),
                 )
             )
@@ -91,11 +92,9 @@ class MergedPieces:
             if not len(chosen):
                 continue
             pieces = group.nodes[chosen]
-            sizes = -(-self.graph.nodes.size[pieces] // group.align) * group.align
-            if group.keys:
-                texts = [group.keys[i] for i in chosen.tolist()]
-                # An empty string, too, is the end of another.
-                sizes[:-1][[b.startswith(a) for a, b in pairwise(texts)]] = 0
+            sizes = group.size[chosen]
+            if len(group.last):
+                sizes[:-1][group.last[chosen[:-1]] >= chosen[1:]] = 0
             if self.graph.linker in _IN_PLACE:
                 np.add.at(size, homes[pieces], sizes)
             else:
@@ -111,3 +110,15 @@ class MergedPieces:
         piece, first = np.unique(self._held[here], return_index=True)
         homes[piece] = self._holder[here][first]
         return homes
+
+
+def _last_with(texts: list[str]) -> Int:
+    """Return for each of some sorted texts the place of the last one that begins with it."""
+    last = np.empty(len(texts), np.int64)
+    open_: list[int] = []
+    for i, text in enumerate(texts):
+        while open_ and not text.startswith(texts[open_[-1]]):
+            last[open_.pop()] = i - 1
+        open_.append(i)
+    last[open_] = len(texts) - 1
+    return last

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.linkgraph.costs import CALLS
-from sizeguard.linkgraph.graph import ENTRY, PART, RELOCATION, SectionGraph
+from sizeguard.linkgraph.graph import PART, RELOCATION, SectionGraph
 
 Bool = npt.NDArray[np.bool_]
 
@@ -44,7 +44,7 @@ def without_entries(graph: SectionGraph, entries: npt.ArrayLike) -> Unselected:
     gone = np.zeros(len(nodes), bool)
     gone[np.asarray(entries, np.int64)] = True
     shrunk: dict[int, int] = {}
-    emptied = [table for table, parts in _holders(graph).items() if gone[parts].all()]
+    emptied = [table for table, parts in graph.entries.items() if gone[parts].all()]
     while emptied:
         following: list[int] = []
         for table in emptied:
@@ -62,13 +62,6 @@ def without_entries(graph: SectionGraph, entries: npt.ArrayLike) -> Unselected:
                     shrunk[user] = shrunk.get(user, 0) + _statement(graph, user, edge)
         emptied = [node for node in dict.fromkeys(following) if not gone[node]]
     return Unselected(gone, {node: less for node, less in shrunk.items() if not gone[node]})
-
-
-def _holders(graph: SectionGraph) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for node in np.flatnonzero(graph.nodes.kind == ENTRY).tolist():
-        found.setdefault(graph.section_of(node), []).append(node)
-    return found
 
 
 def _references_to(graph: SectionGraph, node: int) -> list[int]:

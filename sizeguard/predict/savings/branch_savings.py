@@ -106,9 +106,7 @@ class BranchSavings:
             for table in lost_tables & set(case.tables):
                 cut[case.tables[table]] = True
         base = self._change.base
-        compiled = self._recompiler.without(
-            objects, Absent(base.without, base.cut), Absent(base.without, base.cut | cut)
-        )
+        compiled = self._recompiler.without(objects, Absent(base.without, base.cut | cut))
         spans = {node: self._span(branch, node, case) for node, case in cases.items()}
         # Bodies are never inlined.
         edges = self._graph.edges

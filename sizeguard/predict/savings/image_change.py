@@ -67,7 +67,8 @@ class ImageChange:
 
         besides: bytes that removed functions have less than in the layout
         """
-        sizes = [self._without(seen, cut, spans, k) for k in range(3 if spans else 1)]
+        part = self.predictor.layout.part(seen, self.base.cut | cut)
+        sizes = [part.sizes(self._shrunk(spans, k)) for k in range(3 if spans else 1)]
         totals = [self.predictor.load_less(self._sizes, each) for each in sizes]
         doubt = sum(
             padding
@@ -79,8 +80,8 @@ class ImageChange:
             totals[0] + more.less, min(totals) + more.low - doubt, max(totals) + more.high + doubt
         )
 
-    def _without(self, seen: Bool, cut: Bool, spans: Mapping[int, Span], k: int) -> dict[str, int]:
+    def _shrunk(self, spans: Mapping[int, Span], k: int) -> dict[int, int]:
         shrunk = dict(self.base.shrunk)
         for node, span in spans.items():
             shrunk[node] = shrunk.get(node, 0) + span.pick(k)
-        return self.predictor.layout.sizes(seen, shrunk, self.base.cut | cut)
+        return shrunk

@@ -22,7 +22,7 @@ from sizeguard.predict.savings.compiled_branches import (
 )
 from sizeguard.predict.savings.image_change import ImageChange
 from sizeguard.predict.savings.operator_savings import OperatorSavings
-from sizeguard.predict.savings.recompiled import Recompiler
+from sizeguard.predict.savings.recompiled import Absent, Recompiler
 from sizeguard.runtimes.known import rules_of
 
 
@@ -59,7 +59,6 @@ class Savings:
         if self._refusal:
             self._unknown.append(self._refusal)
             return
-        self._recompiler = Recompiler(predictor.graph)
         functions = {switch.function for switch in predictor.facts.switches}
         try:
             code = read_case_code(predictor.graph, build, rules_of(build), functions, link_map)
@@ -78,13 +77,12 @@ class Savings:
             reason = "savings of operators: the effect of omitted dtypes on them is unknown"
             return ImageSavings(unknown=(*self._unknown, reason))
         change = ImageChange(self._predictor, kept)
+        recompiler = Recompiler(change.graph, Absent(change.base.without, change.base.cut))
         if self._branches is None:
-            operators = OperatorSavings(change, self._recompiler, self._coarse, lambda _: Span())
+            operators = OperatorSavings(change, recompiler, self._coarse, lambda _: Span())
             return ImageSavings(operators.all(kept), unknown=tuple(self._unknown))
-        branches = BranchSavings(
-            change, self._recompiler, self._branches, kept.dtypes, self._coarse
-        )
-        operators = OperatorSavings(change, self._recompiler, self._coarse, branches.deselected)
+        branches = BranchSavings(change, recompiler, self._branches, kept.dtypes, self._coarse)
+        operators = OperatorSavings(change, recompiler, self._coarse, branches.deselected)
         return ImageSavings(operators.all(kept), branches.all(), change.handler)
 
 

@@ -62,7 +62,6 @@ class OperatorSavings:
             return None
         compiled = self._recompiler.without(
             distinct(graph.nodes.object[entries]),
-            Absent(base.without, base.cut),
             Absent(base.without | what.gone, base.cut),
         )
         seen = change.reached(compiled.cut, without=what.gone)

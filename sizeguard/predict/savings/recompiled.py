@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.distinct import distinct, without
+from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import CONSTANT, ENTRY, PART, RELOCATION, STRING, SectionGraph
 from sizeguard.linkgraph.live import Bool, reachable
 from sizeguard.names.demangle import demangle
@@ -39,11 +40,15 @@ class Absent:
 
 
 class Recompiler:
-    """Contents of each object after recompilation: exported names and their references."""
+    """Contents of each object after recompilation: exported names and their references.
 
-    def __init__(self, graph: SectionGraph) -> None:
+    had: what the image lacks before anything is left out
+    """
+
+    def __init__(self, graph: SectionGraph, had: Absent) -> None:
         """Find the sections that are emitted only on demand."""
         self.graph = graph
+        self._had = had
         nodes, edges = graph.nodes, graph.edges
         self._source = edges.source.astype(np.int64)
         self._target = edges.target.astype(np.int64)
@@ -57,6 +62,11 @@ class Recompiler:
         self._leaves = ~(same & inner)
         self._emitted = is_entry
         self._emitted[: nodes.sections] = True
+        self._named = np.flatnonzero(self._is_piece[self._target] & self._refers)
+        self._holds = np.flatnonzero((edges.reason == PART) & self._is_piece[self._target])
+        self._used = self._pieces_of_objects(self._named)
+        self._held = self._pieces_of_objects(self._holds)
+        self._before: dict[bytes, Bool] = {}  # by objects; branches of a tag have the same ones
 
     def _on_demand(self) -> Bool:
         """Local functions, template instances, and data without a global symbol."""
@@ -71,38 +81,42 @@ class Recompiler:
         found[graph.roots] = False
         return found
 
-    def without(self, objects: npt.NDArray[np.int32], had: Absent, lacks: Absent) -> Recompiled:
-        """Recompile objects that lacked something before and lack more now.
+    def without(self, objects: npt.NDArray[np.int32], lacks: Absent) -> Recompiled:
+        """Recompile objects of the image that lack more now.
 
         lacks: everything that is absent now, including what was absent before
         """
-        nodes = self.graph.nodes
-        inside = self._emitted & np.isin(nodes.object, objects)
-        roots = np.flatnonzero(inside[: nodes.sections] & ~self.on_demand[: nodes.sections])
-        before, after = (
-            reachable(
-                self.graph, roots, without=~inside | absent.nodes, cut=self._leaves | absent.edges
-            )
-            for absent in (had, lacks)
-        )
+        key = objects.tobytes()
+        if key not in self._before:
+            self._before[key] = self._needed(objects, self._had)
+        before, after = self._before[key], self._needed(objects, lacks)
         lost = before & ~after
-        new = lacks.edges & ~had.edges
+        new = lacks.edges & ~self._had.edges
         unused = self._unused_pieces(after, lost, new)
         return Recompiled(lost, lacks.edges | unused, self._shared(before, after, lost, new))
 
+    def _needed(self, objects: npt.NDArray[np.int32], absent: Absent) -> Bool:
+        """Return what a compiler emits in some objects for their exported names."""
+        nodes = self.graph.nodes
+        inside = self._emitted & np.isin(nodes.object, objects)
+        roots = np.flatnonzero(inside[: nodes.sections] & ~self.on_demand[: nodes.sections])
+        return reachable(
+            self.graph, roots, without=~inside | absent.nodes, cut=self._leaves | absent.edges
+        )
+
     def _unused_pieces(self, after: Bool, lost: Bool, cut: Bool) -> Bool:
         """Find the edges from sections to pieces that nothing in their object uses any more."""
-        nodes = self.graph.nodes
-        named = np.flatnonzero(self._is_piece[self._target] & self._refers)
-        source, target = self._source[named], self._target[named]
-        key = nodes.object[source].astype(np.int64) * len(nodes) + target
-        is_lost = lost[source] | (cut[named] & after[source])
-        unused = without(key[is_lost], key[~is_lost])
-        holds = np.flatnonzero((self.graph.edges.reason == PART) & self._is_piece[self._target])
-        held = nodes.object[self._source[holds]].astype(np.int64) * len(nodes) + self._target[holds]
+        source = self._source[self._named]
+        is_lost = lost[source] | (cut[self._named] & after[source])
+        unused = without(self._used[is_lost], self._used[~is_lost])
         found = np.zeros(len(cut), bool)
-        found[holds[np.isin(held, unused)]] = True
+        found[self._holds[np.isin(self._held, unused)]] = True
         return found
+
+    def _pieces_of_objects(self, edges: Int) -> Int:
+        """Return a number for each edge: its target in the object of its source."""
+        nodes = self.graph.nodes
+        return nodes.object[self._source[edges]].astype(np.int64) * len(nodes) + self._target[edges]
 
     def _shared(self, before: Bool, after: Bool, lost: Bool, cut: Bool) -> dict[int, int]:
         """Count the remaining references to functions that lose some.
