@@ -21,7 +21,7 @@ def distinct(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
     ordered = np.sort(values, kind="stable" if descents <= 2 else "quicksort")
     is_new = np.empty(len(ordered), np.bool_)
     is_new[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    is_new[1:] = ordered[1:] != ordered[:-1]
     return ordered[is_new]
 
 
