@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +15,16 @@ import yaml
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.yaml_text import yaml_command
+from sizeguard.formats.elf.layout import PT_DYNAMIC, PT_LOAD, PT_TLS
+from sizeguard.formats.sniff import ELF
 from sizeguard.projects.reader import parse_config
+from sizeguard.proposals import found_images
 from sizeguard.proposals.build_systems.ninja_file import statements
 from sizeguard.proposals.ci_files import ci_file
 from sizeguard.proposals.config_text import config_text
 from sizeguard.proposals.proposal import Proposal
 from sizeguard.proposals.propose import propose
+from tests.support.made_elf import Form, MadeSection, MadeSegment, make_elf
 
 PROGRAM = Path(shutil.which("true") or "/bin/true").resolve()
 LIBRARY = min(
@@ -339,3 +344,23 @@ def test_tracked_selections_are_named(tmp_path: Path) -> None:
     proposal = propose(root)
     assert proposal.selections == ("keep it.yaml",)
     assert "# selects operators: keep it.yaml" in config_text(proposal)
+
+
+@pytest.mark.parametrize(
+    ("segments", "sections", "system"),
+    [
+        ((PT_LOAD, PT_DYNAMIC), (), "linux"),
+        ((PT_LOAD, PT_TLS), (), "linux"),
+        ((PT_LOAD,), (".note.ABI-tag",), "linux"),
+        ((PT_LOAD,), (".isr_vector",), "none"),
+    ],
+)
+def test_firmware_is_for_no_operating_system(
+    tmp_path: Path, segments: Sequence[int], sections: Sequence[str], system: str
+) -> None:
+    path = tmp_path / "blink.elf"
+    code = [MadeSection(name, address=0x8000, content=b"\1" * 16) for name in (".text", *sections)]
+    made = [MadeSegment(0, 0x8000, 16, 16, type_) for type_ in segments]
+    path.write_bytes(make_elf(Form(), code, made))
+    told = found_images._kind(path, ELF)
+    assert told == (False, f"x86_64-{system}")

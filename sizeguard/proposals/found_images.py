@@ -12,7 +12,14 @@ from sizeguard.builds.image_tools import MEASURED
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import Elf, read_elf
-from sizeguard.formats.elf.layout import ET_CORE, ET_DYN, ET_REL, PT_INTERP
+from sizeguard.formats.elf.layout import (
+    ET_CORE,
+    ET_DYN,
+    ET_REL,
+    PT_DYNAMIC,
+    PT_INTERP,
+    PT_TLS,
+)
 from sizeguard.formats.macho.reader import FatFile, read_macho_file
 from sizeguard.formats.sniff import ELF, MACHO, PE, image_format
 from sizeguard.proposals.build_folder import BuildFolder, LinkedFile, files_of_build
@@ -112,7 +119,7 @@ def _kind(path: Path, format_: str) -> tuple[bool, str] | None:
         elf = read_elf(path)
         if elf.type in (ET_REL, ET_CORE):
             return None
-        return _is_library(elf, path), f"{elf.machine}-linux"
+        return _is_library(elf, path), f"{elf.machine}-{_system(elf)}"
     if format_ == MACHO:
         file = read_macho_file(path)
         image = file.images[0] if isinstance(file, FatFile) else file
@@ -120,6 +127,17 @@ def _kind(path: Path, format_: str) -> tuple[bool, str] | None:
     if format_ == PE:
         return path.suffix.lower() == ".dll", "windows"
     return False, "wasm"
+
+
+def _system(elf: Elf) -> str:
+    """Return "none" for firmware and kernels, by the names of GCC's targets.
+
+    They lack what a program of an operating system has: a loader, thread-locals, or the note of
+    glibc's start code.
+    """
+    is_hosted = any(each.type in (PT_INTERP, PT_DYNAMIC, PT_TLS) for each in elf.segments)
+    is_hosted |= any(each.name == ".note.ABI-tag" for each in elf.sections)
+    return "linux" if is_hosted else "none"
 
 
 def _is_library(elf: Elf, path: Path) -> bool:
