@@ -230,3 +230,28 @@ def test_report_says_why_objects_have_no_names(tmp_path: Path) -> None:
     assert "unknown: " not in sizeguard(tmp_path, "report", "app", "--by", "symbol").stdout
     assert record(tmp_path, " ".join(build)).code == 0
     assert "unknown: " not in sizeguard(tmp_path, "report", "app", "--by", "object,source").stdout
+
+
+def test_code_and_data_of_a_file_are_one_row_by_source(tmp_path: Path) -> None:
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    (folder / "main.c").write_text(
+        "int f(int);\nint table[64] = {1};\n"
+        "int main(int count, char **a) { (void)a; return f(count) + table[count]; }\n"
+    )
+    (folder / "f.c").write_text(
+        "int other[64] = {1};\n__attribute__((noinline)) int f(int i) { return other[i]; }\n"
+    )
+    (folder / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(p C)\n"
+        "add_compile_options(-g)\nadd_link_options(-Wl,-Map,app.map)\n"
+        "add_executable(app main.c f.c)\n"
+    )
+    assert run(tmp_path, "cmake", "-S", "sources", "-B", "out", "-G", "Ninja").code == 0
+    assert run(tmp_path, "cmake", "--build", "out").code == 0
+    options = ("--by", "source", "--map", "out/app.map", "--format", "json", "-n", "0")
+    told = sizeguard(tmp_path, "report", "out/app", *options)
+    rows = {row["source"]: row["load"] for row in json.loads(told.stdout)["rows"]}
+    for name in ("main.c", "f.c"):
+        (found,) = (path for path in rows if path.endswith(f"/{name}") or path == name)
+        assert rows[found] > 256, rows

@@ -11,6 +11,7 @@ from sizeguard.attribution.inherited import inherited_components
 from sizeguard.attribution.owner_rows import OwnerRows, at, first_known
 from sizeguard.attribution.size_report import SHARED, UNATTRIBUTED
 from sizeguard.attribution.teams.team_levels import source_of_object
+from sizeguard.columns.distinct import distinct
 from sizeguard.columns.joined_texts import JoinedTexts
 from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool
@@ -127,16 +128,36 @@ def constant(rows: OwnerRows, text: str) -> Label:
 
 
 def sources(rows: OwnerRows, read: UnitSources, objects: Label) -> Label:
-    """Label rows with the source file of their code, else with the source of their object."""
+    """Label rows with the source file of their code, else with the source of their object.
+
+    The source of an object is what its name says, with the folders of its code's source.
+    """
     memory = rows.ledger.memory
     owners, first = np.unique(memory.owner, return_index=True)
     file = np.full(len(rows.ledger.owners), -1, np.int32)
     file[owners] = read.at(memory.address[first])
     pool = Pool()
     names = np.array([pool.number(name) for name in read.names] or [0], np.int32)
-    texts = (source_of_object(objects.texts[i]) for i in range(len(objects.texts)))
-    others = np.array([pool.number(text) for text in texts] or [0], np.int32)
-    return pool.label(first_known(at(names, rows.of_owner(file)), others[objects.ids]))
+    own = at(names, rows.of_owner(file))
+    known = np.flatnonzero(own)
+    compiled: dict[int, set[str]] = {}
+    for pair in distinct(objects.ids[known].astype(np.int64) << 32 | own[known]).tolist():
+        compiled.setdefault(pair >> 32, set()).add(pool.texts[pair & 0xFFFFFFFF])
+    by_object = [
+        pool.number(_source_of(objects.texts[i], compiled.get(i, set())))
+        for i in range(len(objects.texts))
+    ]
+    return pool.label(first_known(own, np.array(by_object or [0], np.int32)[objects.ids]))
+
+
+def _source_of(path: str, compiled: set[str]) -> str:
+    """Return the source of an object.
+
+    compiled: sources of its code; folded functions may have those of other objects
+    """
+    name = source_of_object(path)
+    same = [each for each in compiled if name and f"/{each}".endswith(f"/{name}")]
+    return same[0] if len(same) == 1 else name
 
 
 def symbols(rows: OwnerRows) -> Label:
