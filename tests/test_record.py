@@ -249,9 +249,12 @@ def test_code_and_data_of_a_file_are_one_row_by_source(tmp_path: Path) -> None:
     )
     assert run(tmp_path, "cmake", "-S", "sources", "-B", "out", "-G", "Ninja").code == 0
     assert run(tmp_path, "cmake", "--build", "out").code == 0
-    options = ("--by", "source", "--map", "out/app.map", "--format", "json", "-n", "0")
-    told = sizeguard(tmp_path, "report", "out/app", *options)
+    options = ("--by", "source", "--format", "json", "-n", "0")
+    told = sizeguard(tmp_path, "report", "out/app", "--map", "out/app.map", *options)
     rows = {row["source"]: row["load"] for row in json.loads(told.stdout)["rows"]}
     for name in ("main.c", "f.c"):
         (found,) = (path for path in rows if path.endswith(f"/{name}") or path == name)
         assert rows[found] > 256, rows
+    sizeguard(tmp_path, "report", "out/app", "--map", "out/app.map", "--save", "app.snapshot")
+    kept = sizeguard(tmp_path, "report", "app.snapshot", *options)
+    assert json.loads(kept.stdout)["rows"] == json.loads(told.stdout)["rows"]

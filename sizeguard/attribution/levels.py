@@ -27,5 +27,5 @@ LEVELS = (
     "isa",
     "region",
 )
-# Levels that follow from other levels; snapshots do not store them.
+# Levels that follow from others. Snapshots store sources alone, if debug information has them.
 DERIVED = frozenset({"archive", "source", "directory", "namespace", "package", "owner"})

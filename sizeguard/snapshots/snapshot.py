@@ -27,6 +27,7 @@ from sizeguard.attribution.teams.team_levels import derived_label, regions
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
+from sizeguard.columns.distinct import distinct as distinct_numbers
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sums import ColumnSums, SumsById, sum_by
@@ -84,7 +85,7 @@ def snapshot_bytes(analysis: Analysis, origin: Origin | None = None) -> bytes:
     """Return the content of a snapshot."""
     blocks: dict[str, bytes] = {}
     labels = {}
-    levels = [*_ORDER, *_several(analysis)]
+    levels = [*_ORDER, *_several(analysis), *_sources(analysis)]
     for level in levels:
         ids, texts = _sorted_texts(analysis.label(level))
         labels[level] = ids
@@ -121,6 +122,17 @@ def _several(analysis: Analysis) -> tuple[str, ...]:
     texts = distinct(analysis.label("image")).texts
     shown = [texts[i] for i in range(len(texts))]
     return () if shown in ([], [analysis.image.title]) else ("image",)
+
+
+def _sources(analysis: Analysis) -> tuple[str, ...]:
+    """Return the level of sources, unless they follow from the names of objects."""
+    found, derived = analysis.label("source"), derived_label("source", analysis.label)
+    pairs = distinct_numbers(found.ids.astype(np.int64) << 32 | derived.ids)
+    is_same = all(
+        found.texts.raw(pair >> 32) == derived.texts.raw(pair & 0xFFFFFFFF)
+        for pair in pairs.tolist()
+    )
+    return () if is_same else ("source",)
 
 
 def _relative(load: Int, file: Int) -> Int:
@@ -210,7 +222,7 @@ class Snapshot:
         """
         if level not in LEVELS:
             raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
-        if level in DERIVED:
+        if level in DERIVED and f"{level}/count" not in self._blocks:
             return derived_label(level, self.label)
         if level == "region":
             return regions(self.label("section"), self.image.regions)

@@ -47,7 +47,8 @@ def source_of_object(path: str) -> str:
     if not path:
         return ""
     member = path.rpartition("(")[2].rstrip(")")
-    return _SUFFIX.sub("", _BUILD_FOLDER.sub("", member))
+    path = _SUFFIX.sub("", _BUILD_FOLDER.sub("", member))
+    return posixpath.normpath(path) if "/../" in path else path  # start code of a compiler
 
 
 def regions(section: Label, known: Sequence[RegionUse] | None) -> Label:
