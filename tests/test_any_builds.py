@@ -353,7 +353,7 @@ def test_a_snapshot_stands_for_the_base_and_needs_no_baseline(tmp_path: Path) ->
     assert grown["apps"][0]["causes"][0]["symbol"] == "g"
 
     for words, message in (
-        (["b=base.snapshot"], "has no such app"),
+        (["b=base.snapshot"], "has no app 'b'"),
         (["missing.snapshot"], "no such file: missing.snapshot"),
         (["Makefile"], "Makefile"),
     ):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.cli.main import cli
 from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.snapshots.snapshot import Snapshot, snapshot_bytes
@@ -162,3 +165,22 @@ def test_a_comdat_that_another_object_brings_in_has_moved(tmp_path: Path) -> Non
     assert set(by_symbol.values()) == {"moved"}
     assert not any(keys[0] == "_Z5twiceIiET_S0_" for keys in causes(of(new, "symbol", old=old)))
     assert int(found.delta.sum()) == found.total("load")
+
+
+def test_a_diff_has_the_levels_of_a_report_unless_some_are_given(tmp_path: Path) -> None:
+    for name, count in (("old", 5), ("new", 9)):
+        text = f"namespace app {{ int more[{count}] = {{1}}; }}{CLONES}"
+        source = tmp_path / f"{name}.cpp"
+        source.write_text(COMMON + text)
+        subprocess.run(["g++", "-O2", source, "-o", tmp_path / name], check=True)
+    old, new = tmp_path / "old", tmp_path / "new"
+    kept = tmp_path / "old.snapshot"
+    kept.write_bytes(snapshot_bytes(analysis_of(old)))
+    for first, second in ((old, new), (kept, new), (old, old)):
+        words = ["diff", str(first), str(second), "--format", "json"]
+        result = json.loads(CliRunner().invoke(cli, words, catch_exceptions=False).stdout)
+        assert result["by"] == ["namespace", "symbol"]
+        changed = {row["namespace"] for row in result["rows"]}
+        assert (changed >= {"app"}) == (first != second)
+        by_operator = CliRunner().invoke(cli, [*words, "--by", "operator"], catch_exceptions=False)
+        assert json.loads(by_operator.stdout)["by"] == ["operator"]

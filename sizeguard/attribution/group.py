@@ -14,7 +14,7 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import matching_rows, parse_filters
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.attribution.owners.inline_pieces import levels_asked, span_counts, uncounted_pieces
-from sizeguard.attribution.size_report import ByteSums, Report
+from sizeguard.attribution.size_report import UNATTRIBUTED, ByteSums, Report
 from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import did_you_mean
 from sizeguard.columns.label import Label
@@ -50,20 +50,23 @@ def check_levels(by: Sequence[str]) -> tuple[str, ...]:
 
 
 def default_levels(analysis: Analysis) -> tuple[str, ...]:
-    """Return the levels of a report if the user gives none; they depend on the image.
+    """Return the levels of a report or diff if the user gives none; they depend on the image.
 
     For several images it is the image. For a known runtime it is the operator. Otherwise it is the
     namespace, if there are any.
     """
     if analysis.image.format in SEVERAL_IMAGES:
         return ("image",)
-    if analysis.rules is None or analysis.rules:
+    if analysis.rules or (analysis.rules is None and _has_names(analysis, "operator")):
         return ("operator",)
-    namespaces = analysis.label("namespace").texts
-    has_any = any(
-        text and text[0] != "(" for text in map(namespaces.__getitem__, range(len(namespaces)))
-    )
-    return ("namespace", "symbol") if has_any else ("symbol",)
+    return ("namespace", "symbol") if _has_names(analysis, "namespace") else ("symbol",)
+
+
+def _has_names(analysis: Analysis, level: str) -> bool:
+    """Return whether a level has a name besides those of the kind (core)."""
+    texts = analysis.label(level).texts
+    names = {texts[i] for i in range(len(texts))} - {"", UNATTRIBUTED}
+    return any(name[0] != "(" for name in names)
 
 
 def require_regions(analysis: Analysis, levels: Sequence[str]) -> None:

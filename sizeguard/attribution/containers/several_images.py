@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sizeguard.base.errors import InputError
 from sizeguard.base.files import is_folder
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD
@@ -23,11 +22,3 @@ def has_several_images(path: Path) -> bool:
         return True
     with readable(path).open("rb") as file:
         return is_fat(file.read(HEAD))
-
-
-def default_levels(path: Path) -> tuple[str, ...]:
-    """Return the levels of a diff if the user gives none."""
-    try:
-        return ("image",) if has_several_images(path) else ("operator",)
-    except (InputError, OSError):
-        return ("operator",)  # the reader of the file reports the error

@@ -40,7 +40,7 @@ def _coloured(line: str) -> str:
 @click.command()
 @click.argument("old", type=NamedPath(path_type=Path), metavar="OLD")
 @click.argument("new", type=NamedPath(path_type=Path), metavar="NEW")
-@levels_option("operator; image for containers.")
+@levels_option("depends on OLD.")
 @rows_option
 @click.option(
     "--metric",
@@ -90,8 +90,7 @@ def command(
     """
     # Imported on call: --help then takes 0.05 s; with all imports it takes up to 0.5 s.
     from sizeguard.attribution.analysis import Analysis
-    from sizeguard.attribution.containers.several_images import default_levels
-    from sizeguard.attribution.group import require_regions
+    from sizeguard.attribution.group import default_levels, require_regions
     from sizeguard.attribution.known_labels import KnownLabels
     from sizeguard.attribution.owners.inline_pieces import levels_asked
     from sizeguard.builds.open_build import open_alike
@@ -100,27 +99,28 @@ def command(
 
     of_old = replace(evidence, objects=(), map=None, debug_file=None)
     known = KnownLabels()
-    levels = levels_of(by) if by is not None else default_levels(new)
-    asked = levels_asked(levels, filters)
+    given = levels_of(by) if by is not None else []
+    asked = levels_asked(given or ["operator"], filters)
     judged = _judged(conditions)
     if judged is not None:
         asked |= judged.levels
     if not filters and judged is None and of_old == evidence and open_alike(old, new):
-        result = _without_change(old, new, evidence, levels, metric)
+        result = _without_change(old, new, evidence, given, metric)
         output.emit(diff_chunks(result, output.format, limit, output.style()))
         return
 
     def opened(path: Path, options: ImageOptions, *, is_new: bool) -> Analysis:
         analysis = options.analysis_of(path, known, asked)
-        require_regions(analysis, levels)
+        require_regions(analysis, given)
         if judged is not None:
             judged.measure(analysis, is_new=is_new)
         return analysis
 
+    first = [opened(old, of_old, is_new=False)]
     result = diff_of(
-        lambda: opened(old, of_old, is_new=False),
+        first.pop,  # diff_of alone refers to it, and can free it before the new image is read
         lambda: opened(new, evidence, is_new=True),
-        levels,
+        given or default_levels(first[0]),
         filters,
         metric,
     )
@@ -141,15 +141,15 @@ def _judged(conditions: Sequence[str]) -> Judged | None:
 
 
 def _without_change(
-    old: Path, new: Path, evidence: ImageOptions, levels: Sequence[str], metric: str
+    old: Path, new: Path, evidence: ImageOptions, given: Sequence[str], metric: str
 ) -> Diff:
     """Return the diff of paths that open alike; only one of them is read."""
     # Imported on call: --help then takes 0.05 s; with all imports it takes up to 0.5 s.
-    from sizeguard.attribution.group import require_regions
+    from sizeguard.attribution.group import default_levels, require_regions
     from sizeguard.diff.equal_images import diff_of_equals
 
-    analysis = evidence.analysis_of(old, levels={"region"} & set(levels))
-    require_regions(analysis, levels)
+    analysis = evidence.analysis_of(old, levels={"region"} & set(given))
+    require_regions(analysis, given)
     image = analysis.image
     other = image if old == new else replace(image, path=str(new), title=new.name)
-    return diff_of_equals(image, other, levels, metric)
+    return diff_of_equals(image, other, given or default_levels(analysis), metric)
