@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.formats.linkmap import read_link_map
-from sizeguard.formats.linkmap.link_map import LinkMap
+from sizeguard.formats.linkmap.link_map import LinkMap, nearest_first
 from sizeguard.formats.linkmap.symbol_ranges import symbol_ranges
 
 TITLES = {"gnu": "\nLinker script and memory map\n\n", "gold": "\nMemory map\n\n"}
@@ -147,3 +147,16 @@ def test_ranges_cover_the_rows_once_and_symbols_begin_them(linker: str, rows: li
     for start, end, index in zip(ranges.start, ranges.end, ranges.input, strict=True):
         holder = map_.placed[index]
         assert holder.address <= start < end <= holder.address + holder.size
+
+
+PATHS = st.text("ab/.", max_size=6)
+
+
+@given(st.lists(PATHS, max_size=4), PATHS)
+def test_the_file_with_the_longest_common_end_is_first(files: list[str], name: str) -> None:
+    def common_end(file: str) -> int:
+        lengths = range(min(len(file), len(name)) + 1)
+        return max(n for n in lengths if file.endswith(name[len(name) - n :]))
+
+    order = list(nearest_first(range(len(files)), files.__getitem__, name))
+    assert order == sorted(range(len(files)), key=lambda k: (-common_end(files[k]), k))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.linkgraph.graph import ENTRY, SectionGraph
 from sizeguard.linkgraph.live import reachable
-from sizeguard.names.resolve_names import SymbolNames
 from sizeguard.operators.name import operator_of
+
+if TYPE_CHECKING:
+    from sizeguard.names.resolve_names import SymbolNames
 
 KINDS = ("operator", "symbol", "section", "kernel", "dtype")
 
@@ -80,11 +83,17 @@ def _symbols(graph: SectionGraph, text: str) -> tuple[int, ...]:
     for name, node in zip(graph.symbols.names, graph.symbols.node.tolist(), strict=True):
         if node >= 0:
             of_name.setdefault(name.decode("utf-8", "backslashreplace"), set()).add(node)
-    found = SymbolNames.of(of_name).meant(text)
+    found = _symbol_names(of_name).meant(text)
     exact = {node for name in found.names for node in of_name[name]}
     nodes = graph.nodes
     loaded = {node for node in exact if nodes.is_alloc[node]}
     return tuple(sorted(loaded or exact))
+
+
+def _symbol_names(names: Iterable[str]) -> SymbolNames:
+    from sizeguard.names.resolve_names import SymbolNames  # 14 ms, which operators save
+
+    return SymbolNames.of(names)
 
 
 def _branches(
@@ -109,7 +118,7 @@ def _nearest(graph: SectionGraph, text: str, table: dict[str, list[int]]) -> str
         n=1,
         cutoff=0.75,
     )
-    symbols = SymbolNames.of(
+    symbols = _symbol_names(
         {name.decode("utf-8", "backslashreplace") for name in graph.symbols.names}
     )
     found = near[0] if near else symbols.nearest(text)

@@ -20,7 +20,6 @@ from sizeguard.linkgraph.retained import retained
 from sizeguard.linkgraph.subjects import operators
 from sizeguard.names.dtype_of import dtype_of
 from sizeguard.names.find_operators import find_operators
-from sizeguard.names.resolve_names import KnownNames, SymbolNames
 from sizeguard.operators.dtypes import DTYPES
 from sizeguard.predict.call_closure import closure
 from sizeguard.predict.prediction import (
@@ -216,6 +215,9 @@ def _with_operator(
         raise InputError(f"{what}: no dtype {dtype}; there are {', '.join(DTYPES)}")
     meant = find_operators(operator, predictor.operators)
     if not meant:
+        # Imported for the hint: 14 ms.
+        from sizeguard.names.resolve_names import KnownNames, SymbolNames
+
         near = KnownNames(SymbolNames.of(()), predictor.operators).nearest(operator)
         hint = f"; nearest is {near}" if near else " in the full build"
         raise InconclusiveError(f"{what}: nothing is called {operator}{hint}")

@@ -17,7 +17,7 @@ from sizeguard.attribution.owners.graph_owners import Reached, entries_of
 from sizeguard.attribution.size_report import CORE
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import signed
-from sizeguard.formats.linkmap.link_map import InputSection, common_end, file_key
+from sizeguard.formats.linkmap.link_map import InputSection, file_key, nearest_first
 from sizeguard.ledger.entry_bytes import Part
 from sizeguard.ledger.ledger import NONE, Ledger
 from sizeguard.linkgraph.graph import ENTRY, IMPORT, SectionGraph
@@ -97,7 +97,7 @@ def nodes_of_rows(graph: SectionGraph, rows: Sequence[InputSection]) -> list[int
     for row in rows:
         node = MERGED if row.is_merged else UNKNOWN
         numbers = objects.get(file_key(row.file), []) if row.file and not row.is_merged else []
-        for number in sorted(numbers, key=lambda n: -common_end(graph.objects[n], row.file)):
+        for number in nearest_first(numbers, graph.objects.__getitem__, row.file):
             same = free.get((number, row.name), [])
             fitting = [n for n in same if sizes[n] == row.size] or same[:1]
             if fitting:

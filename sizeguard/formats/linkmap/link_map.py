@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -206,7 +206,16 @@ def file_key(file: str) -> tuple[str, str]:
     return (member[2], member[3].rpartition("/")[2]) if member else (file.rpartition("/")[2], "")
 
 
-def common_end(a: str, b: str) -> int:
+def nearest_first(
+    numbers: Sequence[int], name_of: Callable[[int], str], name: str
+) -> Sequence[int]:
+    """Sort files with one key by the common end of their names and `name`, the longest first."""
+    if len(numbers) < 2:
+        return numbers  # most rows of a map; counting characters took 2 % of a diff
+    return sorted(numbers, key=lambda number: -_common_end(name_of(number), name))
+
+
+def _common_end(a: str, b: str) -> int:
     """Count the characters of the common suffix of two names."""
     return next(
         (i for i, (x, y) in enumerate(zip(reversed(a), reversed(b), strict=False)) if x != y),

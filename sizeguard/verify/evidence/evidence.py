@@ -13,7 +13,6 @@ from sizeguard.formats.binary import Binary, ImageSymbols
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.linkmap.link_map import LinkMap
 from sizeguard.names.registered import Registration
-from sizeguard.names.resolve_names import SymbolNames
 from sizeguard.names.short import short_name
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.link_graph import Linked, dead_stripped, placed, recorded
@@ -24,6 +23,7 @@ from sizeguard.verify.evidence.ways import Reasons
 
 if TYPE_CHECKING:
     from sizeguard.formats.dwarf import InlineFrames
+    from sizeguard.names.resolve_names import SymbolNames
     from sizeguard.verify.evidence.macho import MachoImage
 
 
@@ -126,6 +126,8 @@ class Evidence:
     @cached_property
     def names(self) -> SymbolNames:
         """All symbols of the image, its objects and its debug information."""
+        from sizeguard.names.resolve_names import SymbolNames  # 14 ms, which operators save
+
         return SymbolNames.of((*self.objects.index, *self.symbols, *self.inlined))
 
     @cached_property

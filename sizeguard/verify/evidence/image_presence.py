@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.open_build import Files
-from sizeguard.formats.linkmap.link_map import common_end, file_key
+from sizeguard.formats.linkmap.link_map import file_key, nearest_first
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.subjects import GraphSubject
@@ -86,7 +86,7 @@ def _section(evidence: Evidence, graph: SectionGraph, node: int) -> Node | None:
     files = evidence.objects.files
     same = [n for n in range(len(files)) if file_key(files[n].label) == key]
     name = graph.symbol_of(node)
-    for number in sorted(same, key=lambda n: -common_end(files[n].label, label)):
+    for number in nearest_first(same, lambda n: files[n].label, label):
         for definition in files[number].definitions:
             if name and definition.symbol in (name, name.removeprefix("_")):
                 return number, definition.section

@@ -17,8 +17,8 @@ from sizeguard.formats.linkmap.link_map import (
     MEMBER,
     InputSection,
     LinkMap,
-    common_end,
     file_key,
+    nearest_first,
 )
 from sizeguard.verify.evidence.code_search import DECISIVE, ImageBytes, Pattern
 from sizeguard.verify.evidence.object_evidence import NamedPiece, Objects
@@ -207,9 +207,7 @@ def _section_of(
 
     Objects may have several sections with the same name.
     """
-    if len(numbers) > 1:
-        numbers = sorted(numbers, key=lambda n: -common_end(objects.files[n].label, row.file))
-    for number in numbers:
+    for number in nearest_first(numbers, lambda n: objects.files[n].label, row.file):
         indices = free.get((number, row.name), [])
         for index in indices:
             if objects.files[number].elf.sections[index].size == row.size:
