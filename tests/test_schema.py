@@ -236,3 +236,20 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_operator_libraries([tmp_path / "binary.yaml"])
     (tmp_path / "empty.yaml").write_text("# nothing\n")
     assert read_operator_libraries([tmp_path / "empty.yaml"]) == {}
+
+
+def test_a_file_is_read_as_it_is_now(tmp_path: Path) -> None:
+    """Equal content is parsed once, so neither the content nor the folder may be an old one."""
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    file, link = tmp_path / "one" / "operators.yaml", tmp_path / "link"
+    entry = "- func: a::{}() -> int\n  kernel: x\n  kind: core\n"
+    for name in ("f", "g", "f"):
+        file.write_text(entry.format(name))
+        assert list(read_operator_libraries([file])) == [f"a::{name}"]
+    (tmp_path / "two" / "operators.yaml").write_text(entry.format("f"))
+    for folder in ("one", "two"):
+        link.unlink(missing_ok=True)
+        link.symlink_to(folder)
+        (operator,) = read_operator_libraries([link / "operators.yaml"]).values()
+        assert operator.library == folder

@@ -85,12 +85,16 @@ def read_nodes(path: Path, what: str = "selection", *, may_be_empty: bool = Fals
 
     Raises InputError for a file that cannot be read, is not YAML, is empty, or exceeds the limits.
     """
+    return parse_nodes(read_document(path), path, what, may_be_empty=may_be_empty)
+
+
+def read_document(path: Path) -> bytes:
+    """Read the bytes for parse_nodes, up to its limit. Raises InputError if it cannot."""
     try:
         with readable(path).open("rb") as file:
-            data = file.read(MAXIMUM_FILE_SIZE + 1)
+            return file.read(MAXIMUM_FILE_SIZE + 1)
     except OSError as error:
         raise cannot_read(path, error) from error
-    return parse_nodes(data, path, what, may_be_empty=may_be_empty)
 
 
 def parse_nodes(data: bytes, path: Path | str, what: str, *, may_be_empty: bool = False) -> Node:
