@@ -256,7 +256,7 @@ def test_the_command_after_a_build_has_to_end_well(
 def test_names_of_sizeguard_yaml_are_judged(
     tmp_path: Path, absent: tuple[str, ...], present: tuple[str, ...], expected: str | None
 ) -> None:
-    files = files_of_program(unpack("programs", tmp_path) / "00")
+    files = files_of_program(unpack("programs", tmp_path, "00") / "00")
     assert files.twin is not None
     assert files.link_map is not None
     build = replace(
