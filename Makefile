@@ -4,6 +4,9 @@
 # docs   writes the documentation as a site to build/site
 # bench  measures run times            soak  the long checks: fuzzing, all models × compilers
 
+# Where this is set, each worker of pytest would rewrite the assertions of all tests in each run: 20 s.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: setup setup-unit setup-test gate test unit lint docs bench soak clean
 
 setup:
