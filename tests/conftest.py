@@ -21,6 +21,7 @@ from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
 from tests.support.drawn import EXAMPLES
 from tests.support.macho_samples import MachoSamples, build_samples
 from tests.support.operator_table import pytest_terminal_summary  # noqa: F401  (pytest finds the hook here)
+from tests.support.recorded_builds import recorded_runtime
 from tests.support.unit_guard import UnitGuard
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -74,6 +75,12 @@ def pytest_collection_finish() -> None:
 
 def pytest_unconfigure() -> None:
     gc.unfreeze()
+
+
+@pytest.fixture(scope="module")
+def recorded_build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Unpack the recorded build with the selection mlp.yaml, once for the tests of a file."""
+    return recorded_runtime(tmp_path_factory.mktemp("recorded")).build
 
 
 @pytest.fixture(scope="session")

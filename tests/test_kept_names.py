@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,20 +18,15 @@ from sizeguard.verify.build_names import names_of
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.kept_names import FILE, names_of_build
-from tests.support.recorded_builds import recorded_runtime
+from tests.support.kept_files import changed_byte
 
 WORDS = runtime_named("sizeguard").vocabulary
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    return recorded_runtime(tmp_path_factory.mktemp("recorded")).build
-
-
 @pytest.fixture
-def build(recorded: Build) -> Build:
-    (recorded.image.parent / FILE).unlink(missing_ok=True)
-    return recorded
+def build(recorded_build: Build) -> Build:
+    (recorded_build.image.parent / FILE).unlink(missing_ok=True)
+    return recorded_build
 
 
 @pytest.fixture(scope="module")
@@ -72,16 +65,8 @@ def test_another_byte_of_any_file_is_read_again(build: Build, readings: list[Pat
     """Change a byte, but keep the size and the times."""
     names_of_build(build, WORDS)
     for path in (build.shipped, build.map, build.gc_log, build.objects[-1]):
-        saved = path.with_name(f"{path.name}.saved")
-        shutil.copy2(path, saved)
-        about = path.stat()
-        data = bytearray(path.read_bytes())
-        data[-1] ^= 1  # part of a name, or the end of a line
-        path.write_bytes(data)
-        os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
-        before = kept_names._kept(build.image.parent / FILE, build, WORDS)
-        saved.replace(path)
-        assert before is None, path
+        with changed_byte(path):  # part of a name, or the end of a line
+            assert kept_names._kept(build.image.parent / FILE, build, WORDS) is None, path
     assert kept_names._kept(build.image.parent / FILE, build, WORDS) is not None
     assert len(readings) == 1
 

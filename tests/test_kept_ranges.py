@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -17,26 +15,21 @@ from sizeguard.predict.savings import case_ranges as reader
 from sizeguard.predict.savings.case_range_types import CaseRanges
 from sizeguard.predict.savings.kept_ranges import FILE, case_ranges
 from sizeguard.runtimes.known import runtime_named
-from tests.support.recorded_builds import recorded_runtime
+from tests.support.kept_files import changed_byte
 
 RULES = runtime_named("sizeguard").rules
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    return recorded_runtime(tmp_path_factory.mktemp("recorded")).build
-
-
 @pytest.fixture
-def build(recorded: Build) -> Build:
-    (recorded.image.parent / FILE).unlink(missing_ok=True)
-    return recorded
+def build(recorded_build: Build) -> Build:
+    (recorded_build.image.parent / FILE).unlink(missing_ok=True)
+    return recorded_build
 
 
 @pytest.fixture(scope="module")
-def functions(recorded: Build) -> frozenset[str]:
+def functions(recorded_build: Build) -> frozenset[str]:
     """Return the functions with switches that have code of their own in the build."""
-    every = reader.read_case_ranges(recorded.image, recorded.debug, RULES, ())
+    every = reader.read_case_ranges(recorded_build.image, recorded_build.debug, RULES, ())
     return frozenset(case.function for case in every.cases)
 
 
@@ -70,18 +63,8 @@ def test_another_byte_is_read_again(
 ) -> None:
     """Change a byte of the image, but keep its size and its times."""
     case_ranges(build, RULES, functions)
-    image = build.image
-    saved = image.with_name(f"{image.name}.saved")
-    shutil.copy2(image, saved)
-    about = image.stat()
-    data = bytearray(image.read_bytes())
-    data[-1] ^= 1  # part of the section headers' last number
-    image.write_bytes(data)
-    os.utime(image, ns=(about.st_atime_ns, about.st_mtime_ns))
-    try:
+    with changed_byte(build.image):  # part of the section headers' last number
         case_ranges(build, RULES, functions)
-    finally:
-        saved.replace(image)
     assert len(readings) == 2
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sys
@@ -124,18 +123,10 @@ class ImagePath(NamedPath):
         """Make the values of type Path."""
         super().__init__(path_type=Path, exists=True)
 
-    def convert(
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Path:
-        """Check that the file exists; the container's reader reports a missing member."""
-        outer, mark, _ = str(value).partition("!")
-        if mark and not is_there(Path(value)) and is_there(Path(outer)):
-            return Path(value)
-        super().convert(value, param, ctx)
-        return Path(value)
+    def is_member(self, path: Path) -> bool:
+        """Return whether the container exists; its reader reports a missing member."""
+        outer, mark, _ = str(path).partition("!")
+        return bool(mark) and not is_there(path) and is_there(Path(outer))
 
 
 def _prepare_memory(path: Path, large: int) -> None:

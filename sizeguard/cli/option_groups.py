@@ -20,6 +20,7 @@ class NamedPath(click.Path):
     """A path on the command line. An empty path, for example from an unset variable, is an error.
 
     click.Path reads an empty string as the current folder, and raises OSError for too long names.
+    With allow_dash, `-` is a standard stream, for which the value is None.
     """
 
     def convert(
@@ -31,7 +32,9 @@ class NamedPath(click.Path):
         """Check the path before click does."""
         if not os.fspath(value):
             self.fail("the path is empty", param, ctx)
-        if os.fspath(value) == "-" and not self.allow_dash:
+        if os.fspath(value) == "-":
+            if self.allow_dash:
+                return None
             is_read = self.exists or isinstance(param, click.Argument)
             stream = "input cannot be read" if is_read else "output cannot be written"
             self.fail(f"-: standard {stream} here; name a file", param, ctx)
@@ -43,7 +46,11 @@ class NamedPath(click.Path):
             if "!" not in os.fspath(value):  # a member of a container may have a long name
                 why = error.strerror if isinstance(error, OSError) else str(error)
                 self.fail(f"{os.fspath(value)}: {why}", param, ctx)
-        return super().convert(value, param, ctx)
+        return Path(value) if self.is_member(Path(value)) else super().convert(value, param, ctx)
+
+    def is_member(self, path: Path) -> bool:
+        """Return whether it names a file in a container, which click cannot find."""
+        return False
 
 
 class OutputPath(NamedPath):
@@ -52,15 +59,6 @@ class OutputPath(NamedPath):
     def __init__(self) -> None:
         """Make the values of type Path."""
         super().__init__(path_type=Path, dir_okay=False, allow_dash=True)
-
-    def convert(
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> Any:
-        """Check the path, except `-`."""
-        return None if os.fspath(value) == "-" else super().convert(value, param, ctx)
 
 
 class Seconds(click.FloatRange):

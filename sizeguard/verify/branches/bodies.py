@@ -154,22 +154,20 @@ class DtypeBodies:
     @cached_property
     def instances(self) -> list[Instance]:
         """Functions of the objects with a name that occurs in patterns."""
-        index = self.evidence.objects.index
-        return [
-            Instance(name, arguments, piece)
-            for symbol, name, arguments in _named(index, self._heads, template_of)
-            for piece in index[symbol]
-        ]
+        return self._defined(template_of)
 
     @cached_property
     def _members(self) -> list[Instance]:
         """Members of class templates with such a name: add of Sums<double>::add."""
+        return [each for each in self._defined(member_of_template) if each.arguments]
+
+    def _defined(self, read: Callable[[str], Template]) -> list[Instance]:
+        """List the functions of the objects with such a name, as `read` divides their symbols."""
         index = self.evidence.objects.index
         return [
             Instance(name, arguments, piece)
-            for symbol, name, arguments in _named(index, self._heads, member_of_template)
+            for symbol, name, arguments in _named(index, self._heads, read)
             for piece in index[symbol]
-            if arguments
         ]
 
     @cached_property
