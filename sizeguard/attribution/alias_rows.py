@@ -71,27 +71,33 @@ class SymbolAliases:
 
     @cached_property
     def _sorted(self) -> tuple[Hashes, Int]:
+        """The hashes of all names in order, and the group of each."""
         known = self._aliases.hashes
         hashes = hash_texts(self._aliases.names) if known is None else known
         order = np.argsort(hashes, kind="stable")
-        return hashes[order], order
+        return hashes[order], np.searchsorted(self._aliases.first, order, side="right") - 1
 
     def of_rows(self, label: Label) -> Iterator[tuple[str, ...]]:
         """Yield the other names of each row's symbol; few of half a million have some."""
         used, places = np.unique(label.ids, return_inverse=True)
-        has_others = np.isin(hash_texts(label.texts.take(used)), self._sorted[0])
-        for i, some in zip(label.ids.tolist(), has_others[places].tolist(), strict=True):
-            yield self.others(label.texts[i]) if some else ()
+        low, high = (found[places].tolist() for found in self._places(label.texts.take(used)))
+        for i, start, end in zip(label.ids.tolist(), low, high, strict=True):
+            yield self._named(label.texts[i], start, end) if start < end else ()
 
     def others(self, name: str) -> tuple[str, ...]:
         """Return the other names of a symbol's bytes, sorted."""
-        hashes, order = self._sorted
-        wanted = hash_texts(Texts.of([name]))[0]
-        places = order[np.searchsorted(hashes, wanted) : np.searchsorted(hashes, wanted, "right")]
+        low, high = self._places(Texts.of([name]))
+        return self._named(name, int(low[0]), int(high[0]))
+
+    def _places(self, names: Texts) -> tuple[Int, Int]:
+        """Return where the entries of each name start and end in the columns of `_sorted`."""
+        hashes, wanted = self._sorted[0], hash_texts(names)
+        return np.searchsorted(hashes, wanted), np.searchsorted(hashes, wanted, side="right")
+
+    def _named(self, name: str, low: int, high: int) -> tuple[str, ...]:
+        """Return the names in the groups of these entries, without `name`, sorted."""
         found: set[str] = set()
-        first = self._aliases.first
-        for place in places.tolist():
-            group = int(np.searchsorted(first, place, side="right")) - 1
-            low, high = int(first[group]), int(first[group + 1])
-            found |= {self._aliases.names[i] for i in range(low, high)}
+        names, first = self._aliases.names, self._aliases.first
+        for group in self._sorted[1][low:high].tolist():
+            found.update(names[i] for i in range(int(first[group]), int(first[group + 1])))
         return tuple(sorted(found - {name}))
