@@ -185,6 +185,7 @@ class Dictionary:
         self._words = np.array(
             [np.frombuffer(text.ljust(64, b"\0"), "<u8") for text in raw], np.uint64
         ).reshape(-1, 8)
+        self._first, self._mask = self._words[:, 0].copy(), mask(self._length)
         self._next = np.full(len(raw), -1, np.int32)
         self._table = np.full(1 << _TABLE_BITS, -1, np.int32)
         keys = np.array(
@@ -229,20 +230,18 @@ class Dictionary:
         return position[order], which[order]
 
     def _equal(self, text: Bytes, words: Words, where: Int, entry: npt.NDArray[np.int32]) -> Bool:
-        length = self._length[entry]
-        tens = self._tens[entry]
-        ok = (tens == 0) | (text[np.maximum(where - 1, 0)] == tens)
-        for k in range(8):
+        """Compare the text at candidates with these entries; FRONT and PAD surround all of it."""
+        length, tens = self._length[entry], self._tens[entry]
+        before, after = text[where - 1], text[where + 1 + length]
+        ok = (tens == 0) | (before == tens)
+        ok &= (words[where + 1] & self._mask[entry]) == self._first[entry]
+        for k in range(1, 8):
             rows = np.flatnonzero(ok & (length > 8 * k))
             if not len(rows):
                 break
-            here = np.minimum(where[rows] + 1 + 8 * k, len(words) - 1)
-            ok[rows] = (words[here] & mask(length[rows] - 8 * k)) == self._words[entry[rows], k]
+            found = words[where[rows] + 1 + 8 * k]
+            ok[rows] = (found & mask(length[rows] - 8 * k)) == self._words[entry[rows], k]
         # The 6native in 16native_layer is not an identifier: more text follows.
-        before, after = (
-            text[np.maximum(where - 1, 0)],
-            text[np.minimum(where + 1 + length, len(text) - 1)],
-        )
         has_more_digits = (tens == 0) & ((before - np.uint8(48)) < 10)
         goes_on = ((after - np.uint8(97)) < 26) | (after == _UNDERSCORE)
         result: Bool = ok & ~(has_more_digits & goes_on)
@@ -272,17 +271,15 @@ def following(chunk: Chunk, position: Int) -> tuple[Int, Int]:
     An L of internal linkage may precede the length. The start is -1 where there is no identifier.
     """
     text = chunk.text
-    last = len(text) - 4
-    at = np.minimum(position, last)
-    at = np.minimum(at + (text[at] == _LOCAL), last)
+    at = position + (text[position] == _LOCAL)
     length = np.zeros(len(at), np.int64)
     is_going = np.ones(len(at), bool)
     for k in range(3):
-        digit = text[np.minimum(at, last)] - np.uint8(48)
+        digit = text[at] - np.uint8(48)
         is_going &= (digit < 10) & ((digit > 0) | (k > 0))
         length = np.where(is_going, length * 10 + digit, length)
         at = at + is_going
-    first = text[np.minimum(at, last)]
+    first = text[at]
     is_letter = (((first | np.uint8(32)) - np.uint8(97)) < 26) | (first == _UNDERSCORE)
     ok = (length > 0) & is_letter & (at + length <= len(text) - PAD)
     return np.where(ok, at, -1), length
@@ -305,7 +302,7 @@ def fingerprints(chunk: Chunk, start: Int, length: Int) -> Words:
     live = np.flatnonzero(length > 0)
     done = 0
     while len(live):
-        word = words[np.minimum(start[live] + done, len(words) - 1)] & mask(length[live] - done)
+        word = words[start[live] + done] & mask(length[live] - done)
         mixed = (result[live] ^ word) * np.uint64(0xFF51AFD7ED558CCD)
         result[live] = mixed ^ (mixed >> np.uint64(32))
         done += 8

@@ -157,7 +157,7 @@ class _Scan:
         at = self._after_substitutions(chunk)
         row = np.searchsorted(words.position, at) - 1
         at, row = at[row >= 0], row[row >= 0]
-        same = chunk.name_at(at) == words.name[row]
+        same = at < chunk.end[words.name - chunk.first][row]
         at, row = at[same], row[same]
         start, length = following(chunk, at)
         text_words = chunk.words()

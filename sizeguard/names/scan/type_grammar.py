@@ -166,4 +166,5 @@ def is_substituted(chunk: Chunk, candidates: Int, at: Int) -> Bool:
         is_letter = ((letter - np.uint8(65)) < 26) & (letter != ord("S"))
         start = start - (is_digit | is_letter)
     found = (text[at - 1] == ord("_")) & (text[start] == ord("S"))
-    return np.asarray(found & is_grammar(chunk, candidates, start))
+    found[found] = is_grammar(chunk, candidates, start[found])
+    return np.asarray(found)
