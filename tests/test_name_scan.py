@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import numpy as np
 import pytest
@@ -560,7 +561,11 @@ def judged(identifier: str, scope: tuple[str, ...]) -> tuple[dict[str, str], int
     first = len(RULES.rules)
     operator = "" if identifier in RULES.shared else RULES.names.find(identifier)
     for number, rule in enumerate(RULES.rules):
-        if rule.within != scope or not rule.fits(identifier) or identifier == ANONYMOUS:
+        if (
+            rule.within != scope
+            or not fnmatchcase(identifier, rule.identifier or "*")
+            or identifier == ANONYMOUS
+        ):
             continue
         for level in ("operator", "kernel", "dtype", "component"):
             pattern = getattr(rule, level)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -235,18 +237,19 @@ class _ScopeRules:
 
     def __init__(self, rules: Rules, path: Path, pool: Pool) -> None:
         self._exact: dict[str, list[_RuleValues]] = {}
-        self._patterns: list[tuple[Rule, _RuleValues]] = []
+        self._patterns: list[tuple[re.Pattern[str], _RuleValues]] = []
         for number, rule in enumerate(rules.rules):
             if rule.within == path:
                 values = _RuleValues.of(number, rule, pool)
                 if rule.identifier.replace("_", "").isalnum():
                     self._exact.setdefault(rule.identifier, []).append(values)
                 else:
-                    self._patterns.append((rule, values))
+                    pattern = fnmatch.translate(rule.identifier or "*")
+                    self._patterns.append((re.compile(pattern), values))
 
     def of(self, identifier: str) -> list[_RuleValues]:
         """Return the values of the rules that match a member, in their order."""
-        fits = [values for rule, values in self._patterns if rule.fits(identifier)]
+        fits = [values for pattern, values in self._patterns if pattern.match(identifier)]
         if identifier not in self._exact:
             return fits
         return sorted([*self._exact[identifier], *fits])

@@ -78,6 +78,7 @@ class OperatorNames:
             for overload in own:
                 overloads.setdefault(f"{base}_{overload}", name)
         self._overloads = overloads
+        self._known = _preferred(self._exact, overloads)
         self._short: dict[str, str] = {}
         for family in _FAMILIES:
             for base, name in self._exact.items():
@@ -92,13 +93,7 @@ class OperatorNames:
 
     def exact(self, identifier: str) -> str:
         """Return aten::add for add and add_Tensor; empty for other identifiers."""
-        found, by_overload = self._exact.get(identifier, ""), self._overloads.get(identifier, "")
-        # add_out is an overload of aten::add rather than quantized::add_out.
-        return (
-            by_overload
-            if by_overload.startswith("aten::") and not found.startswith("aten::")
-            else found or by_overload
-        )
+        return self._known.get(identifier, "")
 
     def find(self, identifier: str) -> str:
         """Return the operator that an identifier names, ignoring the words that code adds.
@@ -198,14 +193,26 @@ class OperatorNames:
 
     def _beginning(self, text: str) -> str:
         """Return the operator whose name is a prefix of the text: index_select_out_cpu_dim1."""
-        words = text.split("_")
-        for k in range(len(words) - 1, 0, -1):
-            name = "_".join(words[:k])
-            if len(name) >= _SHORTEST_BEGINNING and name not in _COMMON_WORDS:
+        name, cut, _ = text.rpartition("_")
+        while cut and len(name) >= _SHORTEST_BEGINNING:
+            if name not in _COMMON_WORDS:
                 found = self._exact.get(name) or self._exact.get(f"_{name}", "")
                 # Code that computes a gradient belongs to another operator.
-                if found and "backward" in words[k:]:
+                if found and "backward" in text[len(name) + 1 :].split("_"):
                     found = self._exact.get(f"{name}_backward", "")
                 if found:
                     return found
+            name, cut, _ = name.rpartition("_")
         return ""
+
+
+def _preferred(exact: dict[str, str], overloads: dict[str, str]) -> dict[str, str]:
+    """Return the operator of each identifier that is a name or a name with its overload.
+
+    add_out is an overload of aten::add rather than quantized::add_out.
+    """
+    aten = {known: name for known, name in overloads.items() if name.startswith("aten::")}
+    return overloads | {
+        known: name if name.startswith("aten::") else aten.get(known, name)
+        for known, name in exact.items()
+    }

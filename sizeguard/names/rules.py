@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,10 +43,6 @@ class Rule:
     kernel: str = ""
     dtype: str = ""
     component: str = ""
-
-    def fits(self, identifier: str) -> bool:
-        """Return whether a member's identifier matches the rule's pattern, if any."""
-        return not self.identifier or fnmatch.fnmatchcase(identifier, self.identifier)
 
 
 @dataclass(frozen=True, slots=True)
