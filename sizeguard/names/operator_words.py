@@ -66,7 +66,7 @@ class OperatorNames:
         }
         self._exact: dict[str, str] = {}
         self._quantized: dict[str, str] = {}
-        overloads: dict[str, str] = {}
+        self._overloads: dict[str, str] = {}
         for line in known:
             name, *own = line.split()
             base = name.partition("::")[2]
@@ -76,9 +76,8 @@ class OperatorNames:
             if base not in self._exact or name.startswith("aten::"):
                 self._exact[base] = name
             for overload in own:
-                overloads.setdefault(f"{base}_{overload}", name)
-        self._overloads = overloads
-        self._known = _preferred(self._exact, overloads)
+                self._overloads.setdefault(f"{base}_{overload}", name)
+        self._known = _preferred(self._exact, self._overloads)
         self._short: dict[str, str] = {}
         for family in _FAMILIES:
             for base, name in self._exact.items():
