@@ -79,6 +79,17 @@ def test_where_an_image_lies_does_not_matter() -> None:
     assert snapshot_bytes(here) == snapshot_bytes(there)
 
 
+def test_a_snapshot_knows_one_with_the_same_rows() -> None:
+    def snapshot(*made: Part) -> Snapshot:
+        return Snapshot(Path("x"), snapshot_bytes(MadeUp(list(made))))
+
+    one = snapshot(part("f", 10), part("g", 20))
+    assert one.has_rows_of(snapshot(part("g", 20), part("f", 10)))
+    assert not one.has_rows_of(snapshot(part("f", 10), part("g", 21)))
+    assert not one.has_rows_of(snapshot(part("f", 10), part("h", 20)))
+    assert not one.has_rows_of(MadeUp([part("f", 10), part("g", 20)]))
+
+
 def test_aliases_come_back() -> None:
     def names_of(aliases: Aliases | None, symbols: list[str]) -> dict[str, set[str]]:
         assert aliases is not None

@@ -242,6 +242,13 @@ class Snapshot:
         # Reports and diffs by symbol need the hashes, reports twice: 0.05 s for libtorch_cpu.so.
         return Label(ids, texts, hash_texts(texts) if level == "symbol" else None)
 
+    def has_rows_of(self, other: Analysis) -> bool:
+        """Return whether another analysis is a snapshot with the same rows, without reading them.
+
+        False does not mean that a row differs.
+        """
+        return isinstance(other, Snapshot) and self._blocks == other._blocks
+
     @contextlib.contextmanager
     def _damage(self) -> Iterator[None]:
         """Report damage as an InputError that names the file."""

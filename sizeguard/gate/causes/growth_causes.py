@@ -15,6 +15,7 @@ from sizeguard.gate.causes.source_lines import ObjectSymbol, SourceLines
 from sizeguard.gate.reference.moved_bytes import holders_of, may_move
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.runtimes.known import short_name
+from sizeguard.snapshots.snapshot import Snapshot
 
 SHOWN = 200  # causes to name; the rest is one row
 _UNWIND = frozenset({"unwind", "unwind index", "exception table"})
@@ -98,6 +99,8 @@ def causes_between(old: Analysis, new: Analysis, sources: SourceLines) -> tuple[
     They sum to the change of the load. Causes beyond the first SHOWN are summed in one row. Bytes
     that only moved to another operator come last.
     """
+    if isinstance(old, Snapshot) and old.has_rows_of(new):
+        return ()
     sums, moved = _summed(diff(old, new, _LEVELS))
     changed = [item for item in sums.items() if item[1].old != item[1].new]
     changed.sort(key=lambda item: (-abs(item[1].new - item[1].old), item[0]))
