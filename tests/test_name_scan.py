@@ -660,3 +660,14 @@ def test_the_dtypes_of_a_name_do_not_depend_on_its_neighbours(names: list[str]) 
 def dtypes_of(names: Texts) -> list[str]:
     found = label_names(names, RULES).dtype
     return [found.texts[i] for i in found.ids]
+
+
+def test_few_names_of_a_large_buffer_are_scanned_without_the_text_between() -> None:
+    few = ["_ZN2at6native10add_kernelIfEEvv", "_ZN2at6native10mul_kernelIdEEvv"]
+    texts = Texts.of([few[0], "_ZN4dnnl1fEv" * 10_000, few[1]])
+    scanned = scan_names(texts.take([0, 2]), RULES)
+    assert max(map(len, scanned.buffers)) < 100
+    found, alone = label_names(texts.take([0, 2]), RULES), label_names(Texts.of(few), RULES)
+    for level in ("operator", "kernel", "dtype", "component"):
+        one, other = getattr(found, level), getattr(alone, level)
+        assert [one.texts[i] for i in one.ids] == [other.texts[i] for i in other.ids]

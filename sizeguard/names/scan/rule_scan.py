@@ -34,6 +34,10 @@ _THUNK = np.isin(np.arange(256), np.frombuffer(b"hvc", np.uint8))
 
 def scan_names(names: Texts, rules: Rules) -> Scanned:
     """Scan names that are sorted by place, without duplicates."""
+    if len(names) and 2 * int(names.lengths().sum()) < int(names.end[-1] - names.start[0]):
+        # Chunks include what is between names. Of libtorch_cpu.so 2.13, a diff with 2.12 scans only
+        # 11,088 new names: 1.8 of 85 MB.
+        names = side_by_side(names)
     is_inside = np.zeros(len(names), np.bool_)
     is_inside[1:] = names.start[1:] < np.maximum.accumulate(names.end)[:-1]
     apart, inside = np.flatnonzero(~is_inside), np.flatnonzero(is_inside)
