@@ -634,6 +634,7 @@ def plain_labels(scanned: Scanned, i: int) -> tuple[str, str, str, str]:
 
 
 @given(st.one_of(NAMES, OF_MEMBERS))
+@example(["_ZN2at6nativeS0_999_12E", "_ZN2at6nativeES_999xE"])  # lengths beyond all names
 def test_labels_are_those_of_a_loop_over_rules_and_members(names: list[str]) -> None:
     texts = side_by_side(Texts.of(names))
     scanned = scan_names(texts, RULES)

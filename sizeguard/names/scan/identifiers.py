@@ -268,7 +268,8 @@ def _slot(keys: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
 def following(chunk: Chunk, position: Int) -> tuple[Int, Int]:
     """Return start and length of the identifier with its length at each position.
 
-    An L of internal linkage may precede the length. The start is -1 where there is no identifier.
+    An L of internal linkage may precede the length. Where there is no identifier, the start is -1
+    and the length 0: a number in a damaged name, such as 999, would lead outside of the chunk.
     """
     text = chunk.text
     at = position + (text[position] == _LOCAL)
@@ -282,7 +283,7 @@ def following(chunk: Chunk, position: Int) -> tuple[Int, Int]:
     first = text[at]
     is_letter = (((first | np.uint8(32)) - np.uint8(97)) < 26) | (first == _UNDERSCORE)
     ok = (length > 0) & is_letter & (at + length <= len(text) - PAD)
-    return np.where(ok, at, -1), length
+    return np.where(ok, at, -1), np.where(ok, length, 0)
 
 
 def fingerprint(text: str) -> np.uint64:
