@@ -272,3 +272,13 @@ def test_blocks_are_compressed_in_several_threads_at_once() -> None:
         packed = list(pool.map(compress, blocks * 8))
         assert len(set(pool.map(own, range(16)))) > 1
     assert [decompress(data, len(blocks[0])) for data in packed[:8]] == blocks
+
+
+def test_a_stored_namespace_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = Snapshot(Path("x"), snapshot_bytes(MadeUp([part("a::f", 10)])))
+    expected = group(snapshot, ["namespace"]).rows
+    blocks = snapshot._blocks
+    for block in ("count", "ids", "lengths", "bytes"):
+        monkeypatch.setitem(blocks, f"namespace/{block}", blocks[f"kind/{block}"])
+    assert group(snapshot, ["kind"]).rows != expected
+    assert group(snapshot, ["namespace"]).rows == expected

@@ -222,7 +222,8 @@ class Snapshot:
         """
         if level not in LEVELS:
             raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
-        if level in DERIVED and f"{level}/count" not in self._blocks:
+        is_stored = level == "source" and "source/count" in self._blocks
+        if level in DERIVED and not is_stored:
             return derived_label(level, self.label)
         if level == "region":
             return regions(self.label("section"), self.image.regions)
