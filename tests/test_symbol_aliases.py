@@ -1,4 +1,4 @@
-"""The other names of rows' symbols: those of each symbol alone, found with few hashes."""
+"""Test that rows list the aliases of their symbols, and that all names are hashed at once."""
 
 from __future__ import annotations
 

@@ -90,12 +90,12 @@ class SymbolAliases:
         return self._named(name, int(low[0]), int(high[0]))
 
     def _places(self, names: Texts) -> tuple[Int, Int]:
-        """Return where the entries of each name start and end in the columns of `_sorted`."""
+        """Return the range [low, high) of each name's entries in `_sorted`."""
         hashes, wanted = self._sorted[0], hash_texts(names)
         return np.searchsorted(hashes, wanted), np.searchsorted(hashes, wanted, side="right")
 
     def _named(self, name: str, low: int, high: int) -> tuple[str, ...]:
-        """Return the names in the groups of these entries, without `name`, sorted."""
+        """Return the sorted names of the alias groups of entries [low, high), except `name`."""
         found: set[str] = set()
         names, first = self._aliases.names, self._aliases.first
         for group in self._sorted[1][low:high].tolist():

@@ -82,9 +82,9 @@ def member_of(path: Path) -> str:
 
 
 def is_before_lto(image: Path) -> bool:
-    """Return whether an object, or one in an archive, has only code that LTO still compiles.
+    """Return whether an object or a member of an archive has LTO code but no machine code yet.
 
-    Such code has no size before it is linked.
+    LTO code has no size before the link.
     """
     format_ = image_format(image)
     if format_ == ELF:
@@ -100,7 +100,7 @@ def _is_slim(path: Path) -> bool:
     """Return whether it is an object of gcc with LTO code, and without machine code and data."""
     if image_format(path) != ELF:
         return False
-    from sizeguard.formats.elf import ET_REL, read_elf  # as in image_tools
+    from sizeguard.formats.elf import ET_REL, read_elf  # 75 ms with numpy
 
     elf = read_elf(path)
     has_lto = any(section.name.startswith(_LTO_SECTIONS) for section in elf.sections)

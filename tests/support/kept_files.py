@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def changed_byte(path: Path) -> Iterator[None]:
-    """Change the last byte of a file within the block, but keep its size and its times."""
+    """Change the last byte of a file, but not its size and times; restore it after the block."""
     saved = path.with_name(f"{path.name}.saved")
     shutil.copy2(path, saved)
     about = path.stat()

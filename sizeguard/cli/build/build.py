@@ -91,7 +91,7 @@ def command(
 
     Example: sizeguard build selective --app vision
     """
-    # Imported on call: --help then takes 0.05 s; with all imports it takes up to 0.5 s.
+    # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.projects.root import build_root, source_root
     from sizeguard.report.build.render import build_text
     from sizeguard.report.writers.printable import plain_text

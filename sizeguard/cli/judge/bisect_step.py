@@ -89,7 +89,7 @@ def command(
       git bisect run sizeguard bisect-step --limit 50000 \\
           --build-command 'make -j2' --image build/app
     """
-    # Imported on call: --help then takes 0.05 s; with all imports it takes up to 0.5 s.
+    # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.git.git import top_folder
     from sizeguard.toolchains.recipe import DoesNotBuildError
 

@@ -46,7 +46,7 @@ def command(
       sizeguard waivers --within 14 --format github
       sizeguard waivers --owners
     """
-    # Imported on call: --help then takes 0.05 s; with all imports it takes up to 0.5 s.
+    # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.gate.policy.waivers import ending, read_waivers
     from sizeguard.measurement.metric_names import MetricNames
     from sizeguard.projects.reader import read_config

@@ -79,7 +79,7 @@ def command(
       sizeguard history --format html --output sizes.html
       sizeguard history --app vision --target x86_64-linux --format badge
     """
-    # Imported on call: --help then takes 0.05 s; with all imports it takes up to 0.5 s.
+    # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.base.progress import Progress
     from sizeguard.gate.request import Request
     from sizeguard.git.worktrees import remove_worktrees

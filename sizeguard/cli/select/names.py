@@ -19,7 +19,7 @@ def command(runtime_source: Path | None) -> None:
 
     Example: sizeguard select names
     """
-    # Imported on call: --help then takes 0.05 s; with all imports it takes up to 0.5 s.
+    # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.gate.selection.full_names import update_names
     from sizeguard.projects.root import find_project, source_root
     from sizeguard.runtimes.runtime import BuildOptions

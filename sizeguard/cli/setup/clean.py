@@ -38,7 +38,7 @@ def command(is_dry: bool, max_size: str, max_age: str, worktrees: bool, format_:
       sizeguard clean --dry-run
       sizeguard clean --max-size 500MiB --max-age 30d
     """
-    # Imported on call: --help then takes 0.05 s; with all imports it takes up to 0.5 s.
+    # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.gate.policy.read_limits import store_limits
     from sizeguard.git.worktrees import remove_worktrees
     from sizeguard.measurement.store_place import project_store

@@ -43,14 +43,14 @@ class Node {
     return level.texts.get(level.ids[this.start]);
   }
 
-  // The name without what all its neighbours begin with, up to a separator: add.Tensor for aten::add.Tensor.
+  // The name without the prefix that it shares with its neighbours: add.Tensor for aten::add.Tensor.
   get label() {
     const name = this.name, start = this.parent && !this.only ? this.parent.shared : "";
     return name.startsWith(start) ? name.slice(start.length) || name : name;
   }
 
-  // The beginning that all children's names have in common, or the namespace of more than half of them; (core) and
-  // other names in parentheses do not count.
+  // The common prefix of the children's names, or the namespace of more than half of them. Names in parentheses, such
+  // as (core), are ignored.
   get shared() {
     if (this.begins === undefined) {
       const level = this.tree.data.levels[this.depth], bounds = this.bounds, spaces = new Map();
