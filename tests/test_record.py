@@ -258,3 +258,26 @@ def test_code_and_data_of_a_file_are_one_row_by_source(tmp_path: Path) -> None:
     sizeguard(tmp_path, "report", "out/app", "--map", "out/app.map", "--save", "app.snapshot")
     kept = sizeguard(tmp_path, "report", "app.snapshot", *options)
     assert json.loads(kept.stdout)["rows"] == json.loads(told.stdout)["rows"]
+
+
+def test_objects_named_without_a_suffix_have_the_source_of_their_code(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "util.c").write_text(
+            f"int {folder}[64] = {{1}};\nint f_{folder}(int i) {{ return {folder}[i]; }}\n"
+        )
+        compiled = run(tmp_path, "gcc", "-g", "-c", f"{folder}/util.c", "-o", f"{folder}/util.o")
+        assert compiled.code == 0
+    (tmp_path / "m.c").write_text(
+        "int f_a(int); int f_b(int);\n"
+        "int main(int n, char **x) { (void)x; return f_a(n) + f_b(n); }\n"
+    )
+    link = ("gcc", "-g", "m.c", "a/util.o", "b/util.o", "-Wl,-Map,m.map", "-o", "m")
+    assert run(tmp_path, *link).code == 0
+    options = ("--map", "m.map", "--by", "source", "--format", "json", "-n", "0")
+    told = sizeguard(tmp_path, "report", "m", *options)
+    rows = {row["source"]: row["load"] for row in json.loads(told.stdout)["rows"]}
+    for folder in ("a", "b"):
+        (found,) = (path for path in rows if "util" in path and f"{folder}/" in path)
+        assert found.endswith(f"{folder}/util.c")
+        assert rows[found] > 256, rows

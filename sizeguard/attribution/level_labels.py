@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -156,8 +157,14 @@ def _source_of(path: str, compiled: set[str]) -> str:
     compiled: sources of its code; folded functions may have those of other objects
     """
     name = source_of_object(path)
-    same = [each for each in compiled if name and f"/{each}".endswith(f"/{name}")]
+    same = [each for each in compiled if name and _may_make(each, name)]
     return same[0] if len(same) == 1 else name
+
+
+def _may_make(source: str, name: str) -> bool:
+    """Return whether an object's name is its source's: f.c.o by CMake, f.o by make, for a/f.c."""
+    stem = posixpath.splitext(posixpath.basename(source))[0]
+    return f"/{source}".endswith(f"/{name}") or stem == posixpath.basename(name)
 
 
 def symbols(rows: OwnerRows) -> Label:
