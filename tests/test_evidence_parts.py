@@ -13,11 +13,11 @@ import pytest
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.formats import dwarf
-from sizeguard.verify.build_names import feature_marks
 from sizeguard.verify.evidence import evidence, image_presence
 from sizeguard.verify.evidence.code_search import pattern_of
 from sizeguard.verify.evidence.image_presence import check_one_link, check_presence, is_present
 from sizeguard.verify.evidence.link_graph import _number
+from sizeguard.verify.features.feature_marks import feature_marks
 from sizeguard.verify.leaks import explained_bytes
 
 
@@ -217,7 +217,10 @@ def image(
     ]
     shipped = SimpleNamespace(sections=rows, content=lambda row: sections[row.name])
     symbols = {name: [SimpleNamespace(size=size)] for name, size in sizes.items()}
-    return SimpleNamespace(shipped=shipped, symbols=symbols, inlined=dict.fromkeys(inlined))
+    return SimpleNamespace(
+        shipped=shipped, symbols=symbols, inlined=dict.fromkeys(inlined), hidden_prefixes=(),
+        own_files=lambda: (), placement=SimpleNamespace(address={}),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from sizeguard.verify.canaries import must_fail
 from sizeguard.verify.code_presence import FoundCode, judge_code, look_for
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
-from sizeguard.verify.feature_texts import (
+from sizeguard.verify.features.feature_verdicts import (
     FeatureSigns,
     judge_absent_feature,
     judge_feature,

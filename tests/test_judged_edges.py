@@ -20,7 +20,7 @@ from sizeguard.verify import canaries
 from sizeguard.verify.code_presence import judge_code, look_for
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.evidence.object_evidence import NamedPiece
-from sizeguard.verify.feature_texts import judge_absent_feature, signs_of
+from sizeguard.verify.features.feature_verdicts import judge_absent_feature, signs_of
 from sizeguard.verify.registrations import Kernels, Registrations, function_text, judge_registered
 from sizeguard.verify.returns import is_unused, judge_returns
 from sizeguard.verify.startup import judge_exports, judge_initializers

@@ -1,4 +1,4 @@
-"""Test that verification finds deselected code, hidden in a selective build in fifteen ways.
+"""Test that verification finds deselected code, hidden in a selective build in sixteen ways.
 
 tests/soak/leaks.py tests all ways, with other compilers.
 """
@@ -32,6 +32,7 @@ COVERING = (
     "bytes_between_sections",
     "helper_in_its_own_file",
     "dtype_of_auto_parameter",
+    "one_feature_of_recompiled_file",
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +145,7 @@ class FeatureMarks:
     without: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     load: int = 0
 
 

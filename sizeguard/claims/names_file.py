@@ -27,6 +27,7 @@ def names_text(names: BuildNames) -> str:
         "features": {
             feature: {
                 **{key: list(getattr(marks, key)) for key in _MARKS},
+                "calls": {name: list(callers) for name, callers in marks.calls.items()},
                 "load": marks.load,
             }
             for feature, marks in sorted(names.features.items())
@@ -73,4 +74,6 @@ def parse_names(text: str, path: str) -> BuildNames:
 
 def _marks(content: Mapping[str, Any]) -> FeatureMarks:
     texts, without, functions, hosts = (tuple(map(str, content[key])) for key in _MARKS)
-    return FeatureMarks(texts, without, functions, hosts, int(content.get("load", 0)))
+    # Files from before have no calls.
+    calls = {str(f): tuple(map(str, by)) for f, by in content.get("calls", {}).items()}
+    return FeatureMarks(texts, without, functions, hosts, calls, int(content.get("load", 0)))

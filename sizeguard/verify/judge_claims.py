@@ -43,7 +43,7 @@ from sizeguard.verify.branches.references import References
 from sizeguard.verify.canaries import must_fail
 from sizeguard.verify.code_presence import judge_code
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.feature_texts import judge_feature
+from sizeguard.verify.features.feature_verdicts import judge_feature
 from sizeguard.verify.leaks.judge_leaks import Deselected, judge_leaks
 from sizeguard.verify.registrations import Kernels, Registrations, judge_registered
 from sizeguard.verify.returns import judge_returns

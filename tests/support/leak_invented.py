@@ -284,6 +284,15 @@ def _again(path: str) -> str:
     return (ROOT / "native" / path).read_text() + "\nLEAK()"
 
 
+# It leaves no text: it reads a clock.
+_PROFILED = """
+#include <string_view>
+#include "native/selective/build_feature.h"
+#undef SG_BUILD_FEATURE
+#define SG_BUILD_FEATURE(feature) (std::string_view(#feature) == "profiling")
+"""
+
+
 def _debug_section(bench: LeakBench) -> LinkedWith:
     """Put the bytes into a loaded section with the name of debug information."""
     code = ",".join(map(str, bench.machine_code(CODE)))
@@ -355,6 +364,11 @@ INVENTED = (
         "feature_of_recompiled_file",
         leak_of("interpreter", _again("runtime/interpreter.cpp")),
         ("profiling", "verbose_errors"),
+    ),
+    Leak(
+        "one_feature_of_recompiled_file",
+        leak_of("profiled", _PROFILED + _again("runtime/interpreter.cpp")),
+        ("profiling",),
     ),
     Leak(
         "dtypes_of_recompiled_file",

@@ -15,9 +15,10 @@ from sizeguard.runtimes.known import source_tree
 from sizeguard.runtimes.runtime import BuildOptions, Runtime, SourceTree
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.write import write_selection
-from sizeguard.verify.build_names import feature_marks, names_of
+from sizeguard.verify.build_names import names_of
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
+from sizeguard.verify.features.feature_marks import feature_marks
 from sizeguard.verify.kept_names import names_of_build
 
 COMMAND = "sizeguard select names"

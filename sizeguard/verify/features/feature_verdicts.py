@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from sizeguard.claims.claim import FeatureMarks
@@ -21,6 +21,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.names.demangle import demangle
 from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.features.external_calls import external_calls
 from sizeguard.verify.leaks.written_names import text_places
 
 _NO_SIGN = "nothing in the image shows whether it is there"
@@ -115,8 +116,18 @@ def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) 
         if not inside:
             count = len(marks.functions)
             against.append(f"none of its {count} functions is in the image, nor inlined in others")
+    for_.extend(_calls(evidence, marks))
     count = sum(len(text) + 1 for text in there)
     return FeatureSigns(tuple(for_), tuple(against), count)
+
+
+def _calls(evidence: Evidence, marks: FeatureMarks) -> Iterator[str]:
+    """Say which function refers to an external one as only builds with the feature do."""
+    calls = external_calls(evidence) if marks.calls else {}
+    for name, callers in marks.calls.items():
+        there = sorted(calls.get(name, frozenset()).intersection(callers))
+        if there:
+            yield f"{there[-1]} refers to {name}, as only builds with it do"
 
 
 def _knows_inlined(evidence: Evidence) -> bool:

@@ -1,0 +1,1 @@
+"""Judge build features by the signs that images with and without them have."""
