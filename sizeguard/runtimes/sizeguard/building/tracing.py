@@ -9,8 +9,9 @@ from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.build_record import Build
-from sizeguard.runtimes.sizeguard.building.programs import program_of
+from sizeguard.runtimes.sizeguard.building.programs import cases_beside, program_of
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
+from sizeguard.runtimes.sizeguard.program.program_file import read_program
 from sizeguard.toolchains.bounded import run_bounded
 from sizeguard.toolchains.host import run_environment
 from sizeguard.toolchains.toolchain import find_toolchain
@@ -35,9 +36,32 @@ def trace(
     features: build features to select besides those that the models use
     """
     folder = (root or source) / "build" / "programs"
-    programs = [program_of(model, folder, source) for model in models]
+    programs = [_runnable(model, program_of(model, folder, source)) for model in models]
+    _check_names(programs)
+    # After the checks: a first build takes a minute.
     instrumented = instrumented_build(source, root or source)
     trace_programs(instrumented, programs, output, executed_only=executed_only, features=features)
+
+
+def _runnable(model: Path, program: Path) -> Path:
+    """Return the program if it has inputs to run with, and raise InputError otherwise."""
+    if model.suffix == ".pt2":
+        if not cases_beside(model):
+            raise InputError(
+                f"{model}: has no inputs to run: put case0_input0.npy (and case0_input1.npy …)"
+                " beside the model"
+            )
+    elif not read_program(program).cases:
+        raise InputError(f"{model}: has no inputs to run: import the model with --case")
+    return program
+
+
+def _check_names(programs: Sequence[Path]) -> None:
+    names = [program.name for program in programs]
+    if len(set(names)) < len(names):
+        raise InputError(
+            f"duplicate model name in {', '.join(names)}: a selection records needs by model name"
+        )
 
 
 def instrumented_build(source: Path, root: Path) -> Build:
@@ -71,11 +95,8 @@ def trace_programs(
     from sizeguard.selection.read import read_selection
     from sizeguard.selection.write import write_selection
 
+    _check_names(programs)
     names = [program.name for program in programs]
-    if len(set(names)) < len(names):
-        raise InputError(
-            f"duplicate model name in {', '.join(names)}: a selection records needs by model name"
-        )
     with tempfile.TemporaryDirectory() as temporary:
         # The tracer writes its arguments into the selection, so pass bare names, which are the same
         # on every machine.
