@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from sizeguard.projects.gathered import MadeImage, gather
+from sizeguard.projects.gathering.gathered import MadeImage, gather
 from sizeguard.projects.project import NO_STRIP, ImageFiles
+from sizeguard.toolchains.recipe import DoesNotBuildError
 from tests.test_shipped_libraries import NEEDED, RUNPATH, image
 
 SMALL, LARGE = 10, 6000  # bytes of a search path
@@ -23,8 +26,12 @@ def library(path: Path, size: int, *needed: str) -> Path:
 def counted(root: Path, *apart: str) -> dict[str, int]:
     """Gather a program that needs libf.so; return the libraries that count, with their sizes."""
     image(root / "app", (NEEDED, "libf.so"))
-    files = ImageFiles("app", strip=NO_STRIP)
-    made = MadeImage("app", "t", files, "key", command="make", apart=apart)
+    return gathered(root, ImageFiles("app", strip=NO_STRIP), *apart)
+
+
+def gathered(root: Path, files: ImageFiles, *apart: str, command: str = "make") -> dict[str, int]:
+    """Gather an image; return the libraries that count, with their sizes."""
+    made = MadeImage("app", "t", files, "key", command=command, apart=apart)
     folder = root.with_name("gathered")
     gather(root, made, folder)
     also = folder / "also"
@@ -87,3 +94,73 @@ def test_libraries_of_every_counted_library_count(root: Path) -> None:
     library(root / "lib/libf.so", LARGE, "libg.so")
     library(root / "libg.so", SMALL)
     assert {*counted(root)} == {"lib/libf.so", "libg.so"}
+
+
+PACKAGE = "out/app.aar"
+IMAGE_IN_PACKAGE = f"{PACKAGE}!jni/x86_64/libapp.so"
+
+
+def package(root: Path, **libraries: tuple[str, ...]) -> None:
+    """Write a package of libapp.so and others, with the names that they need."""
+    (root / "out").mkdir()
+    with zipfile.ZipFile(root / PACKAGE, "w") as file:
+        for name, needed in libraries.items():
+            path = root.with_name("member.so")
+            image(path, *((NEEDED, each) for each in needed))
+            file.write(path, f"jni/x86_64/lib{name}.so")
+
+
+def in_package(name: str) -> str:
+    return f"{PACKAGE}.members/jni/x86_64/{name}"
+
+
+@pytest.mark.parametrize("command", ["make", ""])
+def test_libraries_of_the_package_count(root: Path, command: str) -> None:
+    """Of an image that is measured as found, too: the package is what ships."""
+    package(root, app=("libf.so", "libc.so"), f=("libg.so",), g=(), other=("libg.so",))
+    image(root / "libc.so")
+    files = ImageFiles(IMAGE_IN_PACKAGE, strip=NO_STRIP)
+    of_the_tree = {"libc.so"} if command else set()
+    found = {*gathered(root, files, command=command)}
+    assert found == {in_package("libf.so"), in_package("libg.so")} | of_the_tree
+
+
+def test_equal_copies_count_once_as_in_the_package(root: Path) -> None:
+    package(root, app=("libf.so",), f=())
+    image(root / "libf.so")
+    assert [*gathered(root, ImageFiles(IMAGE_IN_PACKAGE, strip=NO_STRIP))] == [
+        in_package("libf.so")
+    ]
+    library(root / "lib/libf.so", LARGE)
+    assert [*gathered(root, ImageFiles(IMAGE_IN_PACKAGE, strip=NO_STRIP))] == ["lib/libf.so"]
+
+
+def test_an_image_in_the_package_has_its_own_sizes(root: Path) -> None:
+    package(root, app=("libf.so",), f=())
+    files = ImageFiles(IMAGE_IN_PACKAGE, strip=NO_STRIP)
+    assert gathered(root, files, f"{PACKAGE}!jni/x86_64/libf.so") == {}
+
+
+def test_a_package_in_a_package(root: Path) -> None:
+    package(root, app=("libf.so",), f=())
+    with zipfile.ZipFile(root / "out/all.zip", "w") as file:
+        file.write(root / PACKAGE, "app.aar")
+    (root / PACKAGE).unlink()
+    files = ImageFiles("out/all.zip!app.aar!jni/x86_64/libapp.so", strip=NO_STRIP)
+    assert [*gathered(root, files)] == ["out/all.zip.members/app.aar.members/jni/x86_64/libf.so"]
+
+
+def test_also_names_members_of_packages(root: Path) -> None:
+    """Such as libraries that the app loads by name at run time."""
+    package(root, app=(), f=(), g=(), h=())
+    for pattern, found in (
+        ("out/*.aar!jni/x86_64/*.so", {"libf.so", "libg.so", "libh.so"}),
+        (f"{PACKAGE}!jni/*/lib[fg].so", {"libf.so", "libg.so"}),
+    ):
+        files = ImageFiles(IMAGE_IN_PACKAGE, also=(pattern,), strip=NO_STRIP)
+        for apart, left in ((), found), ((f"{PACKAGE}!jni/x86_64/libf.so",), found - {"libf.so"}):
+            assert {*gathered(root, files, *apart)} == {*map(in_package, left)}
+    for pattern in (f"{PACKAGE}!*.so", "none.aar!jni/x86_64/*.so", f"{PACKAGE}!", "!libf.so"):
+        files = ImageFiles(IMAGE_IN_PACKAGE, also=(pattern,), strip=NO_STRIP)
+        with pytest.raises(DoesNotBuildError, match=f"made no {re.escape(pattern)}"):
+            gathered(root, files)

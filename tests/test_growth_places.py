@@ -103,6 +103,29 @@ def test_an_image_in_a_package_that_the_build_makes(tmp_path: Path) -> None:
     assert "the build command made no out/all.zip!lib/app" in " ".join(done.out.split())
 
 
+@pytest.mark.native
+def test_code_in_a_library_of_the_package_grows_the_app(tmp_path: Path) -> None:
+    """The library is nowhere else: it was built in a temporary folder."""
+    config = (
+        "targets: {x86_64-linux: }\napps:\n  app:\n    build: sh build.sh\n"
+        "    image: out/all.zip!lib/app\n    limits: {load: {growth: 64 B}}\n"
+    )
+    begin = "set -e\nt=$(mktemp -d)\nmkdir -p out $t/lib\n"
+    end = "(cd $t && python3 -m zipfile -c all.zip lib/)\nmv $t/all.zip out/\nrm -r $t\n"
+    small = f"g++ -Os -o $t/lib/app $options main.cpp a/one.cpp b/two.cpp\n{end}"
+    library = "g++ -Os -shared -fPIC -o $t/lib/libmore.so more.cpp\n"
+    linked = library + small.replace("$options", "-Wl,--no-as-needed -L$t/lib -lmore")
+    more = "int numbers[] = {" + "1, " * 5000 + "};\n"
+    sources = {**SOURCES, "more.cpp": more, "build.sh": begin + small}
+    made = made_project(tmp_path / "tree", config, sources)
+    made.write({"build.sh": begin + linked})
+    done = made.run("gate", "--format", "json")
+    assert done.code == 1, done.out
+    assert "libmore.so" in done.out
+    load = next(each for each in json.loads(done.out)["checks"] if each["metric"] == "load")
+    assert load["verdict"] == "fail" and load["actual"] > 20_000
+
+
 VARIABLES = """\
 extern const char table[];
 extern int counter;

@@ -6,15 +6,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
 from sizeguard.formats.containers.member_files import (
     container_members,
-    container_of,
-    copy_member,
     unpacked_images,
 )
-from sizeguard.formats.magics import MEMBER, THIN_MAGIC
+from sizeguard.formats.magics import THIN_MAGIC
 from sizeguard.formats.sniff import (
     ARCHIVE,
     BITCODE,
@@ -23,7 +20,6 @@ from sizeguard.formats.sniff import (
     PE,
     WASM,
     image_format,
-    names_member,
 )
 
 UNKNOWN = "unknown"
@@ -68,19 +64,6 @@ def is_thin(path: Path) -> bool:
         return file.read(len(THIN_MAGIC)) == THIN_MAGIC
 
 
-def file_of_image(path: Path) -> Path:
-    """Return the file with an image: the image itself, or the container of app.zip!lib/x.so."""
-    try:
-        return container_of(path) if names_member(path) else path
-    except InputError:
-        return path  # neither exists
-
-
-def member_of(path: Path) -> str:
-    """Return the member that a path such as app.zip!lib/x.so names; empty for a file."""
-    return str(path).rpartition(MEMBER)[2] if names_member(path) else ""
-
-
 def is_before_lto(image: Path) -> bool:
     """Return whether an object or a member of an archive has LTO code but no machine code yet.
 
@@ -105,11 +88,6 @@ def _is_slim(path: Path) -> bool:
     elf = read_elf(path)
     has_lto = any(section.name.startswith(_LTO_SECTIONS) for section in elf.sections)
     return elf.type == ET_REL and has_lto and not elf.load
-
-
-def copy_of_member(path: Path, to: Path) -> None:
-    """Copy the member of a container as it is now. Raises InputError if there is none."""
-    copy_member(path, to)
 
 
 def image_tools(image: Path) -> ImageTools:

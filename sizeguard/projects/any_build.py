@@ -189,7 +189,7 @@ class AnyBuildRecipe:
     def gathered(self, tree: Worktree, commit: str) -> Path:
         """Gather the image that was built; return the path of build.json."""
         # numpy takes 45 ms to import; a gate that builds nothing does without it.
-        from sizeguard.projects.gathered import MadeImage, gather
+        from sizeguard.projects.gathering.gathered import MadeImage, gather
 
         check_made(tree, commit, self.files)
         key = self.fingerprint(tree, commit)

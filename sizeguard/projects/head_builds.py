@@ -14,7 +14,7 @@ from sizeguard.base.fingerprint import file_hash, fingerprint, package_hash
 from sizeguard.base.progress import Progress
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build
-from sizeguard.builds.image_tools import file_of_image
+from sizeguard.builds.packages.members import file_of_image, split_pattern
 from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.git import git
 from sizeguard.git.worktrees import path_length, worktree
@@ -138,7 +138,7 @@ class HeadBuilds:
 
     def _moved(self, made: MadeHead, target: str) -> Mapping[str, Build]:
         # As in any_build: numpy need not be imported if nothing is built.
-        from sizeguard.projects.gathered import moved
+        from sizeguard.projects.gathering.gathered import moved
 
         builds = {}
         for app, place in made.images.items():
@@ -154,7 +154,7 @@ class HeadBuilds:
 
     def _found(self, app: App, target: str, recipe: AnyBuildRecipe | None) -> Build:
         """Gather the files of an image that is measured as found."""
-        from sizeguard.projects.gathered import MadeImage, gather
+        from sizeguard.projects.gathering.gathered import MadeImage, gather
 
         ignore_own_folder(self.root, self.is_git)
         files = app.steps[target].images[app.image]
@@ -177,7 +177,8 @@ class HeadBuilds:
         globs = (*files.objects, *files.also)
         named = [files.image, files.map, files.debug, files.shipped]
         found = [file_of_image(self.root / name) for name in named if name]
-        found += [path for pattern in globs for path in sorted(self.root.glob(pattern))]
+        places = {place for each in globs for place in (each, split_pattern(each)[0])}
+        found += [path for place in sorted(places - {""}) for path in sorted(self.root.glob(place))]
         hashes = {str(path): file_hash(path) for path in found if path.is_file()}
         told = [*named, files.strip, *globs]
         rules = app.steps[target].rules

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Iterable, Iterator
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -17,22 +14,21 @@ from sizeguard.builds.build_record import IMAGE, Build, read_build
 from sizeguard.builds.image_tools import (
     MEASURED,
     STRIPPABLE,
-    copy_of_member,
     image_tools,
     is_before_lto,
     is_thin,
     kind_of_image,
-    member_of,
 )
 from sizeguard.builds.link_record import image_identity
 from sizeguard.builds.measured_sizes import measure
+from sizeguard.builds.packages.members import Package, copy_of_member, member_of
 from sizeguard.builds.shipped_libraries import (
     STRIPPED,
-    needed_by,
     shipped_libraries,
     with_libraries,
 )
 from sizeguard.builds.sizes import Sizes
+from sizeguard.projects.gathering.shipped_files import copy_matching, copy_needed
 from sizeguard.projects.kept_link import keep_link
 from sizeguard.projects.project import NO_STRIP, SHIPS, ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError
@@ -143,14 +139,26 @@ def _copy_files(root: Path, made: MadeImage, folder: Path) -> _Copies:
     debug = _debug_file(root, files, image, folder, made.command) if files.debug else None
     shipped = _shipped(root, made, image)
     map_ = _copied(root, files.map, folder, made.command) if files.map else None
-    objects = _all(root, files.objects, folder / _LINKED, made.command)
-    also = _all(root, files.also, folder / SHIPS, made.command)
-    if made.command:
-        also = tuple(dict.fromkeys([*also, *_needed(root, made, image, folder / SHIPS)]))
+    objects = copy_matching(root, files.objects, folder / _LINKED, made.command)
+    also = _with_needed(root, made, image, folder / SHIPS)
     if files.strip != NO_STRIP:
         for library in also:
             _stripped(files, library)
     return _Copies(image, shipped, debug, map_, objects)
+
+
+def _with_needed(root: Path, made: MadeImage, image: Path, folder: Path) -> tuple[Path, ...]:
+    """Copy the files that ship with the image.
+
+    Of an image that is measured as found, the build's folder is unknown, but not the package.
+    """
+    files, apart = made.files, (*made.apart, made.files.image)
+    also = copy_matching(root, files.also, folder, made.command, apart)
+    package = Package.of(root, files.image, apart)
+    tree = root.resolve() if made.command else None
+    others = {(root / path).resolve() for path in apart}
+    needed = copy_needed(image, tree, others, package, folder)
+    return tuple(dict.fromkeys([*also, *needed]))
 
 
 def _with_own_tool(root: Path, files: ImageFiles) -> ImageFiles:
@@ -217,50 +225,6 @@ def _stripped(files: ImageFiles, image: Path) -> Path:
     return twin
 
 
-def _needed(root: Path, made: MadeImage, image: Path, folder: Path) -> Iterator[Path]:
-    """Copy the libraries of the build's folder that the image needs, and those that they need."""
-    apart = {(root / path).resolve() for path in (*made.apart, made.files.image)}
-    left, seen = [image], set[str]()
-    while left:
-        names = {PurePosixPath(name).name for name in needed_by(left.pop())} - seen
-        seen |= names
-        for paths in sorted(_named(root, names), key=min) if names else ():
-            path = _largest(paths, image, apart)
-            if path is not None:
-                to = folder / path.relative_to(root.resolve())
-                to.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, to)
-                left.append(to)
-                yield to
-
-
-def _named(root: Path, names: AbstractSet[str]) -> Iterator[frozenset[Path]]:
-    """Find all files of each name, and follow their links inside of the folder."""
-    found: dict[str, set[Path]] = {}
-    top = root.resolve()
-    for place, folders, files in os.walk(top):
-        folders[:] = sorted(set(folders) - ({".git"} if place == str(top) else set()))
-        for name in names & set(files):
-            path = Path(place, name).resolve()
-            if path.is_file() and path.is_relative_to(top):
-                found.setdefault(name, set()).add(path)
-    return map(frozenset, found.values())
-
-
-def _largest(paths: AbstractSet[Path], image: Path, apart: AbstractSet[Path]) -> Path | None:
-    """Return the library that counts for a name; None if it is an image of its own, or no library.
-
-    Search paths may lead to any file of the name, so a small one cannot stand for a larger one.
-    Libraries for other machines count only if there is none for that of the image.
-    """
-    libraries = [path for path in sorted(paths) if kind_of_image(path) in MEASURED]
-    if len(libraries) > 1:
-        machine = image_tools(image).machine
-        same = [path for path in libraries if image_tools(path).machine == machine]
-        libraries = sorted(same or libraries, key=lambda path: (measure(path).load, path in apart))
-    return libraries[-1] if libraries and libraries[-1] not in apart else None
-
-
 def _found(root: Path, path: str, command: str) -> Path:
     found = root / path
     if not found.is_file():
@@ -314,20 +278,3 @@ def _debug_file(root: Path, files: ImageFiles, image: Path, folder: Path, comman
     raise DoesNotBuildError(
         f"{files.debug} has no {_BUILD_IDS}/{name}, the debug file of {image.name}"
     )
-
-
-def _all(root: Path, globs: Iterable[str], folder: Path, command: str) -> tuple[Path, ...]:
-    """Copy the matching files, each to its own relative path; every pattern must match a file."""
-    copies = []
-    for pattern in globs:
-        found = sorted(path for path in root.glob(pattern) if path.is_file())
-        if not found:
-            raise DoesNotBuildError(
-                f"the build command made no {pattern}" if command else f"no such file: {pattern}"
-            )
-        for path in found:
-            to = folder / path.relative_to(root)
-            to.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, to)
-            copies.append(to)
-    return tuple(dict.fromkeys(copies))

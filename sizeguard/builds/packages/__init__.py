@@ -1,0 +1,1 @@
+"""Images that are members of packages and archives."""

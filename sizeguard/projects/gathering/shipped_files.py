@@ -1,0 +1,131 @@
+"""Find what ships with an image: the libraries that it needs, and the files that `also` names."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path, PurePosixPath
+
+from sizeguard.builds.image_tools import MEASURED, image_tools, kind_of_image
+from sizeguard.builds.measured_sizes import measure
+from sizeguard.builds.packages.members import Package, split_pattern
+from sizeguard.builds.shipped_libraries import needed_by
+from sizeguard.toolchains.recipe import DoesNotBuildError
+
+
+def copy_needed(
+    image: Path, tree: Path | None, others: AbstractSet[Path], package: Package | None, folder: Path
+) -> Iterator[Path]:
+    """Copy the libraries that an image needs, and those that they need.
+
+    tree:    the resolved folder of the build; None if it is unknown
+    others:  resolved paths in it of images that have sizes of their own
+    package: the image's package, whose members count, too
+    """
+    left, seen = [image], set[str]()
+    with tempfile.TemporaryDirectory(prefix="sizeguard-") as unpacked:
+        while left:
+            names = {PurePosixPath(name).name for name in needed_by(left.pop())} - seen
+            seen |= names
+            for paths in _candidates(names, tree, package, Path(unpacked)):
+                path = _largest(paths, image, others)
+                if path is not None:
+                    in_tree = tree is not None and path.is_relative_to(tree)
+                    to = folder / path.relative_to(tree if tree and in_tree else unpacked)
+                    to.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(path, to)
+                    left.append(to)
+                    yield to
+
+
+def _candidates(
+    names: AbstractSet[str], tree: Path | None, package: Package | None, unpacked: Path
+) -> Iterator[list[Path]]:
+    """Find the files of each name: first those in the tree, then the package's, which ship."""
+    found: dict[str, list[Path]] = {name: [] for name in sorted(names)}
+    if names and tree is not None:
+        for name, paths in _named(tree, names).items():
+            found[name] += sorted(paths)
+    if names and package is not None:
+        for member in sorted(package.members()):
+            name = PurePosixPath(member).name
+            if name in names:
+                found[name].append(package.copy(member, unpacked))
+    return iter(found.values())
+
+
+def _named(top: Path, names: AbstractSet[str]) -> dict[str, set[Path]]:
+    """Find all files of each name, and follow their links inside of the folder."""
+    found: dict[str, set[Path]] = {}
+    for place, folders, files in os.walk(top):
+        folders[:] = sorted(set(folders) - ({".git"} if place == str(top) else set()))
+        for name in names & set(files):
+            path = Path(place, name).resolve()
+            if path.is_file() and path.is_relative_to(top):
+                found.setdefault(name, set()).add(path)
+    return found
+
+
+def _largest(paths: Sequence[Path], image: Path, apart: AbstractSet[Path]) -> Path | None:
+    """Return the library that counts for a name; None if it is an image of its own, or no library.
+
+    Of equal ones the last counts.
+
+    Search paths may lead to any file of the name, so a small one cannot stand for a larger one.
+    Libraries for other machines count only if there is none for that of the image.
+    """
+    libraries = [path for path in paths if kind_of_image(path) in MEASURED]
+    if len(libraries) > 1:
+        machine = image_tools(image).machine
+        same = [path for path in libraries if image_tools(path).machine == machine]
+        libraries = sorted(same or libraries, key=lambda path: (measure(path).load, path in apart))
+    return libraries[-1] if libraries and libraries[-1] not in apart else None
+
+
+def copy_matching(
+    root: Path, globs: Iterable[str], folder: Path, command: str, apart: Iterable[str] = ()
+) -> tuple[Path, ...]:
+    """Copy the matching files, each to its own relative path; every pattern must match a file.
+
+    `app.aar!jni/arm64-v8a/*.so` matches members of a package.
+
+    command: what made them; empty if they are measured as found
+    apart: images, which do not count again
+
+    Raises DoesNotBuildError for a pattern that matches nothing.
+    """
+    own = frozenset(apart)
+    copies = []
+    for pattern in globs:
+        found = [*_matching(root, pattern, folder, own)]
+        if not found:
+            raise DoesNotBuildError(
+                f"the build command made no {pattern}" if command else f"no such file: {pattern}"
+            )
+        copies += found
+    return tuple(dict.fromkeys(copies))
+
+
+def _matching(root: Path, pattern: str, folder: Path, own: frozenset[str]) -> Iterator[Path]:
+    """Copy the files, or members of packages, that match a pattern."""
+    packages, inner = split_pattern(pattern)
+    for path in sorted(path for path in root.glob(pattern) if path.is_file()):
+        to = folder / path.relative_to(root)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, to)
+        yield to
+    for path in sorted(root.glob(packages)) if packages and inner else ():
+        package = Package(root, path.relative_to(root).as_posix(), own)
+        for name in package.members() if path.is_file() else ():
+            if _is_match(name, inner):
+                yield package.copy(name, folder)
+
+
+def _is_match(name: str, pattern: str) -> bool:
+    """Match a path by a glob whose stars stand for no slash."""
+    names, patterns = name.split("/"), pattern.split("/")
+    return len(names) == len(patterns) and all(map(fnmatch.fnmatchcase, names, patterns))
