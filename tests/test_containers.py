@@ -92,9 +92,12 @@ def test_each_member_of_a_package_is_an_image(folder: Path, tmp_path: Path) -> N
         assert measure(Path(f"{path}!{member}")) == measure(folder / file)
 
 
-def test_load_of_a_universal_binary_is_that_of_one_image(folder: Path) -> None:
+def test_load_of_a_universal_binary_is_that_of_all_images(folder: Path) -> None:
+    """As the rows of a report, so that head and base of a gate are measured alike."""
     loads = {arch: measure(folder / f"{arch}.o").load for arch in ("arm64", "x86_64")}
-    assert measure(folder / "fat").load == max(loads.values())
+    sizes, info = measure(folder / "fat"), analysis_of(folder / "fat").image
+    assert sizes.load == info.load == sum(loads.values())
+    assert (sizes.ram, sizes.file) == (info.ram, info.file)
     found = images(folder / "fat")
     assert {arch: found[arch][1] for arch in loads} == loads
 

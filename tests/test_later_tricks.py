@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.any_project import made_project
 from tests.support.later_tricks import TRICKS
+from tests.support.shipped_tricks import SHIPPED
 
 pytestmark = pytest.mark.native
 
@@ -26,10 +27,13 @@ def put(root: Path, files: Mapping[str | bytes, str | None], links: Mapping[str,
         (root / name).symlink_to(target)
 
 
-@pytest.mark.parametrize("way", TRICKS)
+ALL = {**TRICKS, **SHIPPED}
+
+
+@pytest.mark.parametrize("way", ALL)
 def test_growth_is_seen(tmp_path: Path, way: str) -> None:
     """From an empty store, and again with what it knows then."""
-    told = TRICKS[way]
+    told = ALL[way]
     project = made_project(tmp_path, told.config, {"README": "words\n"})
     put(tmp_path, told.base, told.links[0])
     project.commit("Base")

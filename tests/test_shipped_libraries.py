@@ -12,6 +12,7 @@ import pytest
 from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.attribution.owners.library_rows import LibraryRows
+from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import RECORD, read_build
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.shipped_libraries import (
@@ -28,8 +29,10 @@ from sizeguard.gate.policy.needed import needed_checks
 from sizeguard.gate.policy.reviewed_changes import _replaced
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.measured_builds import measure_build
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
+from sizeguard.snapshots.store import Store
 from tests.support.recorded_builds import recorded_analysis, recorded_runtime
 
 LOADS, DYNAMIC, INTERP = 1, 2, 3
@@ -106,6 +109,26 @@ def test_a_library_that_counts_is_not_needed_from_elsewhere(tmp_path: Path) -> N
         "libc.so", "libg.so", "libm.so", "search path /libg.so",
     )  # fmt: skip
     assert LibraryRows(()).image(info).needed == info.needed
+
+
+def test_windows_ignores_the_case_of_names(tmp_path: Path) -> None:
+    info = ImageInfo("app", "app", "pe", "x86_64", "", 1, 1, 1, ("f.dll", "g.dll"))
+    found = libraries_of(tmp_path, [image(tmp_path / "F.DLL")])
+    assert LibraryRows(found).image(info).needed == ("g.dll",)
+    unknown = replace(info, needed=None)
+    assert LibraryRows(found).image(unknown).needed is None
+
+
+def test_a_record_whose_sizes_are_not_those_of_its_rows_is_inconclusive(
+    build: Path, tmp_path: Path
+) -> None:
+    """A base is measured by its rows, so growth would be the difference of two measures."""
+    read, store = read_build(build), Store(tmp_path / "store")
+    assert measure_build(store, read, ()).sizes == read.sizes
+    for name in ("load", "ram", "file"):
+        more = replace(read.sizes, **{name: getattr(read.sizes, name) + 1})
+        with pytest.raises(InconclusiveError, match=f"{name} is recorded as"):
+            measure_build(store, replace(read, sizes=more), ())
 
 
 def test_libraries_beside_the_image_count(build: Path) -> None:

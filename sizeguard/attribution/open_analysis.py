@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.attribution.owners.inline_pieces import asks_for_pieces
+from sizeguard.attribution.owners.library_rows import LibraryRows
 from sizeguard.attribution.owners.link_owners import (
     branch_owners,
     place_owners,
@@ -160,9 +161,10 @@ def analysis_of_files(
 def _is_all(image: Path, files: Files, options: ReadingOptions) -> bool:
     """Check for a universal binary without a selected image.
 
-    A map or debug information belongs to one image, so one must be selected with it.
+    A map or debug information belongs to one image, so one must be selected with it. The unstripped
+    twin of a universal binary has the names of all its images.
     """
-    if options.arch or _names_of(files) is not None or files.link_map is not None:
+    if options.arch or files.debug_file is not None or files.link_map is not None:
         return False
     with readable(image).open("rb") as file:
         return is_fat(file.read(8))
@@ -181,11 +183,24 @@ def _joined_analysis(path: Path, files: Files, options: ReadingOptions) -> Joine
         )
 
     def opened(member: Path, title: str) -> OpenedAnalysis:
-        analysis = analysis_of_files(Files(member), options)
+        # The unstripped twin of a universal binary has an image with the same UUID.
+        names = files.image if files.twin is not None and image_format(path) == MACHO else None
+        analysis = analysis_of_files(Files(member, debug_file=names), options)
         analysis.image = replace(analysis.image, title=title)
         return analysis
 
-    return container_analysis(path, opened)
+    joined = container_analysis(path, opened)
+    libraries = _libraries(files)
+    if not libraries:
+        return joined
+    from sizeguard.attribution.containers.joined import JoinedAnalysis, JoinedMember
+
+    members = [JoinedMember(path.name, joined.image.file, joined)]
+    members += [
+        JoinedMember(each.name, each.sizes.file, analysis_of_files(Files(each.path), options))
+        for each in libraries
+    ]
+    return JoinedAnalysis(LibraryRows(libraries).image(joined.image), members, (), "")
 
 
 def _sectioned_analysis(
@@ -200,7 +215,8 @@ def _sectioned_analysis(
     title = _title(image, files)
     ledger = sectioned_ledger(read_sectioned(image, format_), title)
     asked = options.preset != "auto"
-    return LedgerAnalysis(LabelSources(ledger, title, options.choose(ledger), asked=asked))
+    choice, libraries = options.choose(ledger), _libraries(files)
+    return LedgerAnalysis(LabelSources(ledger, title, choice, libraries=libraries, asked=asked))
 
 
 def _title(image: Path, files: Files) -> str:

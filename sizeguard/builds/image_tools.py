@@ -24,8 +24,7 @@ from sizeguard.formats.sniff import (
 
 UNKNOWN = "unknown"
 _LTO_SECTIONS = ".gnu.lto_"
-STRIPPABLE = (ELF, MACHO)
-MEASURED = (*STRIPPABLE, PE, WASM, ARCHIVE)  # formats of images that can be measured
+MEASURED = (ELF, MACHO, PE, WASM, ARCHIVE)  # formats of images that can be measured
 
 # Names of tools in .comment, compilers first; linkers other than ld also write their names there.
 _TOOLS = (

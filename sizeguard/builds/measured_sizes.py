@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from sizeguard.base.input_files import readable
 from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import PT_LOAD, Elf, read_elf
+from sizeguard.formats.elf.common_symbols import with_common
 from sizeguard.formats.sniff import COFF, CONTAINERS, ELF, MACHO, PE, WASM, image_format
 
 if TYPE_CHECKING:
@@ -23,15 +24,15 @@ _PAGES = {"x86_64": 4 << 10, "i386": 4 << 10}
 def measure(shipped: Path) -> Sizes:
     """Measure a stripped image.
 
-    In a universal binary only one image is loaded, so load and ram are those of the largest image.
-    Images of other containers are summed.
+    Images of containers and universal binaries are summed, as the rows of a report are, so that no
+    image grows unseen behind a larger one.
     """
     format_ = image_format(shipped)
     if format_ == MACHO:
         images = _macho_images(shipped)
         return Sizes(
-            load=max(macho.load for macho in images),
-            ram=max(macho.ram for macho in images),
+            load=sum(macho.load for macho in images),
+            ram=sum(macho.ram for macho in images),
             file=readable(shipped).stat().st_size,
             page_slack=sum(_segment_slack(macho) for macho in images),
         )
@@ -42,7 +43,7 @@ def measure(shipped: Path) -> Sizes:
         return Sizes(load=image.load, ram=image.ram, file=image.size, page_slack=image.slack)
     if format_ in CONTAINERS:
         return _measure_members(shipped)
-    elf = read_elf(shipped)
+    elf = with_common(read_elf(shipped))
     return Sizes(load=elf.load, ram=elf.ram, file=elf.size, page_slack=_page_slack(elf))
 
 

@@ -167,6 +167,8 @@ def _by_elftools(image: Path, file: Path) -> Reading:
 
 
 def _of_sections(elf: ELFFile, file: Path) -> Reading:
+    from elftools.elf.sections import SymbolTableSection
+
     load = ram = 0
     sections: Counter[SectionSize] = Counter()
     ends: list[tuple[int, int]] = []  # address and end of memory for the whole process
@@ -176,6 +178,9 @@ def _of_sections(elf: ELFFile, file: Path) -> Reading:
         size, flags = int(section["sh_size"]), int(section["sh_flags"])
         is_zeros = section["sh_type"] == "SHT_NOBITS"
         sections[SectionSize(section.name, 0 if is_zeros else size, size)] += 1
+        if isinstance(section, SymbolTableSection) and elf.header["e_type"] == "ET_REL":
+            symbols = section.iter_symbols()
+            ram += sum(int(s["st_size"]) for s in symbols if s["st_shndx"] == "SHN_COMMON")
         if not flags & 2:  # SHF_ALLOC
             continue
         load += 0 if is_zeros else size
@@ -226,8 +231,7 @@ def _macho_by_lief(image: Path, file: Path) -> Reading:
     sums = [_slice_sums(binary, sections) for binary in slices if binary is not None]
     if not sums or None in files or len(sums) != len(slices):
         raise SizeguardError(f"{image}: lief cannot read it")
-    # A machine loads one image of a universal binary.
-    load, ram = max(load for load, _ in sums), max(ram for _, ram in sums)
+    load, ram = sum(load for load, _ in sums), sum(ram for _, ram in sums)
     return Reading("lief", load, ram, file.stat().st_size, sections)
 
 

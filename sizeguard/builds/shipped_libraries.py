@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from sizeguard.base.errors import SizeguardError
 from sizeguard.base.kept.moment import kept_now
-from sizeguard.builds import RECORD
+from sizeguard.builds import RECORD, SHIPS
 from sizeguard.builds.build_record import IMAGE, Build, read_build
+from sizeguard.builds.image_tools import MEASURED
 from sizeguard.builds.link_record import LINK_INPUTS
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.sizes import Sizes
@@ -31,7 +32,12 @@ from sizeguard.formats.elf.layout import (
     SHT_HASH,
     SHT_STRTAB,
 )
-from sizeguard.formats.elf.needed import library_name, needed_libraries
+from sizeguard.formats.elf.needed import (
+    INTERPRETER,
+    SEARCH_PATH,
+    library_name,
+    needed_libraries,
+)
 from sizeguard.formats.magics import MOST_SLICES
 from sizeguard.formats.sniff import (
     COFF,
@@ -99,7 +105,7 @@ def library_files(folder: Path, apart: Iterable[Path]) -> list[Path]:
     belongs to another build.
     """
     left_out = {name for path in apart for name in (path, path.with_name(path.name + STRIPPED))}
-    found = {path.resolve() for path in _files(folder) if path not in left_out and _is_linked(path)}
+    found = {path.resolve() for path in _files(folder) if path not in left_out and is_linked(path)}
     if not found:
         return []  # most builds; resolving the inputs of a link takes 1 ms
     found -= {path.resolve() for path in left_out}
@@ -118,7 +124,19 @@ def _shipped_libraries(build: Build) -> tuple[ShippedLibrary, ...]:
     if build.variant == IMAGE:
         apart += (folder / LINK_INPUTS).rglob("*")  # inputs of the link do not ship
     files = library_files(folder, apart)
+    if build.variant == IMAGE:
+        files += _others_that_ship(folder / SHIPS)
     return libraries_of(folder, files)
+
+
+def _others_that_ship(folder: Path) -> Iterator[Path]:
+    """Yield the files of other formats that ship with an image: DLLs, modules, archives, objects.
+
+    A folder of our own builds has such files, too, but there they are inputs of links.
+    """
+    for path in folder.rglob("*"):
+        if path.is_file() and not is_linked(path) and image_format(path) in MEASURED:
+            yield path
 
 
 def libraries_of(folder: Path, files: Iterable[Path]) -> tuple[ShippedLibrary, ...]:
@@ -177,6 +195,17 @@ def needed_by(image: Path) -> tuple[str, ...]:
     return needed_libraries(read_elf(image))
 
 
+def needed_files(image: Path) -> tuple[str, ...]:
+    """List the file names of the libraries that an image needs, and of its interpreter."""
+    names = (name for name in needed_by(image) if not name.startswith(SEARCH_PATH))
+    return tuple(PurePosixPath(name.removeprefix(INTERPRETER)).name for name in names)
+
+
+def spelling_of_files(image: Path) -> Callable[[str], str]:
+    """Return the function that makes equal file names equal; Windows ignores their case."""
+    return str.casefold if image_format(image) == PE else str
+
+
 def _files(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         inside = place[len(str(folder)) + 1 :]
@@ -198,7 +227,8 @@ def _has_build(folder: Path) -> bool:
     return image.is_file() and image.parent.resolve() == folder.resolve()
 
 
-def _is_linked(path: Path) -> bool:
+def is_linked(path: Path) -> bool:
+    """Return whether a file is a program or library of ELF or Mach-O, which ships stripped."""
     if not path.is_file():
         return False
     with open(path, "rb", 0) as file:  # noqa: PTH123  (half the time; a gate reads 50,000 files)

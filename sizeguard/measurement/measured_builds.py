@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.open_analysis import analysis_of_build
+from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.fingerprint import code_hash, files_key
 from sizeguard.base.kept.moment import ask_again, kept_now
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.shipped_libraries import shipped_libraries
-from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.measured_analysis import measurement_of, sizes_of
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.snapshots.store import Store, content_key
 
@@ -33,7 +35,22 @@ def _measured(store: Store, built: Build, key: str, metrics: Iterable[str]) -> M
         ask_again()
         if _key(built) == key:
             analysis = store.put(key, {"build": built.fingerprint}, analysis).analysis or analysis
+    _check_same_sizes(built, analysis)
     return measurement_of(analysis, metrics, built.sizes)
+
+
+def _check_same_sizes(built: Build, analysis: Analysis) -> None:
+    """Raise InconclusiveError if a record's sizes are not those of its rows.
+
+    Commits are measured by their rows, so growth would be the difference of two measures.
+    """
+    read = sizes_of(analysis)
+    for name in ("load", "ram", "file"):
+        recorded, rows = getattr(built.sizes, name), getattr(read, name)
+        if recorded != rows:
+            raise InconclusiveError(
+                f"{built.image}: {name} is recorded as {recorded} bytes, but its rows sum to {rows}"
+            )
 
 
 def _key(built: Build) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import did_you_mean
+from sizeguard.builds import SHIPS as SHIPS
 from sizeguard.projects import CONFIG as CONFIG
 
 if TYPE_CHECKING:
@@ -84,7 +85,6 @@ class ImageFiles:
 
 
 NO_STRIP = "false"
-SHIPS = "also"  # folder, beside a gathered image, of the files that ship with it
 BUILD_TIMEOUT = 30 * 60  # seconds
 
 

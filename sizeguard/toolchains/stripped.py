@@ -59,11 +59,21 @@ def strip(tool: str, image: Path, shipped: Path) -> None:
     if behind and not bytes_behind(shipped):
         with shipped.open("ab") as file:
             file.write(behind)
-    before, after = measure(image).load, measure(shipped).load
-    if before != after:
+    _check_same_memory(tool, image, shipped)
+
+
+def _check_same_memory(tool: str, image: Path, shipped: Path) -> None:
+    """Raise BuildError if the stripped twin does not take the same memory."""
+    before, after = measure(image), measure(shipped)
+    if before.load != after.load:
         raise BuildError(
-            f"{tool} {image.name}: loads {after} bytes afterwards and {before} before: stripping"
-            " changed the loaded bytes"
+            f"{tool} {image.name}: loads {after.load} bytes afterwards and {before.load} before:"
+            " stripping changed the loaded bytes"
+        )
+    if before.ram != after.ram:
+        raise BuildError(
+            f"{tool} {image.name}: takes {after.ram} bytes of memory afterwards and {before.ram}"
+            " before, because no section header lists them; strip: false measures the file as it is"
         )
     if segment_bytes(shipped) < segment_bytes(image):
         raise BuildError(

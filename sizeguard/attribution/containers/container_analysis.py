@@ -86,8 +86,16 @@ def _image(container: Container, members: list[JoinedMember]) -> ImageInfo:
         container.size,
         sum(image.load for image in images),
         sum(image.ram for image in images),
-        () if is_of_objects else None,
+        () if is_of_objects else _needed(container, images),
     )
+
+
+def _needed(container: Container, images: list[ImageInfo]) -> tuple[str, ...] | None:
+    """List what the images of a universal binary need; None for other containers."""
+    needed = [image.needed for image in images if image.needed is not None]
+    if not container.loads_one or len(needed) < len(images):
+        return None
+    return tuple(sorted({name for names in needed for name in names}))
 
 
 def _opened(

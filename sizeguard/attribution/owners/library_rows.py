@@ -18,6 +18,7 @@ from sizeguard.columns.joined_texts import JoinedTexts
 from sizeguard.columns.label import Label
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.elf.needed import INTERPRETER, SEARCH_PATH
+from sizeguard.formats.magics import PE
 from sizeguard.ledger.ledger import ImageInfo
 
 if TYPE_CHECKING:
@@ -46,20 +47,21 @@ class LibraryRows:
         library of that name from elsewhere, it needs a new one.
         """
         sizes = [library.sizes for library in self._libraries]
-        counted = {name for library in self._libraries for name in library.names}
+        spelled = str.casefold if image.format == PE else str
+        counted = {spelled(name) for library in self._libraries for name in library.names}
         needed = {
             name
             for names in (image.needed or (), *(library.needed for library in self._libraries))
             for name in names
             if name.startswith((INTERPRETER, SEARCH_PATH))
-            or PurePosixPath(name).name not in counted
+            or spelled(PurePosixPath(name).name) not in counted
         }
         return replace(
             image,
             file=image.file + sum(each.file for each in sizes),
             load=image.load + sum(each.load for each in sizes),
             ram=image.ram + sum(each.ram for each in sizes),
-            needed=tuple(sorted(needed)),
+            needed=tuple(sorted(needed)) if image.needed is not None else None,
         )
 
     def sums(self, what: str) -> Int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sizeguard.formats.pe.layout import (
+    DELAYED_IMPORTS,
     EXCEPTIONS,
     EXPORTS,
     IMPORTS,
@@ -170,13 +171,18 @@ def functions(layout: PeLayout) -> list[CodeExtent]:
 
 
 def libraries(layout: PeLayout) -> tuple[str, ...]:
-    """Return the names of the DLLs that the loader also loads, sorted."""
-    address, size = layout.directory(IMPORTS)
-    found = set()
+    """Return the names of the DLLs that the loader also loads, at once or later, sorted."""
+    imported = _library_names(layout, IMPORTS, row=20, name=12)
+    delayed = _library_names(layout, DELAYED_IMPORTS, row=32, name=4)
+    return tuple(sorted({*imported, *delayed} - {""}))
+
+
+def _library_names(layout: PeLayout, directory: int, row: int, name: int) -> Iterator[str]:
+    """Yield the names of a directory's DLLs. row: its bytes; name: where the name's address is."""
+    address, size = layout.directory(directory)
     for i in range(_MOST_LIBRARIES if size else 0):
-        row = layout.at(address + 20 * i, 20)
-        if len(row) < 20 or not any(row):
+        entry = layout.at(address + row * i, row)
+        if len(entry) < row or not any(entry):
             break
-        name = layout.at(int.from_bytes(row[12:16], "little"), 512).split(b"\0")[0]
-        found.add(name.decode("utf-8", "backslashreplace"))
-    return tuple(sorted(found - {""}))
+        at = int.from_bytes(entry[name : name + 4], "little")
+        yield layout.at(at, 512).split(b"\0")[0].decode("utf-8", "backslashreplace")

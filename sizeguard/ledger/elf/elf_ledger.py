@@ -14,6 +14,7 @@ from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.parallel import beside
 from sizeguard.columns.texts import Int32, Texts
 from sizeguard.formats.elf import SHT_NULL, Elf, release
+from sizeguard.formats.elf.common_symbols import with_common
 from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.elf.needed import needed_libraries
 from sizeguard.ledger.elf.content import ContentSources, content_pieces, input_ranges, part_ranges
@@ -80,8 +81,8 @@ def elf_ledger(
     Raises InconclusiveError if `names` is another build.
     """
     inputs = sorted(inputs, key=_map_order)
-    book = Book(Line.of(image))
-    named = _cut_image(image, _checked(image, names), inputs, parts, book)
+    names, image = _checked(image, names), with_common(image)
+    named = _cut_image(image, names, inputs, parts, book := Book(Line.of(image)))
     segments = Segments.of(image)
     extra = Extra(book.count)
     in_file = file_regions(image, segments, extra)

@@ -13,7 +13,6 @@ from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import IMAGE, Build, read_build
 from sizeguard.builds.image_tools import (
     MEASURED,
-    STRIPPABLE,
     image_tools,
     is_before_lto,
     is_thin,
@@ -24,6 +23,7 @@ from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.packages.members import Package, copy_of_member, member_of
 from sizeguard.builds.shipped_libraries import (
     STRIPPED,
+    is_linked,
     shipped_libraries,
     with_libraries,
 )
@@ -124,18 +124,7 @@ def _copy_files(root: Path, made: MadeImage, folder: Path) -> _Copies:
     """Copy the image and its files, and strip those that ship."""
     files = made.files
     image = _copied(root, files.image, folder, made.command)
-    kind = kind_of_image(image)
-    if kind not in MEASURED:
-        raise DoesNotBuildError(f"{files.image} is not an image that can be measured: {kind}")
-    if is_thin(image):
-        raise DoesNotBuildError(
-            f"{files.image} is a thin archive, whose members are other files; make it without `T`"
-        )
-    if is_before_lto(image):
-        raise DoesNotBuildError(
-            f"{files.image} has objects of link-time optimization, which have no size before they"
-            " are linked; measure what they are linked into"
-        )
+    _check_measured(files.image, image)
     debug = _debug_file(root, files, image, folder, made.command) if files.debug else None
     shipped = _shipped(root, made, image)
     map_ = _copied(root, files.map, folder, made.command) if files.map else None
@@ -143,7 +132,8 @@ def _copy_files(root: Path, made: MadeImage, folder: Path) -> _Copies:
     also = _with_needed(root, made, image, folder / SHIPS)
     if files.strip != NO_STRIP:
         for library in also:
-            _stripped(files, library)
+            if files.strip or is_linked(library):
+                _stripped(files, library)
     return _Copies(image, shipped, debug, map_, objects)
 
 
@@ -154,11 +144,29 @@ def _with_needed(root: Path, made: MadeImage, image: Path, folder: Path) -> tupl
     """
     files, apart = made.files, (*made.apart, made.files.image)
     also = copy_matching(root, files.also, folder, made.command, apart)
+    for path in also:
+        _check_measured(f"{path.relative_to(folder)}, a file of also,", path)
     package = Package.of(root, files.image, apart)
     tree = root.resolve() if made.command else None
     others = {(root / path).resolve() for path in apart}
     needed = copy_needed(image, tree, others, package, folder)
     return tuple(dict.fromkeys([*also, *needed]))
+
+
+def _check_measured(name: str, path: Path) -> None:
+    """Raise DoesNotBuildError for a file whose bytes cannot be measured."""
+    kind = kind_of_image(path)
+    if kind not in MEASURED:
+        raise DoesNotBuildError(f"{name} is not an image that can be measured: {kind}")
+    if is_thin(path):
+        raise DoesNotBuildError(
+            f"{name} is a thin archive, whose members are other files; make it without `T`"
+        )
+    if is_before_lto(path):
+        raise DoesNotBuildError(
+            f"{name} has objects of link-time optimization, which have no size before they"
+            " are linked; measure what they are linked into"
+        )
 
 
 def _with_own_tool(root: Path, files: ImageFiles) -> ImageFiles:
@@ -209,7 +217,8 @@ def _shipped(root: Path, made: MadeImage, image: Path) -> Path:
         twin = image.with_name(image.name + STRIPPED)
         shutil.copyfile(_found(root, files.shipped, made.command), twin)
         return twin
-    is_stripped = files.strip or kind_of_image(image) in STRIPPABLE
+    # strip would remove what a linker needs of an object or an archive
+    is_stripped = files.strip or is_linked(image)
     return _stripped(files, image) if is_stripped and files.strip != NO_STRIP else image
 
 

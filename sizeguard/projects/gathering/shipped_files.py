@@ -6,14 +6,15 @@ import fnmatch
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from sizeguard.builds.image_tools import MEASURED, image_tools, kind_of_image
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.packages.members import Package, split_pattern
-from sizeguard.builds.shipped_libraries import needed_by
+from sizeguard.builds.shipped_libraries import needed_files, spelling_of_files
 from sizeguard.toolchains.recipe import DoesNotBuildError
 
 
@@ -27,11 +28,13 @@ def copy_needed(
     package: the image's package, whose members count, too
     """
     left, seen = [image], set[str]()
+    spelled = spelling_of_files(image)
     with tempfile.TemporaryDirectory(prefix="sizeguard-") as unpacked:
         while left:
-            names = {PurePosixPath(name).name for name in needed_by(left.pop())} - seen
+            names = {spelled(name) for name in needed_files(left.pop())} - seen
             seen |= names
-            for paths in _candidates(names, tree, package, Path(unpacked)):
+            wanted = _Wanted(names, spelled)
+            for paths in _candidates(wanted, tree, package, Path(unpacked)):
                 path = _largest(paths, image, others)
                 if path is not None:
                     in_tree = tree is not None and path.is_relative_to(tree)
@@ -42,29 +45,40 @@ def copy_needed(
                     yield to
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Names of files. spelled: returns the form of a file's name that is compared with them."""
+
+    names: AbstractSet[str]
+    spelled: Callable[[str], str]
+
+
 def _candidates(
-    names: AbstractSet[str], tree: Path | None, package: Package | None, unpacked: Path
+    wanted: _Wanted, tree: Path | None, package: Package | None, unpacked: Path
 ) -> Iterator[list[Path]]:
     """Find the files of each name: first those in the tree, then the package's, which ship."""
-    found: dict[str, list[Path]] = {name: [] for name in sorted(names)}
-    if names and tree is not None:
-        for name, paths in _named(tree, names).items():
+    found: dict[str, list[Path]] = {name: [] for name in sorted(wanted.names)}
+    if found and tree is not None:
+        for name, paths in _named(tree, wanted).items():
             found[name] += sorted(paths)
-    if names and package is not None:
+    if found and package is not None:
         for member in sorted(package.members()):
-            name = PurePosixPath(member).name
-            if name in names:
+            name = wanted.spelled(PurePosixPath(member).name)
+            if name in found:
                 found[name].append(package.copy(member, unpacked))
     return iter(found.values())
 
 
-def _named(top: Path, names: AbstractSet[str]) -> dict[str, set[Path]]:
+def _named(top: Path, wanted: _Wanted) -> dict[str, set[Path]]:
     """Find all files of each name, and follow their links inside of the folder."""
     found: dict[str, set[Path]] = {}
     for place, folders, files in os.walk(top):
         folders[:] = sorted(set(folders) - ({".git"} if place == str(top) else set()))
-        for name in names & set(files):
-            path = Path(place, name).resolve()
+        for file in files:
+            name = wanted.spelled(file)
+            if name not in wanted.names:
+                continue
+            path = Path(place, file).resolve()
             if path.is_file() and path.is_relative_to(top):
                 found.setdefault(name, set()).add(path)
     return found

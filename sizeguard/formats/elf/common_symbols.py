@@ -1,0 +1,26 @@
+"""Zeros that an object asks for by common symbols (`.comm`, -fcommon, COMMON of Fortran).
+
+No section of the object has them. The linker gives each a place in .bss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sizeguard.formats.elf.image import Elf, Section
+from sizeguard.formats.elf.layout import SHF_ALLOC, SHF_WRITE, SHN_COMMON, SHT_NOBITS
+
+NAME = "COMMON"  # as in linker scripts
+_COMMON = SHN_COMMON - 0x10000  # as in symbol tables
+
+
+def with_common(elf: Elf) -> Elf:
+    """Add a section for an object's common symbols; return other files unchanged."""
+    if not elf.is_relocatable:
+        return elf
+    size = sum(int(t.size[t.section == _COMMON].sum()) for t in elf.static_symbols)
+    if not size:
+        return elf
+    index, flags = len(elf.sections), SHF_ALLOC | SHF_WRITE
+    added = Section(index, NAME, SHT_NOBITS, flags, 0, elf.size, size, 0, 0, 1, 0)
+    return replace(elf, sections=(*elf.sections, added))
