@@ -65,6 +65,9 @@ _UNMANGLED = re.compile(
     r"| vector\[\d*\]|(?:(?<=float)|(?<=double)) (?:complex|imaginary)\b"
     r"|(?: \[clone [^]]*\]| \(\.[\w.]+\)|(?<=[)\w])\.[a-z_][\w.]*)+\Z"
 )
+# The same type may be shown as std::string or as std::basic_string<char, …>.
+_STREAMS = ("string", "istream", "ostream", "iostream")
+_TYPEDEFS = frozenset((*_STREAMS, *(f"basic_{each}" for each in _STREAMS)))
 _RUST = re.compile(rb"17h[0-9a-f]{16}E")
 _AFTER_WORD = re.compile(r"(?!\A~)\W")
 _FIRST_BREAK = re.compile(r"[ (]")  # before it, removing spaces and scopes has no effect
@@ -279,8 +282,7 @@ class SymbolNames:
         found = []
         for name in self.names:
             shown = shown_symbol(name)
-            # The name of a string type is long: std::basic_string<char, …>.
-            if shown != name and all(word in shown or word == "string" for word in words):
+            if shown != name and all(word in shown or word in _TYPEDEFS for word in words):
                 found.append(name)
         return found
 

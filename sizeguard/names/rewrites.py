@@ -13,7 +13,8 @@ _REWRITES = (
     (re.compile(r"(?<![\w>)}\]':])::(?=[\w~(])"), ""),
     (re.compile(r"\boperator +(?=[-+*/%^&|!=<>~,[]|\( ?\))"), "operator"),
     (re.compile(r"\{anonymous\}|<unnamed>|\(anonymous\)"), ANONYMOUS),
-    (re.compile(r"(?<=\w)\[[0-9a-f]{5,16}\]"), ""),  # hashes of Rust crates
+    # Hashes of Rust crates; [0] of f16, which binutils takes for a crate
+    (re.compile(r"(?<=\w)\[(?:[0-9a-f]{5,16}|0(?=\](?:::|[>,]|\Z)))\]"), ""),
     # Types of constants in Rust's generic arguments: <3: usize>
     (re.compile(r"(?<=\w): (?:[iu](?:8|16|32|64|128|size)|bool|char)(?=[],>])"), ""),
     # Suffixes of clones: [clone .cold] of binutils, (.cold) of LLVM

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from sizeguard.names.demangle import demangle, demangle_rust
 from sizeguard.names.rewrites import ANONYMOUS, is_expression, normal, without_defaults
@@ -50,6 +51,9 @@ _BEFORE_NAME = re.compile(
     r"|(?<=[&*>])(?=\w+(?:::|<)|\(anonymous ?namespace\)::)"
 )
 _PIECE = re.compile(r"[<>(),\n]|[^<>(),\n]+")
+_OPERATOR = re.compile(r"\boperator(?:<=>|<<=?|<=?)(?![\w:])")
+# A typedef of std, also as the first class of `construction vtable for A-in-B`
+_TYPEDEF = re.compile(r"\A(string|[io]stream|iostream)(?=\Z|-in-)")
 _UNGROUPED = re.compile(r"[()]")
 _FUNCTION = re.compile(r"&\((?![*&])")
 
@@ -100,7 +104,7 @@ class Spelling:
     def has_arguments(self) -> bool:
         """Return whether it contains template arguments."""
         return any(
-            "<" in text
+            "<" in _OPERATOR.sub("", text)
             for part in self.parts
             for text in (part.name, part.arguments, part.parameters)
         )
@@ -244,11 +248,22 @@ def spells(written: Spelling, actual: Spelling, *, ends: bool = False) -> bool:
     mine, parts = written.parts, actual.parts
     if not any(part.name == ANONYMOUS for part in mine):
         parts = tuple(part for part in parts if part.name != ANONYMOUS)
+    if not written.has_arguments:
+        mine, parts = _with_templates(mine), _with_templates(parts)
     if ends:
         parts = parts[-len(mine) :]
     return len(mine) == len(parts) and all(
         _part_agrees(written, one, other) for one, other in zip(mine, parts, strict=True)
     )
+
+
+def _with_templates(parts: tuple[_Part, ...]) -> tuple[_Part, ...]:
+    """Name the templates that std::string and std::ostream stand for."""
+    found = list(parts)
+    for i, (scope, part) in enumerate(pairwise(parts), 1):
+        if scope.name == "std" or scope.name.endswith("-in-std"):
+            found[i] = replace(part, name=_TYPEDEF.sub(r"basic_\1", part.name))
+    return tuple(found)
 
 
 def _part_agrees(written: Spelling, one: _Part, other: _Part) -> bool:
