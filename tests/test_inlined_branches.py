@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -208,7 +209,7 @@ def test_branches_of_a_mach_o_image_are_in_its_dsym(tmp_path: Path, names: str) 
 
 
 def test_debug_information_is_read_for_levels_that_ask_for_it(tmp_path: Path) -> None:
-    """By symbol, damaging an image's debug information does not change its rows.
+    """By symbol or image, damaging an image's debug information does not change its rows.
 
     A snapshot keeps the pieces, and counts them only for levels that distinguish them.
     """
@@ -217,7 +218,8 @@ def test_debug_information_is_read_for_levels_that_ask_for_it(tmp_path: Path) ->
     image = compiled(tmp_path, ["g++"], "-O2", "")
 
     def rows(path: Path, by: str, *options: str) -> object:
-        command = [SIZEGUARD, "report", path, "--by", by, "--format", "json", *options]
+        levels = ["--by", by] if by else []
+        command = [SIZEGUARD, "report", path, *levels, "--format", "json", *options]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)["rows"]
@@ -234,7 +236,12 @@ def test_debug_information_is_read_for_levels_that_ask_for_it(tmp_path: Path) ->
     content[found.offset : found.offset + found.size] = b"\xff" * found.size
     image.write_bytes(content)
     assert rows(image, "symbol", *given) == whole
-    for asks in (("--by", "dtype"), ("--by", "symbol", "--filter", "dtype=Float")):
+    # By default, one image is shown by operator, and several images are rows.
+    container = tmp_path / "several.zip"
+    with zipfile.ZipFile(container, "w") as file:
+        file.write(image, "app")
+    assert rows(container, "", *given)
+    for asks in ((), ("--by", "dtype"), ("--by", "symbol", "--filter", "dtype=Float")):
         command = [SIZEGUARD, "report", image, *asks, *given]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 2

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sizeguard.attribution.owners.inline_pieces import asks_for_pieces
+from sizeguard.attribution.owners.inline_pieces import DEFAULT, asks_for_pieces
 from sizeguard.attribution.owners.library_rows import LibraryRows
 from sizeguard.attribution.owners.link_owners import (
     branch_owners,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 class ReadingOptions:
     """Rules that read names, and the image of a universal binary to read; see analysis_of.
 
-    levels: the levels that will be requested; None for all
+    levels: the levels that will be requested, or DEFAULT; None for all
     rules_text: rules of a project, used if there is no rules file
     """
 
@@ -62,6 +62,12 @@ class ReadingOptions:
     def choose(self, ledger: Ledger) -> Choice:
         """Choose the rules for a ledger's names."""
         return choose_preset(ledger.symbols, self.preset, self.rules, self.rules_text)
+
+    def of_members(self) -> ReadingOptions:
+        """Return the options for the images of a container, whose default level is the image."""
+        if self.levels is None:
+            return self
+        return replace(self, levels=frozenset(self.levels) - {DEFAULT})
 
     def needs_pieces(self, choice: Choice) -> bool:
         """Return whether to search debug information for dtype branches, which takes long.
@@ -98,7 +104,8 @@ def analysis_of(
     preset:        name of the rules that read names; auto selects the fitting ones
     rules:         file of rules that precede the preset's
     arch:          the image of a universal binary to read; if empty, each image gets a row
-    levels:        the levels that will be requested, so that only these are read; None for all
+    levels:        the levels that will be requested, so that only these are read; DEFAULT for those
+                   of a report without levels; None for all
     scripts:       linker scripts, which name the memory regions
     rules_text:    rules of a project, for an image that does not belong to a build
 
@@ -181,11 +188,12 @@ def _joined_analysis(path: Path, files: Files, options: ReadingOptions) -> Joine
         raise InputError(
             f"{path}: not a universal binary, so it has no {options.arch}; leave out --arch"
         )
+    of_members = options.of_members()
 
     def opened(member: Path, title: str) -> OpenedAnalysis:
         # The unstripped twin of a universal binary has an image with the same UUID.
         names = files.image if files.twin is not None and image_format(path) == MACHO else None
-        analysis = analysis_of_files(Files(member, debug_file=names), options)
+        analysis = analysis_of_files(Files(member, debug_file=names), of_members)
         analysis.image = replace(analysis.image, title=title)
         return analysis
 
@@ -197,7 +205,7 @@ def _joined_analysis(path: Path, files: Files, options: ReadingOptions) -> Joine
 
     members = [JoinedMember(path.name, joined.image.file, joined)]
     members += [
-        JoinedMember(each.name, each.sizes.file, analysis_of_files(Files(each.path), options))
+        JoinedMember(each.name, each.sizes.file, analysis_of_files(Files(each.path), of_members))
         for each in libraries
     ]
     return JoinedAnalysis(LibraryRows(libraries).image(joined.image), members, (), "")

@@ -57,7 +57,7 @@ class ImageOptions:
         """Analyze a binary or a build, or read a snapshot.
 
         known: names that another image also has
-        levels: those that will be requested; None for all
+        levels: those that will be requested, or DEFAULT; None for all
         """
         # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
         from sizeguard.snapshots.magic import is_snapshot

@@ -11,10 +11,13 @@ from sizeguard.attribution.filters import parse_filters
 from sizeguard.columns.texts import Int
 
 INLINE = b"inline frames"
+# Stands for the levels of a report or diff if the user gives none. Of one image they may be the
+# operators; of several images they are the images, whose debug information is not needed.
+DEFAULT = "default"
 # Levels that distinguish a piece from the function around it. Other levels do not read debug
 # information, which takes 5 s for an image of 56 MB; its symbols take 0.6 s. An inlined function
 # can belong to another operator than the function around it.
-_ASKING = frozenset({"analyzer", "component", "dtype", "kernel", "operator"})
+_ASKING = frozenset({"analyzer", "component", "dtype", "kernel", "operator", DEFAULT})
 
 
 def asks_for_pieces(levels: Collection[str] | None) -> bool:

@@ -92,7 +92,7 @@ def command(
     from sizeguard.attribution.analysis import Analysis
     from sizeguard.attribution.group import default_levels, require_regions
     from sizeguard.attribution.known_labels import KnownLabels
-    from sizeguard.attribution.owners.inline_pieces import levels_asked
+    from sizeguard.attribution.owners.inline_pieces import DEFAULT, levels_asked
     from sizeguard.builds.open_build import open_alike
     from sizeguard.diff.compare import diff_of
     from sizeguard.report.diff.render import diff_chunks
@@ -100,7 +100,7 @@ def command(
     of_old = replace(evidence, objects=(), map=None, debug_file=None)
     known = KnownLabels()
     given = levels_of(by) if by is not None else []
-    asked = levels_asked(given or ["operator"], filters)
+    asked = levels_asked(given or [DEFAULT], filters)
     judged = _judged(conditions)
     if judged is not None:
         asked |= judged.levels

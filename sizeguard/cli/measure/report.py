@@ -81,16 +81,14 @@ def command(
     from sizeguard.attribution.filters import no_match, parse_filters
     from sizeguard.attribution.group import default_levels, group, require_regions
     from sizeguard.attribution.leaving import with_shares
-    from sizeguard.attribution.owners.inline_pieces import asks_for_pieces, levels_asked
+    from sizeguard.attribution.owners.inline_pieces import DEFAULT, levels_asked
     from sizeguard.report.sizes.render import report_chunks
 
     # A snapshot needs all levels; otherwise read only the levels that are shown.
     given = levels_of(by) if by is not None else []
-    asked = None if save is not None else levels_asked(given, filters)
+    asked = None if save is not None else levels_asked(given or [DEFAULT], filters)
     analysis = evidence.analysis_of(path, levels=asked)
     levels = given or default_levels(analysis)
-    if asked is not None and asks_for_pieces(levels) and not asks_for_pieces(asked):
-        analysis = evidence.analysis_of(path, levels=levels_asked(levels, filters))
     require_regions(analysis, levels)
     report = with_shares(group(analysis, levels, filters, sort), analysis)
     report = replace(report, unknown=tuple(_unknown(path, report)))
