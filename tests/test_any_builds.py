@@ -210,6 +210,38 @@ def test_paths_and_a_dirty_checkout_make_no_growth_and_commits_share_a_creep(
 
 
 @pytest.mark.native
+def test_libraries_that_an_image_needs_count_in_place(tmp_path: Path) -> None:
+    """As they count in the base, which is built."""
+    rules = (
+        "app: app.c libf.so\n\tgcc -Os -o $@ app.c -L. -lf -Wl,-rpath,'$$ORIGIN'\n"
+        "libf.so: f.c\n\tgcc -Os -shared -fPIC -o $@ f.c\n"
+    )
+    sources = {
+        "Makefile": rules,
+        "app.c": "extern int f(int);\nint main(int n) { return f(n); }\n",
+        "f.c": "int numbers[5000] = {1};\nint f(int x) { return numbers[x]; }\n",
+        ".gitignore": "app\nlibf.so\n",
+    }
+    config = "targets: {x86_64-linux: }\napps:\n  a: {build: make, image: app, limits: {load: "
+    project = made_project(tmp_path, config + "{growth: 64 B}}}\n", sources)
+
+    def gate(*options: str) -> tuple[str, int]:
+        subprocess.run(["make", "-s"], cwd=project.root, check=True)
+        found = result_of(project.run("gate", *options, "--format", "json"))
+        return found["verdict"], found["apps"][0]["sizes"]["load"]
+
+    built = gate()
+    assert built[0] == "pass" and built[1] > 20_000
+    assert gate("--in-place") == built
+    library = {"f.c": sources["f.c"].replace("5000", "5040")}
+    for grown in (library, {"app.c": sources["app.c"] + "int more[40] = {1};\n"}):
+        project.write(sources | grown)
+        verdict, size = gate("--in-place")
+        assert verdict == "fail" and size >= built[1] + 160
+        assert gate("--in-place")[1] == size
+
+
+@pytest.mark.native
 def test_the_checkouts_own_build_is_measured_in_place(tmp_path: Path) -> None:
     project = project_of(tmp_path, "build: make app", "limits: {load: {growth: 256 B}}")
     assert project.run("gate", "--in-place").code == 4

@@ -116,13 +116,11 @@ def in_package(name: str) -> str:
 
 @pytest.mark.parametrize("command", ["make", ""])
 def test_libraries_of_the_package_count(root: Path, command: str) -> None:
-    """Of an image that is measured as found, too: the package is what ships."""
     package(root, app=("libf.so", "libc.so"), f=("libg.so",), g=(), other=("libg.so",))
     image(root / "libc.so")
     files = ImageFiles(IMAGE_IN_PACKAGE, strip=NO_STRIP)
-    of_the_tree = {"libc.so"} if command else set()
     found = {*gathered(root, files, command=command)}
-    assert found == {in_package("libf.so"), in_package("libg.so")} | of_the_tree
+    assert found == {in_package("libf.so"), in_package("libg.so"), "libc.so"}
 
 
 def test_equal_copies_count_once_as_in_the_package(root: Path) -> None:
@@ -164,3 +162,13 @@ def test_also_names_members_of_packages(root: Path) -> None:
         files = ImageFiles(IMAGE_IN_PACKAGE, also=(pattern,), strip=NO_STRIP)
         with pytest.raises(DoesNotBuildError, match=f"made no {re.escape(pattern)}"):
             gathered(root, files)
+
+
+def test_builds_of_other_commits_in_the_checkout_do_not_count(root: Path) -> None:
+    """A build may make a folder of that name in its worktree."""
+    (root / "app").write_bytes(image(root / "new", (NEEDED, "libf.so")).read_bytes())
+    library(root / ".sizeguard/worktrees/0/tree/libf.so", LARGE)
+    library(root / "libf.so", SMALL)
+    files = ImageFiles("app", strip=NO_STRIP)
+    assert [*gathered(root, files, command="")] == ["libf.so"]
+    assert [*gathered(root, files)] == [".sizeguard/worktrees/0/tree/libf.so"]

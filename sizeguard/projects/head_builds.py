@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,18 +15,23 @@ from sizeguard.base.fingerprint import file_hash, fingerprint, package_hash
 from sizeguard.base.progress import Progress
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import Build, read_build
-from sizeguard.builds.packages.members import file_of_image, split_pattern
+from sizeguard.builds.image_tools import MEASURED, kind_of_image
+from sizeguard.builds.packages.members import (
+    copy_of_member,
+    file_of_image,
+    member_of,
+    split_pattern,
+)
 from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.git import git
 from sizeguard.git.worktrees import path_length, worktree
 from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
 from sizeguard.projects.made_heads import MadeHead, PackedHead, make_head, unpacked
-from sizeguard.projects.project import App
+from sizeguard.projects.project import OWN_FOLDER, App
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
-FOLDER = ".sizeguard"
-WORKTREES = Path(FOLDER) / "worktrees"
-_BUILDS = Path(FOLDER) / "builds"
+WORKTREES = Path(OWN_FOLDER) / "worktrees"
+_BUILDS = Path(OWN_FOLDER) / "builds"
 _RUN_LOG = "run.txt"  # the error of the command after the build; empty if it exited with 0
 
 
@@ -157,9 +163,10 @@ class HeadBuilds:
         from sizeguard.projects.gathering.gathered import MadeImage, gather
 
         ignore_own_folder(self.root, self.is_git)
-        files = app.steps[target].images[app.image]
-        content, rules = self.content(app, target), app.steps[target].rules
-        made = MadeImage(app.name, target, files, content, rules=rules)
+        steps = app.steps[target]
+        files, content = steps.images[app.image], self.content(app, target)
+        apart = app.other_images(target)
+        made = MadeImage(app.name, target, files, content, rules=steps.rules, apart=apart)
         folder = self.folder(app.name, target)
         try:
             return _kept(folder, made.fingerprint) or gather(self.root, made, folder)
@@ -173,17 +180,35 @@ class HeadBuilds:
 
     def content(self, app: App, target: str) -> str:
         """Hash everything that the measurement of an image as found depends on."""
-        files = app.steps[target].images[app.image]
+        steps = app.steps[target]
+        files = steps.images[app.image]
         globs = (*files.objects, *files.also)
         named = [files.image, files.map, files.debug, files.shipped]
         found = [file_of_image(self.root / name) for name in named if name]
         places = {place for each in globs for place in (each, split_pattern(each)[0])}
         found += [path for place in sorted(places - {""}) for path in sorted(self.root.glob(place))]
         hashes = {str(path): file_hash(path) for path in found if path.is_file()}
+        hashes |= self._needed(files.image, app.other_images(target))
         told = [*named, files.strip, *globs]
-        rules = app.steps[target].rules
-        told += [rules] if rules else []
+        told += [steps.rules] if steps.rules else []
         return fingerprint({"found": hashes, "files": told, "package": package_hash()})
+
+    def _needed(self, name: str, apart: tuple[str, ...]) -> Mapping[str, str]:
+        """Hash the libraries that an image as found needs; none if it cannot be read."""
+        # As in any_build: numpy need not be imported if everything is built.
+        from sizeguard.projects.gathering.shipped_files import Surroundings
+
+        with tempfile.TemporaryDirectory(prefix="sizeguard-") as folder:
+            image = self.root / name
+            if member_of(image):
+                image = Path(folder) / "image"
+                with contextlib.suppress(InputError):  # gather says what is missing
+                    copy_of_member(self.root / name, image)
+            if not image.is_file() or kind_of_image(image) not in MEASURED:
+                return {}
+            around = Surroundings.of(self.root, name, apart, in_place=True)
+            needed = around.needed(image, Path(folder))
+            return {str(path): file_hash(library) for library, path in needed}
 
     def folder(self, app: str, target: str) -> Path:
         """Return the folder of an app's last build for a target."""
@@ -195,13 +220,15 @@ def ignore_own_folder(root: Path, is_git: bool) -> None:
 
     Raises InputError if git tracks a file in it, because its files are trusted.
     """
-    folder = root / FOLDER
+    folder = root / OWN_FOLDER
     if is_git:
-        listed = git(root, "ls-files", "--", FOLDER)
-        tracked = listed or git(root, "ls-tree", "--name-only", "HEAD", "--", FOLDER)
+        listed = git(root, "ls-files", "--", OWN_FOLDER)
+        tracked = listed or git(root, "ls-tree", "--name-only", "HEAD", "--", OWN_FOLDER)
         if tracked:
             first = tracked.splitlines()[0]
-            raise InputError(f"git tracks {first}, so a change can write it: git rm -r {FOLDER}")
+            raise InputError(
+                f"git tracks {first}, so a change can write it: git rm -r {OWN_FOLDER}"
+            )
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:

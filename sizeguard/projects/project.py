@@ -85,6 +85,7 @@ class ImageFiles:
 
 
 NO_STRIP = "false"
+OWN_FOLDER = ".sizeguard"  # the project's folder of builds and worktrees, which git ignores
 BUILD_TIMEOUT = 30 * 60  # seconds
 
 
@@ -163,6 +164,13 @@ class App:
         """List the apps that the build of this one for a target makes, too."""
         mine = self.steps[target].commands
         return [t for t in self.twins if target in t.steps and t.steps[target].commands == mine]
+
+    def other_images(self, target: str) -> tuple[str, ...]:
+        """List the paths of the other images that the same commands make."""
+        images = self.steps[target].images
+        own = [files.image for name, files in images.items() if name != self.image]
+        twins = self.twins_for(target)
+        return (*own, *(twin.steps[target].images[twin.image].image for twin in twins))
 
     @property
     def selection(self) -> Path:

@@ -20,7 +20,7 @@ from sizeguard.builds.image_tools import (
 )
 from sizeguard.builds.link_record import image_identity
 from sizeguard.builds.measured_sizes import measure
-from sizeguard.builds.packages.members import Package, copy_of_member, member_of
+from sizeguard.builds.packages.members import copy_of_member, member_of
 from sizeguard.builds.shipped_libraries import (
     STRIPPED,
     is_linked,
@@ -28,7 +28,7 @@ from sizeguard.builds.shipped_libraries import (
     with_libraries,
 )
 from sizeguard.builds.sizes import Sizes
-from sizeguard.projects.gathering.shipped_files import copy_matching, copy_needed
+from sizeguard.projects.gathering.shipped_files import Surroundings, copy_matching, copy_needed
 from sizeguard.projects.kept_link import keep_link
 from sizeguard.projects.project import NO_STRIP, SHIPS, ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError
@@ -138,19 +138,13 @@ def _copy_files(root: Path, made: MadeImage, folder: Path) -> _Copies:
 
 
 def _with_needed(root: Path, made: MadeImage, image: Path, folder: Path) -> tuple[Path, ...]:
-    """Copy the files that ship with the image.
-
-    Of an image that is measured as found, the build's folder is unknown, but not the package.
-    """
+    """Copy the files that ship with the image."""
     files, apart = made.files, (*made.apart, made.files.image)
     also = copy_matching(root, files.also, folder, made.command, apart)
     for path in also:
         _check_measured(f"{path.relative_to(folder)}, a file of also,", path)
-    package = Package.of(root, files.image, apart)
-    tree = root.resolve() if made.command else None
-    others = {(root / path).resolve() for path in apart}
-    needed = copy_needed(image, tree, others, package, folder)
-    return tuple(dict.fromkeys([*also, *needed]))
+    around = Surroundings.of(root, files.image, made.apart, in_place=not made.command)
+    return tuple(dict.fromkeys([*also, *copy_needed(image, around, folder)]))
 
 
 def _check_measured(name: str, path: Path) -> None:

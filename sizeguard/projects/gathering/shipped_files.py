@@ -15,34 +15,66 @@ from sizeguard.builds.image_tools import MEASURED, image_tools, kind_of_image
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.packages.members import Package, split_pattern
 from sizeguard.builds.shipped_libraries import needed_files, spelling_of_files
+from sizeguard.projects.project import OWN_FOLDER
 from sizeguard.toolchains.recipe import DoesNotBuildError
 
 
-def copy_needed(
-    image: Path, tree: Path | None, others: AbstractSet[Path], package: Package | None, folder: Path
-) -> Iterator[Path]:
-    """Copy the libraries that an image needs, and those that they need.
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where the libraries that an image needs are looked for.
 
-    tree:    the resolved folder of the build; None if it is unknown
+    tree:    the resolved folder of the build
     others:  resolved paths in it of images that have sizes of their own
     package: the image's package, whose members count, too
+    hidden:  folders at the top of the tree that the build did not make
     """
-    left, seen = [image], set[str]()
-    spelled = spelling_of_files(image)
-    with tempfile.TemporaryDirectory(prefix="sizeguard-") as unpacked:
+
+    tree: Path
+    others: frozenset[Path]
+    package: Package | None
+    hidden: frozenset[str]
+
+    @classmethod
+    def of(
+        cls, root: Path, image: str, apart: Iterable[str], *, in_place: bool = False
+    ) -> Surroundings:
+        """Return those of an image.
+
+        image, apart: paths in the folder of the build
+        in_place: the folder is the checkout, which also has the builds of other commits
+        """
+        images = (*apart, image)
+        others = frozenset((root / path).resolve() for path in images)
+        hidden = frozenset([".git", OWN_FOLDER] if in_place else [".git"])
+        return cls(root.resolve(), others, Package.of(root, image, images), hidden)
+
+    def needed(self, image: Path, unpacked: Path) -> Iterator[tuple[Path, Path]]:
+        """Yield the libraries that an image needs, and those that they need.
+
+        Each is a file and the path by which it is named. Members of the package are copied into
+        the folder `unpacked`.
+        """
+        left, seen = [image], set[str]()
+        spelled = spelling_of_files(image)
         while left:
             names = {spelled(name) for name in needed_files(left.pop())} - seen
             seen |= names
-            wanted = _Wanted(names, spelled)
-            for paths in _candidates(wanted, tree, package, Path(unpacked)):
-                path = _largest(paths, image, others)
+            for paths in self._candidates(_Wanted(names, spelled), unpacked) if names else ():
+                path = _largest(paths, image, self.others)
                 if path is not None:
-                    in_tree = tree is not None and path.is_relative_to(tree)
-                    to = folder / path.relative_to(tree if tree and in_tree else unpacked)
-                    to.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(path, to)
-                    left.append(to)
-                    yield to
+                    base = self.tree if path.is_relative_to(self.tree) else unpacked
+                    left.append(path)
+                    yield path, path.relative_to(base)
+
+    def _candidates(self, wanted: _Wanted, unpacked: Path) -> Iterator[list[Path]]:
+        """Find the files of each name: first those in the tree, then the package's, which ship."""
+        found = _named(self.tree, wanted, self.hidden)
+        if self.package is not None:
+            for member in sorted(self.package.members()):
+                name = wanted.spelled(PurePosixPath(member).name)
+                if name in found:
+                    found[name].append(self.package.copy(member, unpacked))
+        return iter(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,35 +85,29 @@ class _Wanted:
     spelled: Callable[[str], str]
 
 
-def _candidates(
-    wanted: _Wanted, tree: Path | None, package: Package | None, unpacked: Path
-) -> Iterator[list[Path]]:
-    """Find the files of each name: first those in the tree, then the package's, which ship."""
-    found: dict[str, list[Path]] = {name: [] for name in sorted(wanted.names)}
-    if found and tree is not None:
-        for name, paths in _named(tree, wanted).items():
-            found[name] += sorted(paths)
-    if found and package is not None:
-        for member in sorted(package.members()):
-            name = wanted.spelled(PurePosixPath(member).name)
-            if name in found:
-                found[name].append(package.copy(member, unpacked))
-    return iter(found.values())
-
-
-def _named(top: Path, wanted: _Wanted) -> dict[str, set[Path]]:
-    """Find all files of each name, and follow their links inside of the folder."""
-    found: dict[str, set[Path]] = {}
+def _named(top: Path, wanted: _Wanted, hidden: frozenset[str]) -> dict[str, list[Path]]:
+    """Find all files of each name, sorted, and follow their links inside of the folder."""
+    found: dict[str, set[Path]] = {name: set() for name in sorted(wanted.names)}
     for place, folders, files in os.walk(top):
-        folders[:] = sorted(set(folders) - ({".git"} if place == str(top) else set()))
+        folders[:] = sorted(set(folders) - (hidden if place == str(top) else set()))
         for file in files:
             name = wanted.spelled(file)
-            if name not in wanted.names:
+            if name not in found:
                 continue
             path = Path(place, file).resolve()
             if path.is_file() and path.is_relative_to(top):
-                found.setdefault(name, set()).add(path)
-    return found
+                found[name].add(path)
+    return {name: sorted(paths) for name, paths in found.items()}
+
+
+def copy_needed(image: Path, around: Surroundings, folder: Path) -> Iterator[Path]:
+    """Copy the libraries that an image needs into a folder, and yield their paths there."""
+    with tempfile.TemporaryDirectory(prefix="sizeguard-") as unpacked:
+        for path, name in around.needed(image, Path(unpacked)):
+            to = folder / name
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, to)
+            yield to
 
 
 def _largest(paths: Sequence[Path], image: Path, apart: AbstractSet[Path]) -> Path | None:
