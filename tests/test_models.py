@@ -1,7 +1,8 @@
 """Every sample model, in both forms and with every case.
 
 The full build agrees with PyTorch, and the selective build gives the same bits as the full build.
-Only one form of each model has a selective build, since such a build takes fifteen seconds.
+Only one form of each model has a selective build, since such a build takes fifteen seconds. All
+are made in one folder, which compiles only what differs from the one before: 10 CPU seconds for 29.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import pytest
 from sizeguard.builds.build_record import Build
 from sizeguard.models.array_difference import difference
 from sizeguard.models.npy import read_npy
+from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant
+from sizeguard.toolchains.toolchain import Toolchain
 from tests.support.vectors import ROOT, run_program
 from tests.support.whole_products import choose
 
@@ -43,6 +47,13 @@ def results(build: Build, program: Path, model: str, folder: Path) -> dict[tuple
     return found
 
 
+def selected(selection: Path, toolchain: Toolchain) -> Build:
+    """Build what a selection keeps, in the folder of the other models' builds."""
+    variant = Variant("selective", selection.stem, selection, optimize="s", sanitize="")
+    folder = ROOT / "build" / "tests" / "models"
+    return build(ROOT, checked_variant(ROOT, variant), toolchain, folder)
+
+
 def test_there_are_eleven_models() -> None:
     assert len(MODELS) == 11
 
@@ -68,12 +79,14 @@ def test_selective_build_gives_the_same_bits(
     model: str,
     form: str,
     full_build: Build,
-    selective: Callable[..., Build],
+    selection: Callable[..., Path],
+    toolchain: Toolchain,
     program: Callable[..., Path],
     tmp_path: Path,
 ) -> None:
     wanted = results(full_build, program(model, form), model, tmp_path)
-    given = results(selective(model, form), program(model, form), model, tmp_path)
+    own = selected(selection(model, form), toolchain)
+    given = results(own, program(model, form), model, tmp_path)
     assert given.keys() == wanted.keys()
     for key, file in wanted.items():
         assert given[key].read_bytes() == file.read_bytes(), f"case {key[0]}, output {key[1]}"
