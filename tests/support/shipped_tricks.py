@@ -21,6 +21,7 @@ _OWN_LOADER = "cc -Os -fPIC -shared -o ld.so f.c\ncc -Os -o app main.c -Wl,-I,ld
 _ARCHIVE = "cc -Os -fcommon -c main.c\nar rcs app main.o\n"
 _ALSO = f"{CONFIG}    also: also.bin\n"
 _ALSO_ARCHIVE = f"{BUILD}cc -Os -c f.c\nar rcs also.bin f.o\n"
+_SONAME = f"{BUILD}cc -Os -fPIC -shared -Wl,-soname,libf.so.1 -o {{}} f.c\n"
 _WINDOWS = "clang-19 --target=x86_64-pc-windows-msvc -Os -ffreestanding -c"
 _DLL = (
     f"{_WINDOWS} f.c -o f.obj\nlld-link-19 /dll /noentry /nodefaultlib /out:F.dll /implib:f.lib"
@@ -108,6 +109,14 @@ SHIPPED: Mapping[str, LaterTrick] = {
          "f.c": _SMALL},
         {"main.c": f"{MAIN}/* the same */\n"},
         config=_ALSO,
+        codes=(PASS,),
+    ),
+    "nothing, behind another link": LaterTrick(
+        {"build.sh": f"{_SONAME.format('libf.so.1')}ln -s libf.so.1 libf.so\n", "main.c": MAIN,
+         "f.c": _SMALL},
+        {"build.sh": f"{_SONAME.format('libf.so.1.0')}ln -s libf.so.1.0 libf.so.1\n"
+         "ln -s libf.so.1 libf.so\n"},
+        config=f"{CONFIG}    also: libf.so*\n",
         codes=(PASS,),
     ),
     "nothing, in an object": LaterTrick(

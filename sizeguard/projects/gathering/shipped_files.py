@@ -127,18 +127,18 @@ def _largest(paths: Sequence[Path], image: Path, apart: AbstractSet[Path]) -> Pa
 
 
 def copy_matching(
-    root: Path, globs: Iterable[str], folder: Path, command: str, apart: Iterable[str] = ()
+    root: Path, globs: Iterable[str], folder: Path, command: str, apart: Iterable[str] | None = None
 ) -> tuple[Path, ...]:
     """Copy the matching files, each to its own relative path; every pattern must match a file.
 
     `app.aar!jni/arm64-v8a/*.so` matches members of a package.
 
     command: what made them; empty if they are measured as found
-    apart: images, which do not count again
+    apart: images, which do not count again; None for inputs of a link, which do not ship
 
     Raises DoesNotBuildError for a pattern that matches nothing.
     """
-    own = frozenset(apart)
+    own = frozenset(apart) if apart is not None else None
     copies = []
     for pattern in globs:
         found = [*_matching(root, pattern, folder, own)]
@@ -150,19 +150,28 @@ def copy_matching(
     return tuple(dict.fromkeys(copies))
 
 
-def _matching(root: Path, pattern: str, folder: Path, own: frozenset[str]) -> Iterator[Path]:
-    """Copy the files, or members of packages, that match a pattern."""
+def _matching(root: Path, pattern: str, folder: Path, own: frozenset[str] | None) -> Iterator[Path]:
+    """Copy the files, or members of packages, that match a pattern.
+
+    Linkers name their inputs by links; of what ships, a file counts once.
+    """
     packages, inner = split_pattern(pattern)
     for path in sorted(path for path in root.glob(pattern) if path.is_file()):
-        to = folder / path.relative_to(root)
+        to = folder / (path.relative_to(root) if own is None else _place(root, path))
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, to)
         yield to
     for path in sorted(root.glob(packages)) if packages and inner else ():
-        package = Package(root, path.relative_to(root).as_posix(), own)
+        package = Package(root, path.relative_to(root).as_posix(), own or frozenset())
         for name in package.members() if path.is_file() else ():
             if _is_match(name, inner):
                 yield package.copy(name, folder)
+
+
+def _place(root: Path, path: Path) -> Path:
+    """Return the path of a file in a folder; links to it have the same one, so it counts once."""
+    real, top = path.resolve(), root.resolve()
+    return real.relative_to(top) if real.is_relative_to(top) else path.relative_to(root)
 
 
 def _is_match(name: str, pattern: str) -> bool:
