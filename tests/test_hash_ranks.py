@@ -5,6 +5,8 @@ Looked-up labels equal the labels of the rules.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,23 +52,35 @@ def test_places(known: list[int], wanted: list[int]) -> None:
 def labels_of(found: NameLabels, name: int) -> list[str]:
     return [
         label.texts[int(label.ids[name])]
-        for label in (found.operator, found.kernel, found.dtype, found.component)
+        for label in (found.operator, found.kernel, found.found_dtype, found.component)
+        if label is not None
     ]
 
 
 @pytest.mark.native
-@given(st.lists(st.sampled_from(NAMES), unique=True), st.lists(st.sampled_from(NAMES), unique=True))
-def test_known_names_have_the_labels_of_the_rules(old: list[str], new: list[str]) -> None:
+@given(
+    st.lists(st.sampled_from(NAMES), unique=True),
+    st.lists(st.sampled_from(NAMES), unique=True),
+    st.tuples(st.booleans(), st.booleans()),
+)
+def test_known_names_have_the_labels_of_the_rules(
+    old: list[str], new: list[str], with_dtypes: tuple[bool, bool]
+) -> None:
     known = KnownLabels()
-    for names in (old, new):
+    for names, dtypes in zip((old, new), with_dtypes, strict=True):
         texts = Texts.of([text for name in names for text in (name, "\0")]).take(
             np.arange(0, 2 * len(names), 2)
         )
         choice = choose_preset(texts, "aten", None)
         found, plain = (
-            known.labels(texts, hash_texts(texts), choice),
+            known.labels(texts, hash_texts(texts), choice, dtypes=dtypes),
             label_names(texts, choice.preset),
         )
+        assert (found.found_dtype is not None) == dtypes
+        if not dtypes:
+            plain = replace(plain, found_dtype=None)
+            with pytest.raises(LookupError, match="not searched for dtypes"):
+                _ = found.dtype
         assert [labels_of(found, i) for i in range(len(names))] == [
             labels_of(plain, i) for i in range(len(names))
         ]

@@ -638,10 +638,14 @@ def plain_labels(scanned: Scanned, i: int) -> tuple[str, str, str, str]:
 def test_labels_are_those_of_a_loop_over_rules_and_members(names: list[str]) -> None:
     texts = side_by_side(Texts.of(names))
     scanned = scan_names(texts, RULES)
-    found = label_names(texts, RULES)
+    found, few = label_names(texts, RULES), label_names(texts, RULES, dtypes=False)
     for i in range(len(names)):
         columns = (found.operator, found.kernel, found.dtype, found.component)
         assert tuple(c.texts[c.ids[i]] for c in columns) == plain_labels(scanned, i), names[i]
+        for whole, part in zip(
+            columns, (few.operator, few.kernel, None, few.component), strict=True
+        ):
+            assert part is None or part.texts[part.ids[i]] == whole.texts[whole.ids[i]]
 
 
 OPERATOR = "_ZStlsIdcSt11char_traitsIcEERSt13basic_ostreamIT0_T1_ES6_RKSt7complexIT_E"

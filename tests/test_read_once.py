@@ -1,4 +1,4 @@
-"""A report reads its image once, whatever its levels are."""
+"""A report reads its image once, and searches names only for what its levels show."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.cli.image_options import ImageOptions
 from sizeguard.cli.main import cli
+from sizeguard.names.scan.dtype_scan import DtypeScan
 from tests.support.recorded_builds import recorded_runtime
 
 
@@ -27,3 +29,30 @@ def test_an_image_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     result = CliRunner().invoke(cli, words, catch_exceptions=False)
     assert result.stdout.startswith(f"{by or 'operator'},")
     assert read == [image]
+
+
+def test_names_are_searched_for_dtypes_when_these_are_requested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = []
+    usual = DtypeScan.take
+
+    def counted(self: DtypeScan, *given: object) -> None:
+        searched.append(given)
+        usual(self, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(DtypeScan, "take", counted)
+    image = recorded_runtime(tmp_path).build.image
+    expected = analysis_of(image)
+    levels = ("operator", "kernel", "dtype", "component")
+    labels = {level: expected.label(level) for level in levels}
+    assert searched
+    analysis = analysis_of(image, levels={"operator"})
+    searched.clear()  # of names in debug information
+    for level in ("operator", "kernel", "component", "dtype"):
+        assert not searched
+        label = analysis.label(level)
+        assert [label.texts[i] for i in label.ids.tolist()] == [
+            labels[level].texts[i] for i in labels[level].ids.tolist()
+        ]
+    assert searched

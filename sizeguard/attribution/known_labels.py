@@ -17,7 +17,7 @@ from sizeguard.runtimes.recognise import Choice
 if TYPE_CHECKING:
     from sizeguard.names.labels import NameLabels
 
-_LEVELS = ("operator", "kernel", "dtype", "component")
+_LEVELS = ("operator", "kernel", "found_dtype", "component")  # fields of NameLabels
 
 
 class KnownLabels:
@@ -30,22 +30,28 @@ class KnownLabels:
         """Start without names."""
         self._last: tuple[Choice, Hash, NameLabels] | None = None
 
-    def labels(self, names: Texts, hashes: Hash, choice: Choice) -> NameLabels:
+    def labels(
+        self, names: Texts, hashes: Hash, choice: Choice, *, dtypes: bool = True
+    ) -> NameLabels:
         """Return the labels of the names, the same as label_names returns.
 
         hashes: hashes of the names, which are distinct
         """
         from sizeguard.names.labels import label_names  # takes 20 ms; only levels of names need it
 
-        if self._last is None or (self._last[0].name, self._last[0].rules) != (
-            choice.name,
-            choice.rules,
-        ):
-            found = label_names(names, choice.preset)
+        if self._last is None or not _is_alike(self._last, choice, dtypes):
+            found = label_names(names, choice.preset, dtypes=dtypes)
         else:
             found = _joined(self._last[2], find_hashes(self._last[1], hashes), names, choice)
         self._last = choice, hashes, found
         return found
+
+
+def _is_alike(last: tuple[Choice, Hash, NameLabels], choice: Choice, dtypes: bool) -> bool:
+    """Return whether the last names were labelled by the same rules, with dtypes or without."""
+    known, _, labels = last
+    has_dtypes = labels.found_dtype is not None
+    return (known.name, known.rules, has_dtypes) == (choice.name, choice.rules, dtypes)
 
 
 def _joined(
@@ -59,19 +65,24 @@ def _joined(
     from sizeguard.names.labels import NameLabels, label_names
 
     old, new = np.flatnonzero(place >= 0), np.flatnonzero(place < 0)
-    more = label_names(names.take(new), choice.preset)
+    more = label_names(names.take(new), choice.preset, dtypes=known.found_dtype is not None)
     pool = Pool()
     # The key is the identity of a table of texts, since an image's levels share tables.
     numbers: dict[int, npt.NDArray[np.int32]] = {}
-    columns = []
+    columns: dict[str, npt.NDArray[np.int32]] = {}
     for level in _LEVELS:
         before, after = getattr(known, level), getattr(more, level)
+        if before is None:
+            continue
         for label in (before, after):
             if id(label.texts) not in numbers:
                 numbers[id(label.texts)] = pool.add(label.texts)
         ids = np.zeros(len(names), np.int32)
         ids[old] = numbers[id(before.texts)][before.ids[place[old]]]
         ids[new] = numbers[id(after.texts)][after.ids]
-        columns.append(ids)
+        columns[level] = ids
     table = Texts.of(pool.texts)
-    return NameLabels(*(Label(ids, table) for ids in columns))
+    labels = {level: Label(column, table) for level, column in columns.items()}
+    return NameLabels(
+        labels["operator"], labels["kernel"], labels.get("found_dtype"), labels["component"]
+    )

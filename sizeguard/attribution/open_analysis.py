@@ -69,6 +69,11 @@ class ReadingOptions:
             return self
         return replace(self, levels=frozenset(self.levels) - {DEFAULT})
 
+    @property
+    def reads_dtypes(self) -> bool:
+        """Return whether names will be asked for dtypes."""
+        return self.levels is None or "dtype" in self.levels
+
     def needs_pieces(self, choice: Choice) -> bool:
         """Return whether to search debug information for dtype branches, which takes long.
 
@@ -281,6 +286,7 @@ def _elf_analysis(
             _libraries(files),
             _code_sources(elf, twin),
             options.preset != "auto",
+            options.reads_dtypes,
         )
     )
 
@@ -367,5 +373,6 @@ def _macho_analysis(
         branched=branched,
         libraries=_libraries(files),
         asked=options.preset != "auto",
+        reads_dtypes=options.reads_dtypes,
     )
     return LedgerAnalysis(sources)

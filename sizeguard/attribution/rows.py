@@ -50,6 +50,7 @@ class LabelSources:
     libraries: the libraries that ship with the image
     code_sources: reads the source files of code; None without debug information
     asked:    whether the user named the preset
+    reads_dtypes: whether the names will be asked for dtypes; if not, the first request takes longer
     """
 
     ledger: Ledger
@@ -61,6 +62,7 @@ class LabelSources:
     libraries: Sequence[ShippedLibrary] = ()
     code_sources: Callable[[], UnitSources] | None = None
     asked: bool = False
+    reads_dtypes: bool = True
 
     @property
     def rules(self) -> str:
@@ -87,6 +89,7 @@ class LedgerAnalysis:
         operators = operators_per_owner(ledger, placed) if placed is not None else None
         self._rows = OwnerRows(ledger, operators)
         self._known: KnownLabels | None = None
+        self._named: NameLabels | None = None
         self._labels: dict[str, Label] = {}
         self._longer: dict[str, Label] = {}
 
@@ -205,7 +208,7 @@ class LedgerAnalysis:
                 rows, self._names, self._own("operator"), sources.placed
             ),
             "dtype": lambda: level_labels.dtypes(
-                rows, self._names, self._own("operator"), sources.branched
+                rows, self._labelled(dtypes=True), self._own("operator"), sources.branched
             ),
             "component": self._components,
             "kind": lambda: level_labels.kinds(rows),
@@ -253,16 +256,25 @@ class LedgerAnalysis:
             self._rows.ledger, self._spelled, self._names, libraries
         )
 
-    @cached_property
+    @property
     def _names(self) -> NameLabels:
+        return self._labelled(dtypes=False)
+
+    def _labelled(self, *, dtypes: bool) -> NameLabels:
+        """Return the labels of names, with dtypes if these are needed now or requested later."""
+        if self._named is None or (dtypes and self._named.found_dtype is None):
+            self._named = self._label_names(dtypes=dtypes or self._evidence.reads_dtypes)
+        return self._named
+
+    def _label_names(self, *, dtypes: bool) -> NameLabels:
         ledger, choice = self._rows.ledger, self._evidence.choice
         if self._known is not None:
             # Mach-O's _f and ELF's _f are different names.
             hashes = ~ledger.hashes if self._adds_underscore else ledger.hashes
-            return self._known.labels(self._spelled, hashes, choice)
+            return self._known.labels(self._spelled, hashes, choice, dtypes=dtypes)
         from sizeguard.names.labels import label_names  # takes 20 ms; only levels of names need it
 
-        return label_names(self._spelled, choice.preset)
+        return label_names(self._spelled, choice.preset, dtypes=dtypes)
 
     @cached_property
     def _spelled(self) -> Texts:

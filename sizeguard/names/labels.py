@@ -26,24 +26,41 @@ Bool = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class NameLabels:
-    """Labels of names, one column for each level; empty texts if unknown."""
+    """Labels of names, one column for each level; empty texts if unknown.
+
+    found_dtype: None if the names were not searched for dtypes
+    """
 
     operator: Label
     kernel: Label
-    dtype: Label
+    found_dtype: Label | None
     component: Label
 
+    @property
+    def dtype(self) -> Label:
+        """The dtypes. Raises LookupError if the names were not searched for them."""
+        if self.found_dtype is None:
+            raise LookupError("the names were not searched for dtypes")
+        return self.found_dtype
 
-def label_names(names: Texts, rules: Rules) -> NameLabels:
-    """Label names by rules. Equal names have equal labels."""
+
+def label_names(names: Texts, rules: Rules, *, dtypes: bool = True) -> NameLabels:
+    """Label names by rules. Equal names have equal labels.
+
+    dtypes: whether to search for dtypes, too
+    """
     unique = distinct(names)
     pool = Pool()
-    levels = _Levels(scan_names(unique.names, rules), len(unique.names), rules, pool)
-    columns = (levels.operator(), levels.kernel(), levels.dtype(), levels.component())
+    scanned = scan_names(unique.names, rules, dtypes=dtypes)
+    levels = _Levels(scanned, len(unique.names), rules, pool)
+    columns = [levels.operator(), levels.kernel(), levels.component()]
+    if dtypes:
+        columns.append(levels.dtype())
     table = Texts.of(pool.texts)
-    return NameLabels(
-        *(Label(column[unique.inverse].astype(np.int32), table) for column in columns)
+    operator, kernel, component, *dtype = (
+        Label(column[unique.inverse].astype(np.int32), table) for column in columns
     )
+    return NameLabels(operator, kernel, dtype[0] if dtype else None, component)
 
 
 class _Levels:

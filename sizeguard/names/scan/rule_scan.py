@@ -32,8 +32,11 @@ _UNDERSCORE = ord("_")
 _THUNK = np.isin(np.arange(256), np.frombuffer(b"hvc", np.uint8))
 
 
-def scan_names(names: Texts, rules: Rules) -> Scanned:
-    """Scan names that are sorted by place, without duplicates."""
+def scan_names(names: Texts, rules: Rules, *, dtypes: bool = True) -> Scanned:
+    """Scan names that are sorted by place, without duplicates.
+
+    dtypes: whether to search for dtypes, a fifth of the time
+    """
     if len(names) and 2 * int(names.lengths().sum()) < int(names.end[-1] - names.start[0]):
         # Chunks include what is between names. Of libtorch_cpu.so 2.13, a diff with 2.12 scans only
         # 11,088 new names: 1.8 of 85 MB.
@@ -44,7 +47,7 @@ def scan_names(names: Texts, rules: Rules) -> Scanned:
     # Names that end other names (tail merging) overlap them and are copied: 1,604 of the 489,687 in
     # libtorch_cpu.so 2.12.
     copies = side_by_side(names.take(inside))
-    scan = _Scan(rules, len(names))
+    scan = _Scan(rules, len(names), dtypes=dtypes)
     found = [ChunkHits.nothing(), *in_threads(scan.take, _chunks(names.take(apart), copies))]
     number, *columns = (
         np.concatenate(column)
@@ -59,7 +62,8 @@ def scan_names(names: Texts, rules: Rules) -> Scanned:
     if len(inside):
         which = np.concatenate([apart, inside])
         number, name = which[number], which[name]
-        mask[which], first[which] = mask.copy(), first.copy()
+        if dtypes:
+            mask[which], first[which] = mask.copy(), first.copy()
     hits = RuleHits(name[order], rule[order], start[order], is_mention[order].astype(bool))
     return Scanned(
         (names.buffer, copies.buffer), scan.scopes, Members(number, *columns), hits, mask, first
@@ -76,7 +80,7 @@ def _chunks(apart: Texts, copies: Texts) -> Iterator[Chunk]:
 
 
 class _Scan:
-    def __init__(self, rules: Rules, count: int) -> None:
+    def __init__(self, rules: Rules, count: int, *, dtypes: bool) -> None:
         self.scopes = tuple(dict.fromkeys(rule.within for rule in rules.rules if rule.within))
         numbered = list(enumerate(rules.rules))
         namespaces = [(i, rule.namespace) for i, rule in numbered if rule.namespace]
@@ -86,17 +90,17 @@ class _Scan:
         ]
         self.marks = [mark.encode()[-8:] for mark in rules.marks]
         self.prefixes = [(i, rule.prefix.encode()) for i, rule in numbered if rule.prefix]
-        self.dtypes = DtypeScan(rules, count)
+        self.dtypes = DtypeScan(rules, count if dtypes else 0)
         wanted = [
             *(path[-1] for path in self.scopes),
             *rules.transparent,
             *(path[-1] for _, path in mentions),
             *(word for _, word in words),
-            *self.dtypes.words,
+            *(self.dtypes.words if dtypes else ()),
         ]
         self.dictionary = Dictionary(list(dict.fromkeys(wanted)))
         self.number = {word: i for i, word in enumerate(self.dictionary.identifiers)}
-        self.kinds = self.dtypes.kinds(self.dictionary)
+        self.kinds = self.dtypes.kinds(self.dictionary) if dtypes else None
         self.is_transparent = np.zeros(len(self.number), bool)
         self.is_transparent[[self.number[word] for word in rules.transparent]] = True
         self.leads = _Leads(namespaces)
@@ -112,7 +116,8 @@ class _Scan:
         self._mentions(hits, chunk, words)
         self.leads.find(hits, chunk, candidates)
         self._prefixes(hits, chunk)
-        self.dtypes.take(chunk, candidates, words, self.kinds)
+        if self.kinds is not None:
+            self.dtypes.take(chunk, candidates, words, self.kinds)
         return hits
 
     def _members(self, hits: ChunkHits, chunk: Chunk, words: FoundWords) -> None:
