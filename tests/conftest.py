@@ -135,14 +135,6 @@ def macos_full(request: pytest.FixtureRequest, native_tools: None) -> Build:
 
 
 @pytest.fixture(scope="session")
-def macos_vision(macos_full: Build) -> Build:
-    selection = ROOT / "native" / "apps" / "vision" / "selected_operators.yaml"
-    return built(
-        Variant("selective", "vision", selection), find_toolchain(None, None, macos_full.target)
-    )
-
-
-@pytest.fixture(scope="session")
 def program(models_dir: Path) -> Callable[..., Path]:
     """The program of a sample model with all its cases.
 

@@ -23,8 +23,12 @@ from sizeguard.gate.verified_builds import (
     verify_path,
     verify_symbols,
 )
+from sizeguard.runtimes.sizeguard.building.variants import Variant
+from sizeguard.toolchains.toolchain import find_toolchain
 from sizeguard.verify.evidence.gather_evidence import gather
+from tests.conftest import built
 from tests.support.claim_laws import check_alone_nothing_is_gone, check_no_failure_passes, counted
+from tests.support.whole_products import choose
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +36,26 @@ def selection(root: Path) -> Path:
     return root / "native" / "apps" / "vision" / "selected_operators.yaml"
 
 
+@pytest.fixture(scope="module", params=choose(["arm64-macos"], ["arm64-macos", "x86_64-macos"]))
+def vision(request: pytest.FixtureRequest, selection: Path, native_tools: None) -> Build:
+    """Build the selection; `unselected` judges the full builds of both machines."""
+    toolchain = find_toolchain(None, None, request.param)
+    return built(Variant("selective", "vision", selection), toolchain)
+
+
+@pytest.fixture(scope="module")
+def full_beside(vision: Build) -> Build:
+    """Build everything for the same machine."""
+    return built(Variant("full"), find_toolchain(None, None, vision.target))
+
+
 @pytest.fixture(scope="module")
 def unselected(root: Path, macos_full: Build, selection: Path) -> Verification:
     return verify_build(root, macos_full, RequestedClaims(selection=selection))
 
 
-def test_a_build_against_its_selection(root: Path, macos_vision: Build) -> None:
-    found = verify_build(root, macos_vision, RequestedClaims())
+def test_a_build_against_its_selection(root: Path, vision: Build) -> None:
+    found = verify_build(root, vision, RequestedClaims())
     assert (found.verdict, found.canary, found.gaps) == (PASS, "ok", ())
     assert found.count(INCONCLUSIVE) == 0
     kernels = [
@@ -48,7 +65,7 @@ def test_a_build_against_its_selection(root: Path, macos_vision: Build) -> None:
     assert {v.how for v in kernels} <= {"discarded_by_linker", "removed_by_compiler"}
     gone = {v.name for v in kernels}
     names = subprocess.run(
-        ["llvm-nm-19", "-C", str(macos_vision.image)], capture_output=True, text=True, check=True
+        ["llvm-nm-19", "-C", str(vision.image)], capture_output=True, text=True, check=True
     ).stdout
     assert not [name for name in gone if f" sg::kernels::{name}(" in names]
 
@@ -99,20 +116,18 @@ def test_without_names_nothing_that_failed_passes(
     check_no_failure_passes(unselected, found)
 
 
-def test_stripped_and_alone_nothing_is_gone(
-    root: Path, macos_vision: Build, selection: Path
-) -> None:
+def test_stripped_and_alone_nothing_is_gone(root: Path, vision: Build, selection: Path) -> None:
     alone = verify_path(
         root,
-        macos_vision.shipped,
+        vision.shipped,
         RequestedClaims(selection=selection),
-        Files(macos_vision.shipped),
+        Files(vision.shipped),
     )
     check_alone_nothing_is_gone(alone)
 
 
-def test_without_the_map_places_are_those_of_nm(macos_vision: Build) -> None:
-    files = files_of(macos_vision)
+def test_without_the_map_places_are_those_of_nm(vision: Build) -> None:
+    files = files_of(vision)
     with_map, without = gather(files), gather(replace(files, link_map=None))
     code = [n for n in with_map.placement.address if with_map.placement.section(n).is_executable]
     assert len(code) > 200
@@ -133,42 +148,40 @@ def test_the_section_graph_agrees_with_the_map(macos_full: Build) -> None:
 
 
 def test_files_of_another_build_are_refused(
-    macos_vision: Build, macos_full: Build, full_build: Build
+    vision: Build, full_beside: Build, full_build: Build
 ) -> None:
     for change in (
-        {"link_map": macos_full.map},
-        {"objects": macos_full.objects},
-        {"twin": macos_full.shipped},
+        {"link_map": full_beside.map},
+        {"objects": full_beside.objects},
+        {"twin": full_beside.shipped},
     ):
         with pytest.raises(InconclusiveError, match="of another build"):
-            verify_symbols(replace(files_of(macos_vision), **change), ["main"], [])
+            verify_symbols(replace(files_of(vision), **change), ["main"], [])
     with pytest.raises(SizeguardError, match=r"neither an object nor an archive|not a relocatable"):
-        verify_symbols(
-            replace(files_of(macos_vision), objects=full_build.objects[:1]), ["main"], []
-        )
+        verify_symbols(replace(files_of(vision), objects=full_build.objects[:1]), ["main"], [])
 
 
-def test_free_claims(macos_vision: Build) -> None:
+def test_free_claims(vision: Build) -> None:
     gone, there = (
         ["sg::kernels::erf", "_ZN2sg7kernels3erfERNS_7ContextENS_6TensorE"],
         ["sg::kernels::relu", "main"],
     )
-    found = verify_symbols(files_of(macos_vision), gone, there)
+    found = verify_symbols(files_of(vision), gone, there)
     assert [v.verdict for v in found.verdicts] == [PASS] * 4
     assert "the linker's own list" in " ".join(found.verdicts[0].evidence)
-    swapped = verify_symbols(files_of(macos_vision), there, gone)
+    swapped = verify_symbols(files_of(vision), there, gone)
     assert [v.verdict for v in swapped.verdicts] == [FAIL] * 4
     assert swapped.verdicts[0].chain[-1].symbol == "relu"
 
 
-def test_cut_objects_end_in_one_line(macos_vision: Build, tmp_path: Path) -> None:
-    whole = macos_vision.objects[0].read_bytes()
+def test_cut_objects_end_in_one_line(vision: Build, tmp_path: Path) -> None:
+    whole = vision.objects[0].read_bytes()
     for size in (3, 40, 400, len(whole) // 2, len(whole) - 40):
         cut = tmp_path / "cut.o"
         cut.write_bytes(whole[:size])
         with pytest.raises(SizeguardError) as caught:
             verify_symbols(
-                replace(files_of(macos_vision), objects=(cut, *macos_vision.objects[1:])),
+                replace(files_of(vision), objects=(cut, *vision.objects[1:])),
                 ["main"],
                 [],
             )
