@@ -35,6 +35,9 @@ _LONG = (
     "test_targets",
     "test_hidden_inputs",
     "test_model_selected_builds",
+    "test_closure",
+    "test_build_reads",
+    "test_wheel",
 )
 
 
