@@ -237,14 +237,14 @@ def test_both_macos_machines_in_one_file(root: Path, tmp_path: Path) -> None:
 def test_two_folders_give_the_same_bytes(
     target: str, options: dict[str, str], root: Path, tmp_path: Path
 ) -> None:
-    toolchain = find_toolchain(None, None, target)
-    both = [
-        build(root, Variant("core", **options), toolchain, tmp_path / name)
-        for name in ("a", "a_folder_with_a_much_longer_name/and_one_more_below_it")
-    ]
-    assert both[0].image.read_bytes() == both[1].image.read_bytes()
-    assert both[0].shipped.read_bytes() == both[1].shipped.read_bytes()
-    assert str(tmp_path).encode() not in both[0].image.read_bytes()
+    variant = Variant("core", **options)
+    usual = built(root, variant, target)
+    folder = tmp_path / "a_folder_with_a_much_longer_name/and_one_more_below_it"
+    other = build(root, variant, find_toolchain(None, None, target), folder)
+    assert usual.image.read_bytes() == other.image.read_bytes()
+    assert usual.shipped.read_bytes() == other.shipped.read_bytes()
+    assert str(tmp_path).encode() not in other.image.read_bytes()
+    assert str(root).encode() not in usual.image.read_bytes()
 
 
 @pytest.mark.native
