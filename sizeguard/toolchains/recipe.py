@@ -37,6 +37,12 @@ class ReadsElsewhereError(BuildError):
     """
 
 
+class OtherImageError(BuildError):
+    """The stripped file of a build is not of its image, so what ships has no known size."""
+
+    exit_code = 3
+
+
 class StoppedError(BuildError):
     """Raised if a build ended because Limits.stop was set."""
 

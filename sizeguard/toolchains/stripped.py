@@ -16,6 +16,7 @@ from sizeguard.base.errors import BuildError
 from sizeguard.builds.image_tools import image_tools
 from sizeguard.builds.measured_sizes import bytes_behind, measure, segment_bytes
 from sizeguard.toolchains.environment import build_environment
+from sizeguard.toolchains.recipe import OtherImageError
 
 _TIMEOUT = 600.0  # seconds; 1 GB takes 10
 _LLVM = ("llvm-strip", "llvm-strip-19", "llvm-strip-14")
@@ -71,7 +72,7 @@ def _check_same_memory(tool: str, image: Path, shipped: Path) -> None:
             " stripping changed the loaded bytes"
         )
     if before.ram != after.ram:
-        raise BuildError(
+        raise OtherImageError(
             f"{tool} {image.name}: takes {after.ram} bytes of memory afterwards and {before.ram}"
             " before, because no section header lists them; strip: false measures the file as it is"
         )

@@ -8,6 +8,7 @@ from tests.support.later_tricks import (
     BUILD,
     CONFIG,
     FAIL,
+    INCONCLUSIVE,
     MAIN,
     NOT_BUILT,
     LaterTrick,
@@ -23,6 +24,7 @@ _ALSO = f"{CONFIG}    also: also.bin\n"
 _ALSO_ARCHIVE = f"{BUILD}cc -Os -c f.c\nar rcs also.bin f.o\n"
 _SONAME = f"{BUILD}cc -Os -fPIC -shared -Wl,-soname,libf.so.1 -o {{}} f.c\n"
 _WINDOWS = "clang-19 --target=x86_64-pc-windows-msvc -Os -ffreestanding -c"
+_LINKED = "lld-link-19 /entry:start /subsystem:console /nodefaultlib /out:app m.obj\n"
 _DLL = (
     f"{_WINDOWS} f.c -o f.obj\nlld-link-19 /dll /noentry /nodefaultlib /out:F.dll /implib:f.lib"
     " /export:f f.obj\n"
@@ -85,6 +87,21 @@ SHIPPED: Mapping[str, LaterTrick] = {
         {"build.sh": _LATE, "main.c": _LATE_MAIN},
         codes=(FAIL,),
     ),
+    "a stripped file of a smaller archive": LaterTrick(
+        {"build.sh": f"{_ARCHIVE}cp app small\n", "main.c": MAIN},
+        {"build.sh": f"{_ARCHIVE}cp app small\n{_ARCHIVE.replace('-Os', '-Os -DSIZE=6000')}"},
+        config=f"{CONFIG}    shipped: small\n",
+        codes=(INCONCLUSIVE,),
+    ),
+    "a stripped file of a smaller program": LaterTrick(
+        {"build.sh": f"{_WINDOWS} main.c -o m.obj\n{_LINKED}cp app small\n",
+         "main.c": "char a[9] = {1};\nint start(void) { return a[0]; }\n"},
+        {"build.sh": f"{_WINDOWS} main.c -o m.obj\n{_LINKED}cp app small\n"
+         f"{_WINDOWS} large.c -o m.obj\n{_LINKED}",
+         "large.c": "char a[6000] = {1};\nint start(void) { return a[0]; }\n"},
+        config=f"{CONFIG}    shipped: small\n",
+        codes=(INCONCLUSIVE,),
+    ),
     "common symbols of an archive": LaterTrick(
         {"build.sh": _ARCHIVE, "main.c": MAIN},
         {"main.c": f"char c[6000];\n{MAIN}"},
@@ -102,7 +119,7 @@ SHIPPED: Mapping[str, LaterTrick] = {
         {"build.sh": BUILD, "main.c": MAIN},
         {"build.sh": f"{BUILD}python3 edit.py\n", "edit.py": _MORE_ZEROS},
         config=_WITH_RAM,
-        codes=(NOT_BUILT,),
+        codes=(INCONCLUSIVE,),
     ),
     "nothing, beside an archive": LaterTrick(
         {"build.sh": f"{_ARCHIVE}cc -Os -fPIC -shared -o also.bin f.c\n", "main.c": MAIN,

@@ -31,7 +31,7 @@ from sizeguard.builds.sizes import Sizes
 from sizeguard.projects.gathering.shipped_files import Surroundings, copy_matching, copy_needed
 from sizeguard.projects.kept_link import keep_link
 from sizeguard.projects.project import NO_STRIP, SHIPS, ImageFiles
-from sizeguard.toolchains.recipe import DoesNotBuildError
+from sizeguard.toolchains.recipe import DoesNotBuildError, OtherImageError
 from sizeguard.toolchains.stripped import strip, strip_tool
 
 _DSYM = ".dSYM"
@@ -66,7 +66,8 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
     folder: replaced if it exists
     records: folder with the build's recorded links, if any
 
-    Raises DoesNotBuildError for a missing file, BuildError if it cannot be copied or stripped.
+    Raises DoesNotBuildError for a missing file, BuildError if it cannot be copied or stripped, and
+    OtherImageError if the stripped file is of another image.
     """
     made = replace(made, files=_with_own_tool(root, made.files))
     if folder.exists():
@@ -210,10 +211,21 @@ def _shipped(root: Path, made: MadeImage, image: Path) -> Path:
     if files.shipped:
         twin = image.with_name(image.name + STRIPPED)
         shutil.copyfile(_found(root, files.shipped, made.command), twin)
+        _check_same_memory(files, image, twin)
         return twin
     # strip would remove what a linker needs of an object or an archive
     is_stripped = files.strip or is_linked(image)
     return _stripped(files, image) if is_stripped and files.strip != NO_STRIP else image
+
+
+def _check_same_memory(files: ImageFiles, image: Path, twin: Path) -> None:
+    """Raise OtherImageError if the stripped file is of another image, maybe a smaller one."""
+    mine, its = measure(image), measure(twin)
+    if (mine.load, mine.ram) != (its.load, its.ram):
+        raise OtherImageError(
+            f"{files.shipped} is not {files.image} stripped: load {its.load} and ram {its.ram},"
+            f" not {mine.load} and {mine.ram}"
+        )
 
 
 def _stripped(files: ImageFiles, image: Path) -> Path:
