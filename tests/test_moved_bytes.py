@@ -24,10 +24,10 @@ SHARED = "(shared by operators)"
 Rows = dict[tuple[str, str], int]  # bytes by operator and symbol
 
 
-def image(rows: Rows, kind: str = "code") -> MadeUp:
+def image(rows: Rows, kind: str = "code", object_: str = "a.o") -> MadeUp:
     return MadeUp(
         [
-            Part({"operator": operator, "symbol": symbol, "object": "a.o", "kind": kind}, size)
+            Part({"operator": operator, "symbol": symbol, "object": object_, "kind": kind}, size)
             for (operator, symbol), size in rows.items()
         ]
     )
@@ -106,6 +106,20 @@ def test_moves_stand_beside_the_causes_and_change_no_sum() -> None:
     (moved,) = [cause for cause in causes if cause.kind == MOVED]
     assert (moved.operator, moved.symbol, moved.origin) == ("aten::sigmoid", "rows", SHARED)
     assert (moved.old, moved.new) == (4000, 4000)
+
+
+def test_objects_that_only_one_image_names_are_no_change() -> None:
+    """An image in place has no map, and the base's link is recorded."""
+    small, grown = {("aten::a", "f"): 40, ("aten::a", "g"): 8}, {("aten::a", "f"): 50}
+    for objects in (("a.o", ""), ("", "a.o"), ("", ""), ("a.o", "a.o")):
+        old, new = (image(r, object_=o) for r, o in zip((small, grown), objects, strict=True))
+        causes = causes_between(old, new, SourceLines(ROOT))
+        assert [(each.symbol, each.delta) for each in causes] == [("f", 10), ("g", -8)]
+    moved = causes_between(image(small), image(small, object_="b.o"), SourceLines(ROOT))
+    assert {(each.symbol, each.delta) for each in moved if each.symbol == "g"} == {
+        ("g", 8),
+        ("g", -8),
+    }
 
 
 ROWS = st.dictionaries(

@@ -101,7 +101,10 @@ def causes_between(old: Analysis, new: Analysis, sources: SourceLines) -> tuple[
     """
     if isinstance(old, Snapshot) and old.has_rows_of(new):
         return ()
-    sums, moved = _summed(diff(old, new, _LEVELS))
+    # An image in place has no map: objects that only the base names would be removed code.
+    has_objects = _names_objects(old) and _names_objects(new)
+    levels = [level for level in _LEVELS if has_objects or level != "object"]
+    sums, moved = _summed(diff(old, new, levels), has_objects)
     changed = [item for item in sums.items() if item[1].old != item[1].new]
     changed.sort(key=lambda item: (-abs(item[1].new - item[1].old), item[0]))
     shown = changed[:SHOWN]
@@ -114,9 +117,16 @@ def causes_between(old: Analysis, new: Analysis, sources: SourceLines) -> tuple[
     return (*causes, *moved)
 
 
-def _summed(found: Diff) -> tuple[dict[_Key, _Sum], tuple[Cause, ...]]:
+def _names_objects(analysis: Analysis) -> bool:
+    texts = analysis.label("object").texts
+    return any(texts.raw(i) for i in range(len(texts)))
+
+
+def _summed(found: Diff, has_objects: bool) -> tuple[dict[_Key, _Sum], tuple[Cause, ...]]:
     """Sum the rows of a diff by cause, and list the pieces that only moved to another operator."""
-    rows = [(_Row(*found.keys(i)), int(found.old[i]), int(found.new[i])) for i in range(len(found))]
+    labels = [found.keys(i) for i in range(len(found))]
+    named = [_Row(*(each if has_objects else (*each[:3], "", *each[3:]))) for each in labels]
+    rows = list(zip(named, map(int, found.old), map(int, found.new), strict=True))
     left: dict[_Row, int] = {}
     came: dict[_Row, int] = {}
     origins: dict[_Row, set[str]] = {}
