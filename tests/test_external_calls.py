@@ -13,7 +13,7 @@ from sizeguard.builds.open_build import files_of
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.claims.names_file import names_text, parse_names
 from sizeguard.claims.universe import BuildNames
-from sizeguard.claims.verdict import ABSENT, FAIL, PASS
+from sizeguard.claims.verdict import ABSENT, FAIL, PASS, PRESENT
 from sizeguard.runtimes.known import runtime_named
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
@@ -74,8 +74,10 @@ def test_a_call_is_a_sign_if_the_same_function_makes_it(
 ) -> None:
     marks = FeatureMarks(texts=("a text that nobody wrote",), calls=calls)
     assert signs_of(evidence, marks, ()).for_ == said
-    verdict = judge_feature(evidence, "f", ABSENT, {"f": marks})
-    assert verdict.verdict == (FAIL if said else PASS)
+    assert bool(signs_of(evidence, marks, ()).against) != bool(said)
+    for expect, verdict in ((ABSENT, PASS), (PRESENT, FAIL)):
+        found = judge_feature(evidence, "f", expect, {"f": marks}).verdict
+        assert found == ({PASS: FAIL, FAIL: PASS}[verdict] if said else verdict)
 
 
 def test_marks_are_the_calls_that_the_other_build_lacks(evidence: Evidence) -> None:

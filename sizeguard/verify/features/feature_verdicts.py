@@ -90,24 +90,33 @@ def judge_absent_feature(evidence: Evidence, feature: str, signs: FeatureSigns) 
 
 
 def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) -> FeatureSigns:
-    """Look for the signs of a build feature. ambiguous: texts that other features also have."""
-    for_: list[str] = []
-    against: list[str] = []
+    """Look for the signs of a build feature. ambiguous: texts that other features also have.
+
+    Missing texts say nothing against code of the feature: an app that links the runtime need not
+    have the texts of run_program.
+    """
     others = set(ambiguous)
     own = [text for text in marks.texts if text not in others]
     there = [text for text in own if _is_told(evidence, text)]
-    if there:
-        for_.append(f"{len(there)} of its texts are in the image, such as “{there[0]}”")
-    elif own:
-        against.append(f"none of its {len(own)} texts is in the image")
+    code, no_code = _code_signs(evidence, marks)
+    told = [f"{len(there)} of its texts are in the image, such as “{there[0]}”"] if there else []
+    untold = [] if there or code or not own else [f"none of its {len(own)} texts is in the image"]
     instead = [text for text in marks.without if _stands(evidence, text)]
     if instead:
-        against.append(f"“{instead[0]}” is in the image, which only builds without it have")
+        untold.append(f"“{instead[0]}” is in the image, which only builds without it have")
     hosts = [name for name in marks.hosts if name in evidence.symbols or name in evidence.inlined]
     if marks.without and not instead and hosts:
-        for_.append(
+        told.append(
             f"{demangle(hosts[0])} is in the image, and the text of images without it is not"
         )
+    count = sum(len(text) + 1 for text in there)
+    return FeatureSigns((*told, *code), (*untold, *no_code), count)
+
+
+def _code_signs(evidence: Evidence, marks: FeatureMarks) -> tuple[list[str], list[str]]:
+    """List what the image's functions say for a feature, and against it."""
+    for_: list[str] = []
+    against: list[str] = []
     functions = [name for name in marks.functions if name in evidence.symbols]
     if functions:
         for_.append(f"{demangle(functions[0])} is in the image, which only builds with it have")
@@ -117,8 +126,7 @@ def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) 
             count = len(marks.functions)
             against.append(f"none of its {count} functions is in the image, nor inlined in others")
     for_.extend(_calls(evidence, marks))
-    count = sum(len(text) + 1 for text in there)
-    return FeatureSigns(tuple(for_), tuple(against), count)
+    return for_, against
 
 
 def _calls(evidence: Evidence, marks: FeatureMarks) -> Iterator[str]:
