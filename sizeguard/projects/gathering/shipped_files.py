@@ -59,14 +59,14 @@ class Surroundings:
         while left:
             names = {spelled(name) for name in needed_files(left.pop())} - seen
             seen |= names
-            for paths in self._candidates(_Wanted(names, spelled), unpacked) if names else ():
+            for paths in self._candidates(_FileNames(names, spelled), unpacked) if names else ():
                 path = _largest(paths, image, self.others)
                 if path is not None:
                     base = self.tree if path.is_relative_to(self.tree) else unpacked
                     left.append(path)
                     yield path, path.relative_to(base)
 
-    def _candidates(self, wanted: _Wanted, unpacked: Path) -> Iterator[list[Path]]:
+    def _candidates(self, wanted: _FileNames, unpacked: Path) -> Iterator[list[Path]]:
         """Find the files of each name: first those in the tree, then the package's, which ship."""
         found = _named(self.tree, wanted, self.hidden)
         if self.package is not None:
@@ -78,14 +78,14 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _FileNames:
     """Names of files. spelled: returns the form of a file's name that is compared with them."""
 
     names: AbstractSet[str]
     spelled: Callable[[str], str]
 
 
-def _named(top: Path, wanted: _Wanted, hidden: frozenset[str]) -> dict[str, list[Path]]:
+def _named(top: Path, wanted: _FileNames, hidden: frozenset[str]) -> dict[str, list[Path]]:
     """Find all files of each name, sorted, and follow their links inside of the folder."""
     found: dict[str, set[Path]] = {name: set() for name in sorted(wanted.names)}
     for place, folders, files in os.walk(top):
