@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -101,7 +102,7 @@ IMAGE_IN_PACKAGE = f"{PACKAGE}!jni/x86_64/libapp.so"
 
 
 def package(root: Path, **libraries: tuple[str, ...]) -> None:
-    """Write a package of libapp.so and others, with the names that they need."""
+    """Write a package with a library for each name. libraries: the names that each needs."""
     (root / "out").mkdir()
     with zipfile.ZipFile(root / PACKAGE, "w") as file:
         for name, needed in libraries.items():
@@ -131,6 +132,19 @@ def test_equal_copies_count_once_as_in_the_package(root: Path) -> None:
     ]
     library(root / "lib/libf.so", LARGE)
     assert [*gathered(root, ImageFiles(IMAGE_IN_PACKAGE, strip=NO_STRIP))] == ["lib/libf.so"]
+
+
+def test_temporary_files_in_the_tree_give_no_names(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The names of libraries would differ from build to build."""
+    (root / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(root / "tmp"))
+    package(root, app=("libf.so",), f=("libg.so",), g=())
+    files = ImageFiles(IMAGE_IN_PACKAGE, strip=NO_STRIP)
+    for command in ("make", ""):
+        found = {*gathered(root, files, command=command)}
+        assert found == {in_package("libf.so"), in_package("libg.so")}
 
 
 def test_an_image_in_the_package_has_its_own_sizes(root: Path) -> None:

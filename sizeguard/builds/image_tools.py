@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from sizeguard.formats.sniff import (
     PE,
     WASM,
     image_format,
+    spelling_of_files,
 )
 
 UNKNOWN = "unknown"
@@ -55,6 +57,11 @@ class ImageTools:
 def kind_of_image(path: Path) -> str:
     """Return a file's format, such as elf or unknown."""
     return image_format(path)
+
+
+def spelling_for(image: Path) -> Callable[[str], str]:
+    """Return the function that makes equal names of files equal, as the image's system does."""
+    return spelling_of_files(image_format(image))
 
 
 def is_thin(path: Path) -> bool:

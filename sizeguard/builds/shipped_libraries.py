@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -199,11 +199,6 @@ def needed_files(image: Path) -> tuple[str, ...]:
     """List the file names of the libraries that an image needs, and of its interpreter."""
     names = (name for name in needed_by(image) if not name.startswith(SEARCH_PATH))
     return tuple(PurePosixPath(name.removeprefix(INTERPRETER)).name for name in names)
-
-
-def spelling_of_files(image: Path) -> Callable[[str], str]:
-    """Return the function that makes equal file names equal; Windows ignores their case."""
-    return str.casefold if image_format(image) == PE else str
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from sizeguard.base.files import cannot_read, is_there
@@ -51,3 +52,11 @@ def image_format(path: Path) -> str:
 def names_member(path: Path) -> bool:
     """Check for a path such as app.zip!lib/x.so that is not itself a file."""
     return MEMBER in str(path) and not is_there(path)
+
+
+def spelling_of_files(format_: str) -> Callable[[str], str]:
+    """Return the function that makes equal file names equal for images of a format.
+
+    Windows, whose images are PE files, ignores case.
+    """
+    return str.casefold if format_ == PE else str

@@ -18,7 +18,7 @@ from sizeguard.columns.joined_texts import JoinedTexts
 from sizeguard.columns.label import Label
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.elf.needed import INTERPRETER, SEARCH_PATH
-from sizeguard.formats.magics import PE
+from sizeguard.formats.sniff import spelling_of_files
 from sizeguard.ledger.ledger import ImageInfo
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class LibraryRows:
         library of that name from elsewhere, it needs a new one.
         """
         sizes = [library.sizes for library in self._libraries]
-        spelled = str.casefold if image.format == PE else str
+        spelled = spelling_of_files(image.format)
         counted = {spelled(name) for library in self._libraries for name in library.names}
         needed = {
             name

@@ -6,15 +6,15 @@ import fnmatch
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from sizeguard.builds.image_tools import MEASURED, image_tools, kind_of_image
+from sizeguard.builds.image_tools import MEASURED, image_tools, kind_of_image, spelling_for
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.packages.members import Package, split_pattern
-from sizeguard.builds.shipped_libraries import needed_files, spelling_of_files
+from sizeguard.builds.shipped_libraries import needed_files
 from sizeguard.projects.project import OWN_FOLDER
 from sizeguard.toolchains.recipe import DoesNotBuildError
 
@@ -38,7 +38,7 @@ class Surroundings:
     def of(
         cls, root: Path, image: str, apart: Iterable[str], *, in_place: bool = False
     ) -> Surroundings:
-        """Return those of an image.
+        """Return where the libraries of an image are looked for.
 
         image, apart: paths in the folder of the build
         in_place: the folder is the checkout, which also has the builds of other commits
@@ -54,50 +54,49 @@ class Surroundings:
         Each is a file and the path by which it is named. Members of the package are copied into
         the folder `unpacked`.
         """
-        left, seen = [image], set[str]()
-        spelled = spelling_of_files(image)
+        left = [*needed_files(image)]
+        if not left:
+            return
+        spelled = spelling_for(image)
+        files = _by_name(self._files(), spelled)
+        packed = sorted(self.package.members()) if self.package is not None else []
+        members = _by_name(packed, spelled)
+        seen = set[str]()
         while left:
-            names = {spelled(name) for name in needed_files(left.pop())} - seen
-            seen |= names
-            for paths in self._candidates(_FileNames(names, spelled), unpacked) if names else ():
-                path = _largest(paths, image, self.others)
-                if path is not None:
-                    base = self.tree if path.is_relative_to(self.tree) else unpacked
-                    left.append(path)
-                    yield path, path.relative_to(base)
-
-    def _candidates(self, wanted: _FileNames, unpacked: Path) -> Iterator[list[Path]]:
-        """Find the files of each name: first those in the tree, then the package's, which ship."""
-        found = _named(self.tree, wanted, self.hidden)
-        if self.package is not None:
-            for member in sorted(self.package.members()):
-                name = wanted.spelled(PurePosixPath(member).name)
-                if name in found:
-                    found[name].append(self.package.copy(member, unpacked))
-        return iter(found.values())
-
-
-@dataclass(frozen=True, slots=True)
-class _FileNames:
-    """Names of files. spelled: returns the form of a file's name that is compared with them."""
-
-    names: AbstractSet[str]
-    spelled: Callable[[str], str]
-
-
-def _named(top: Path, wanted: _FileNames, hidden: frozenset[str]) -> dict[str, list[Path]]:
-    """Find all files of each name, sorted, and follow their links inside of the folder."""
-    found: dict[str, set[Path]] = {name: set() for name in sorted(wanted.names)}
-    for place, folders, files in os.walk(top):
-        folders[:] = sorted(set(folders) - (hidden if place == str(top) else set()))
-        for file in files:
-            name = wanted.spelled(file)
-            if name not in found:
+            name = spelled(left.pop())
+            if name in seen:
                 continue
-            path = Path(place, file).resolve()
-            if path.is_file() and path.is_relative_to(top):
-                found[name].add(path)
-    return {name: sorted(paths) for name, paths in found.items()}
+            seen.add(name)
+            inside = {Path(path).resolve() for path in files.get(name, ())}
+            paths = sorted(path for path in inside if self._is_file_of_tree(path))
+            if self.package is not None:
+                paths += [self.package.copy(each, unpacked) for each in members.get(name, ())]
+            path = _largest(paths, image, self.others)
+            if path is not None:
+                # The folder for members may be in the tree.
+                base = unpacked if path.is_relative_to(unpacked) else self.tree
+                left += needed_files(path)
+                yield path, path.relative_to(base)
+
+    def _files(self) -> Iterator[str]:
+        """Yield the paths of all files in the tree."""
+        for place, folders, files in os.walk(self.tree):
+            folders[:] = sorted(
+                set(folders) - (self.hidden if place == str(self.tree) else frozenset())
+            )
+            yield from (f"{place}/{name}" for name in files)
+
+    def _is_file_of_tree(self, path: Path) -> bool:
+        """Return whether a resolved path is a file in the tree; a link may lead out of it."""
+        return path.is_file() and path.is_relative_to(self.tree)
+
+
+def _by_name(paths: Iterable[str], spelled: Callable[[str], str]) -> Mapping[str, list[str]]:
+    """Group paths by the name of the file, in the form that is compared."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(spelled(path.rpartition("/")[2]), []).append(path)
+    return found
 
 
 def copy_needed(image: Path, around: Surroundings, folder: Path) -> Iterator[Path]:
