@@ -194,10 +194,9 @@ class AnyBuildRecipe:
         check_made(tree, commit, self.files)
         key = self.fingerprint(tree, commit)
         steps = self.steps
-        others = [each.image for name, each in steps.images.items() if name != self.image]
-        others += [twin.files.image for twin in self.twins]
+        others = (*steps.other_images(self.image), *(twin.files.image for twin in self.twins))
         made = MadeImage(
-            *(self.app, self.target, self.files, key, steps.build, steps.rules, tuple(others))
+            *(self.app, self.target, self.files, key, steps.build, steps.rules, others)
         )
         folder = tree.made / self.app
         gather(tree.path, made, folder, records_of_tree(tree))

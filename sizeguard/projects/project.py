@@ -128,6 +128,10 @@ class BuildSteps:
         others = (files.selection for name, files in self.images.items() if name != image)
         return tuple(filter(None, others))
 
+    def other_images(self, image: str) -> tuple[str, ...]:
+        """List the paths of the other images. image: a name among them."""
+        return tuple(files.image for name, files in self.images.items() if name != image)
+
     @property
     def commands(self) -> tuple[object, ...]:
         """Everything that decides what a build makes: equal commands are built once."""
@@ -167,8 +171,7 @@ class App:
 
     def other_images(self, target: str) -> tuple[str, ...]:
         """List the paths of the other images that the same commands make."""
-        images = self.steps[target].images
-        own = [files.image for name, files in images.items() if name != self.image]
+        own = self.steps[target].other_images(self.image)
         twins = self.twins_for(target)
         return (*own, *(twin.steps[target].images[twin.image].image for twin in twins))
 

@@ -69,7 +69,7 @@ def judge_present_feature(evidence: Evidence, feature: str, signs: FeatureSigns)
         INCONCLUSIVE,
         UNKNOWN,
         0,
-        ("nothing in the image shows whether it is there", *evidence.gaps),
+        (_NO_SIGN, *evidence.gaps),
     )
 
 
