@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.builds import LINK_SUFFIX
 from sizeguard.builds.open_build import open_alike
-from sizeguard.cli.image_options import ImageOptions
 from sizeguard.cli.main import cli
 from sizeguard.diff.compare import diff
 from sizeguard.report.diff.render import diff_chunks
 from sizeguard.report.writers.style import Style
+from tests.support.read_images import read_images
 from tests.support.recorded_builds import recorded_runtime
 
 FORMATS = ("terminal", "json", "csv", "markdown")
@@ -54,14 +54,7 @@ def test_equal_files_print_the_same_as_a_comparison(
 def test_one_of_two_equal_files_is_read(
     copies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = []
-    usual = ImageOptions.analysis_of
-
-    def counted(self: ImageOptions, path: Path, *more: object, **options: object) -> object:
-        read.append(path)
-        return usual(self, path, *more, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(ImageOptions, "analysis_of", counted)
+    read = read_images(monkeypatch)
     printed(*copies)
     assert read == [copies[0]]
     printed(*copies, "--map", str(recorded_map(copies[0].parent)))

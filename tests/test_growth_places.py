@@ -81,15 +81,17 @@ def test_no_line_is_known_without_debug_information_or_of_damaged_one(project: A
         lines_of_functions(image, NAMES)
 
 
+PACKAGED = (
+    "targets: {x86_64-linux: }\napps:\n  app:\n    build: sh build.sh\n"
+    "    image: out/all.zip!lib/app\n    limits: {load: {max: 40 KiB, growth: 64 B}}\n"
+)
+
+
 @pytest.mark.native
 def test_an_image_in_a_package_that_the_build_makes(tmp_path: Path) -> None:
-    config = (
-        "targets: {x86_64-linux: }\napps:\n  app:\n    build: sh build.sh\n"
-        "    image: out/all.zip!lib/app\n    limits: {load: {max: 40 KiB, growth: 64 B}}\n"
-    )
     script = "mkdir -p out/lib\ng++ -Os -g -o out/lib/app main.cpp a/one.cpp b/two.cpp\ncd out\n"
     sources = {**SOURCES, "build.sh": script + "python3 -m zipfile -c all.zip lib/\n"}
-    made = made_project(tmp_path / "tree", config, sources)
+    made = made_project(tmp_path / "tree", PACKAGED, sources)
     steps = "  volatile int v = x;\n" + "  v = v * 3 + 1;\n" * 60 + "  return v"
     made.write({"b/two.cpp": TWO.replace("  return x", steps)})
     done = made.run("gate", "--format", "json")
@@ -106,10 +108,6 @@ def test_an_image_in_a_package_that_the_build_makes(tmp_path: Path) -> None:
 @pytest.mark.native
 def test_code_in_a_library_of_the_package_grows_the_app(tmp_path: Path) -> None:
     """The library is nowhere else: it was built in a temporary folder."""
-    config = (
-        "targets: {x86_64-linux: }\napps:\n  app:\n    build: sh build.sh\n"
-        "    image: out/all.zip!lib/app\n    limits: {load: {growth: 64 B}}\n"
-    )
     begin = "set -e\nt=$(mktemp -d)\nmkdir -p out $t/lib\n"
     end = "(cd $t && python3 -m zipfile -c all.zip lib/)\nmv $t/all.zip out/\nrm -r $t\n"
     small = f"g++ -Os -o $t/lib/app $options main.cpp a/one.cpp b/two.cpp\n{end}"
@@ -117,12 +115,13 @@ def test_code_in_a_library_of_the_package_grows_the_app(tmp_path: Path) -> None:
     linked = library + small.replace("$options", "-Wl,--no-as-needed -L$t/lib -lmore")
     more = "int numbers[] = {" + "1, " * 5000 + "};\n"
     sources = {**SOURCES, "more.cpp": more, "build.sh": begin + small}
-    made = made_project(tmp_path / "tree", config, sources)
+    made = made_project(tmp_path / "tree", PACKAGED, sources)
     made.write({"build.sh": begin + linked})
     done = made.run("gate", "--format", "json")
     assert done.code == 1, done.out
     assert "libmore.so" in done.out
-    load = next(each for each in json.loads(done.out)["checks"] if each["metric"] == "load")
+    checks = {(each["metric"], each["kind"]): each for each in json.loads(done.out)["checks"]}
+    load = checks["load", "growth"]
     assert load["verdict"] == "fail" and load["actual"] > 20_000
 
 

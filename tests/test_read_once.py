@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from sizeguard.attribution.open_analysis import analysis_of
-from sizeguard.cli.image_options import ImageOptions
 from sizeguard.cli.main import cli
 from sizeguard.names.scan.dtype_scan import DtypeScan
+from tests.support.read_images import read_images
 from tests.support.recorded_builds import recorded_runtime
 
 
 @pytest.mark.parametrize("by", ["", "operator", "symbol"])
 def test_an_image_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
-    read = []
-    usual = ImageOptions.analysis_of
-
-    def counted(self: ImageOptions, path: Path, *more: object, **options: object) -> object:
-        read.append(path)
-        return usual(self, path, *more, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(ImageOptions, "analysis_of", counted)
+    read = read_images(monkeypatch)
     image = recorded_runtime(tmp_path).build.image
     words = ["report", str(image), "--format", "csv", *(["--by", by] if by else [])]
     result = CliRunner().invoke(cli, words, catch_exceptions=False)
@@ -35,11 +29,11 @@ def test_names_are_searched_for_dtypes_when_these_are_requested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searched = []
-    usual = DtypeScan.take
+    usual: Callable[..., None] = DtypeScan.take
 
-    def counted(self: DtypeScan, *given: object) -> None:
+    def counted(*given: object) -> None:
         searched.append(given)
-        usual(self, *given)  # type: ignore[arg-type]
+        usual(*given)
 
     monkeypatch.setattr(DtypeScan, "take", counted)
     image = recorded_runtime(tmp_path).build.image

@@ -19,7 +19,7 @@ MLP = ROOT / "native" / "models" / "mlp"
 
 
 class Built(Exception):
-    """The instrumented build was asked for."""
+    """Raised in place of making the instrumented build."""
 
 
 @pytest.fixture(autouse=True)
