@@ -32,7 +32,7 @@ struct sizeguard_program {
 
 namespace sg::c_api {
 
-/// A copy with elements one after another; null if there is no memory.
+/// Copies a tensor to contiguous memory. Returns null if there is no memory.
 sizeguard_tensor* copy_of(Tensor tensor);
 
 }  // namespace sg::c_api

@@ -261,7 +261,10 @@ class LedgerAnalysis:
         return self._labelled(dtypes=False)
 
     def _labelled(self, *, dtypes: bool) -> NameLabels:
-        """Return the labels of names, with dtypes if these are needed now or requested later."""
+        """Return the labels of names.
+
+        They include dtypes if the caller needs them, or if later requests will.
+        """
         if self._named is None or (dtypes and self._named.found_dtype is None):
             self._named = self._label_names(dtypes=dtypes or self._evidence.reads_dtypes)
         return self._named

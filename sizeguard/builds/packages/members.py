@@ -34,7 +34,10 @@ def member_of(path: Path) -> str:
 
 
 def copy_of_member(path: Path, to: Path) -> None:
-    """Copy the member of a container as it is now. Raises InputError if there is none."""
+    """Copy a member of a container, without using what was unpacked earlier.
+
+    Raises InputError if the container has no such member.
+    """
     copy_member(path, to)
 
 

@@ -37,9 +37,9 @@ def command(
     """Add an app for models (.pt2 or .sgp): trace them, select, review its size, gate it.
 
     A MODEL is a .pt2 with case0_input0.npy … beside it, or a .sgp with bundled inputs. This command
-    runs the models on the instrumented build, writes the used parts as the app's
-    selection, adds the app to sizeguard.yaml, writes its record and baselines, and gates it. Review
-    and commit what it wrote.
+    runs the models on the instrumented build, writes the used parts as the app's selection, adds
+    the app to sizeguard.yaml, writes its record and baselines, and gates it. Review and commit what
+    it wrote.
 
     Example: sizeguard app add keywords models/keywords.pt2
     """

@@ -178,7 +178,10 @@ def libraries(layout: PeLayout) -> tuple[str, ...]:
 
 
 def _library_names(layout: PeLayout, directory: int, row: int, name: int) -> Iterator[str]:
-    """Yield the names of a directory's DLLs. row: its bytes; name: where the name's address is."""
+    """Yield the names of the DLLs in an import directory.
+
+    row: bytes of an entry; name: offset of the address of the DLL's name in it
+    """
     address, size = layout.directory(directory)
     for i in range(_MOST_LIBRARIES if size else 0):
         entry = layout.at(address + row * i, row)

@@ -1,4 +1,4 @@
-"""Find the signs of a build feature, by a full build and one that leaves only it out."""
+"""Find the signs of a build feature: compare the full build with a build without the feature."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _only_in(image: Evidence, other: Evidence) -> set[str]:
 
 
 def _texts(evidence: Evidence) -> set[str]:
-    """List the constants of an image that are texts, except names of imports and versions."""
+    """List the texts among the constants of an image, except those of the dynamic string table."""
     found: set[str] = set()
     for content in _constants(evidence):
         for raw in content.split(b"\0"):
