@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.base.errors import SizeguardError
 from sizeguard.projects.gathering.gathered import MadeImage, gather
 from sizeguard.projects.project import NO_STRIP, ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError
@@ -186,3 +187,16 @@ def test_builds_of_other_commits_in_the_checkout_do_not_count(root: Path) -> Non
     files = ImageFiles("app", strip=NO_STRIP)
     assert [*gathered(root, files, command="")] == ["libf.so"]
     assert [*gathered(root, files)] == [".sizeguard/worktrees/0/tree/libf.so"]
+
+
+@pytest.mark.parametrize("name", ["libapp.so", "libf.so"])
+def test_two_members_of_one_name_are_refused(root: Path, name: str) -> None:
+    """A linker takes the first member of the name, unzip the last."""
+    package(root, app=("libf.so",), f=())
+    files = ImageFiles(IMAGE_IN_PACKAGE, strip=NO_STRIP)
+    assert len(gathered(root, files)) == 1
+    large = library(root.with_name("large.so"), LARGE)
+    with zipfile.ZipFile(root / PACKAGE, "a") as file, pytest.warns(UserWarning, match="Duplicate"):
+        file.write(large, f"jni/x86_64/{name}")
+    with pytest.raises(SizeguardError, match=f"two members are named 'jni/x86_64/{name}'"):
+        gathered(root, files)

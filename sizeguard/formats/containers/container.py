@@ -19,6 +19,7 @@ MOST_RATIO = 200
 FREE_BYTES = 64 << 20
 MOST_BYTES = 16 << 30
 DEEPEST = 4  # nesting of containers
+_TWIN = "#"  # before the number of a repeated name
 
 
 class MemberContent(Protocol):
@@ -90,6 +91,17 @@ class Container:
             raise InputError(f"{self.path}!: names no member after '!'{hint}")
         raise InputError(f"{self.path}: no member '{name}'{hint or ': it is empty'}")
 
+    def only_member(self, name: str) -> ContainerMember:
+        """Return the member of that name.
+
+        Raises InputError as `member`, and if there are two of the name: some programs take the
+        first, such as linkers, and others the last, such as unzip.
+        """
+        found = self.member(name)
+        if any(each.name == f"{name}{_TWIN}2" for each in self.members):
+            raise InputError(f"{self.path}: two members are named '{name}'")
+        return found
+
 
 def chunks(member: ContainerMember, budget: int) -> Iterator[bytes]:
     """Yield a member's content.
@@ -116,7 +128,7 @@ def without_twins(names: list[str]) -> list[str]:
     found = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
+        found.append(name if seen[name] == 1 else f"{name}{_TWIN}{seen[name]}")
     return found
 
 

@@ -50,7 +50,7 @@ def unpack_member(path: Path) -> None:
 def copy_member(path: Path, to: Path) -> None:
     """Copy a member such as app.zip!lib/x.so as it is now, without what was unpacked earlier.
 
-    Raises InputError if the container or the member does not exist.
+    Raises InputError if the container or the member does not exist, or if there are two.
     """
     place, names = _split(path)
     with tempfile.TemporaryDirectory(prefix="sizeguard-") as folder:
@@ -62,7 +62,7 @@ def copy_member(path: Path, to: Path) -> None:
             inside = Path(folder) / str(depth) / Path(name).name
             inside.parent.mkdir()
             try:
-                shutil.copyfile(unpacked(container, container.member(name), kept), inside)
+                shutil.copyfile(unpacked(container, container.only_member(name), kept), inside)
             finally:
                 for file in kept:
                     file.close()
