@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -129,10 +130,10 @@ def _records(content: Bytes, layout: Layout, listed: Int) -> tuple[Int, Int]:
 def _walk(content: Bytes, layout: Layout, low: int, high: int) -> Iterator[tuple[int, int]]:
     """Yield start and size of the records in [low, high), up to the first damaged one."""
     raw = content[low:high].tobytes()
-    order = "little" if layout.order == "<" else "big"
+    length_of = struct.Struct(f"{layout.order}I").unpack_from
     at = 0
     while at + 4 <= len(raw):
-        length = int.from_bytes(raw[at : at + 4], "little" if order == "little" else "big")
+        (length,) = length_of(raw, at)
         # No tool writes 64-bit records, which begin with ff ff ff ff.
         if at + 4 + length > len(raw) or 0 < length < 4:
             return
