@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sizeguard.base.errors import SizeguardError
+from sizeguard.projects.gathering import shipped_files
 from sizeguard.projects.gathering.gathered import MadeImage, gather
 from sizeguard.projects.project import NO_STRIP, ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError
@@ -91,6 +93,40 @@ def test_a_text_is_no_library(root: Path) -> None:
     assert [*counted(root)] == ["lib/libf.so"]
 
 
+@pytest.fixture
+def outside(root: Path) -> Path:
+    """A folder of outputs beside the tree."""
+    return root.with_name("outputs")
+
+
+def test_outputs_behind_the_link_of_the_image_count(root: Path, outside: Path) -> None:
+    """Bazel keeps its outputs in a cache, and links to them."""
+    library(outside / "bin/lib/libf.so", SMALL, "libg.so")
+    library(outside / "bin/libg.so", SMALL)
+    library(outside / "other/libf.so", LARGE)
+    image(outside / "bin/app", (NEEDED, "libf.so"))
+    (root / "bazel-bin").symlink_to(outside / "bin")
+    (root / "others").symlink_to(outside / "other")  # the image is not there
+    found = gathered(root, ImageFiles("bazel-bin/app", strip=NO_STRIP))
+    assert {*found} == {"bazel-bin/lib/libf.so", "bazel-bin/libg.so"}
+
+
+def test_a_link_to_a_library_elsewhere_counts(root: Path, outside: Path) -> None:
+    library(outside / "libf.so", LARGE)
+    (root / "libf.so").symlink_to(outside / "libf.so")
+    assert [*counted(root)] == ["libf.so"]
+
+
+def test_libraries_of_the_system_do_not_count(
+    root: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A root folder for cross compilers links to them."""
+    monkeypatch.setattr(shipped_files, "_SYSTEM", (f"{outside}/",))
+    library(outside / "libf.so", LARGE)
+    (root / "libf.so").symlink_to(outside / "libf.so")
+    assert counted(root) == {}
+
+
 def test_libraries_of_every_counted_library_count(root: Path) -> None:
     library(root / "libf.so", SMALL)
     library(root / "lib/libf.so", LARGE, "libg.so")
@@ -133,6 +169,19 @@ def test_equal_copies_count_once_as_in_the_package(root: Path) -> None:
     ]
     library(root / "lib/libf.so", LARGE)
     assert [*gathered(root, ImageFiles(IMAGE_IN_PACKAGE, strip=NO_STRIP))] == ["lib/libf.so"]
+
+
+@pytest.mark.parametrize(("shipped", "strip"), [("app", ""), ("", NO_STRIP)])
+def test_a_file_named_as_a_stripped_copy_is_refused(root: Path, shipped: str, strip: str) -> None:
+    """It would stand for the library, or be overwritten by the library's stripped copy."""
+    image(root / "app")
+    library(root / "lib/libf.so", LARGE)
+    library(root / "lib/libf.so.stripped", SMALL)
+    files = ImageFiles("app", also=("lib/*",), shipped=shipped, strip=strip)
+    with pytest.raises(DoesNotBuildError, match=r"also names lib/libf.so.stripped and libf.so"):
+        gathered(root, files)
+    (root / "lib/libf.so").unlink()
+    assert [*gathered(root, replace(files, shipped="", strip=NO_STRIP))] == ["lib/libf.so.stripped"]
 
 
 def test_temporary_files_in_the_tree_give_no_names(

@@ -11,6 +11,7 @@ from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import PT_LOAD, Elf, read_elf
 from sizeguard.formats.elf.common_symbols import with_common
 from sizeguard.formats.sniff import COFF, CONTAINERS, ELF, MACHO, PE, WASM, image_format
+from sizeguard.formats.undeclared_bytes import undeclared_bytes as undeclared_bytes
 
 if TYPE_CHECKING:
     from sizeguard.formats.macho.image import MachO
@@ -70,19 +71,6 @@ def _measure_members(path: Path) -> Sizes:
         file=readable(path).stat().st_size,
         page_slack=0,
     )
-
-
-def bytes_behind(image: Path) -> bytes:
-    """Return the bytes of an ELF file behind its headers, segments and sections."""
-    if image_format(image) != ELF:
-        return b""
-    elf = read_elf(image)
-    parts = [(segment.offset, segment.file_size) for segment in elf.segments]
-    parts += [(section.offset, section.file_size) for section in elf.sections]
-    parts += [elf.header, elf.program_headers, elf.section_headers]
-    with image.open("rb") as file:
-        file.seek(max(offset + size for offset, size in parts))
-        return file.read()
 
 
 def segment_bytes(image: Path) -> int:

@@ -1,6 +1,6 @@
 """Make the stripped twin of an image with the strip tool for its machine.
 
-strip drops bytes behind everything that an ELF file declares, such as the archive of a
+strip drops bytes that nothing in an ELF or Mach-O file declares, such as the archive of a
 self-extracting program. They ship, so they are appended again.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.image_tools import image_tools
-from sizeguard.builds.measured_sizes import bytes_behind, measure, segment_bytes
+from sizeguard.builds.measured_sizes import measure, segment_bytes, undeclared_bytes
 from sizeguard.toolchains.environment import build_environment
 from sizeguard.toolchains.recipe import OtherImageError
 
@@ -56,10 +56,10 @@ def strip(tool: str, image: Path, shipped: Path) -> None:
     if done.returncode != 0:
         told = next(iter(done.stderr.strip().splitlines()), f"ended with {done.returncode}")
         raise BuildError(f"{tool} {image.name}: {told}")
-    behind = bytes_behind(image)
-    if behind and not bytes_behind(shipped):
+    dropped = undeclared_bytes(image)
+    if dropped and not undeclared_bytes(shipped):
         with shipped.open("ab") as file:
-            file.write(behind)
+            file.write(dropped)
     _check_same_memory(tool, image, shipped)
 
 

@@ -144,6 +144,7 @@ def _with_needed(root: Path, made: MadeImage, image: Path, folder: Path) -> tupl
     also = copy_matching(root, files.also, folder, made.command, apart)
     for path in also:
         _check_measured(f"{path.relative_to(folder)}, a file of also,", path)
+        _check_no_twin(path.relative_to(folder), path)
     around = Surroundings.of(root, files.image, made.apart, in_place=not made.command)
     return tuple(dict.fromkeys([*also, *copy_needed(image, around, folder)]))
 
@@ -161,6 +162,15 @@ def _check_measured(name: str, path: Path) -> None:
         raise DoesNotBuildError(
             f"{name} has objects of link-time optimization, which have no size before they"
             " are linked; measure what they are linked into"
+        )
+
+
+def _check_no_twin(name: Path, path: Path) -> None:
+    """Raise DoesNotBuildError for a shipped file that would stand for the bytes of another."""
+    if path.name.endswith(STRIPPED) and path.with_name(path.stem).is_file():
+        raise DoesNotBuildError(
+            f"also names {name} and {name.stem}; {STRIPPED} marks the stripped copy of a file, so"
+            " name one of them or rename it"
         )
 
 

@@ -18,18 +18,24 @@ from sizeguard.builds.shipped_libraries import needed_files
 from sizeguard.projects.project import OWN_FOLDER
 from sizeguard.toolchains.recipe import DoesNotBuildError
 
+# Folders of a system's own libraries, which no build makes.
+_SYSTEM = ("/usr/", "/lib/", "/lib32/", "/lib64/", "/libx32/", "/bin/", "/sbin/", "/opt/", "/etc/")
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """Where the libraries that an image needs are looked for.
 
     tree:    the resolved folder of the build
+    outside: a link of the tree to the folder with the image, as Bazel makes it; None if the image
+             is in the tree
     others:  resolved paths in it of images that have sizes of their own
     package: the image's package, whose members count, too
     hidden:  folders at the top of the tree that the build did not make
     """
 
     tree: Path
+    outside: Path | None
     others: frozenset[Path]
     package: Package | None
     hidden: frozenset[str]
@@ -46,7 +52,8 @@ class Surroundings:
         images = (*apart, image)
         others = frozenset((root / path).resolve() for path in images)
         hidden = frozenset([".git", OWN_FOLDER] if in_place else [".git"])
-        return cls(root.resolve(), others, Package.of(root, image, images), hidden)
+        tree, package = root.resolve(), Package.of(root, image, images)
+        return cls(tree, _way_out(tree, image), others, package, hidden)
 
     def needed(self, image: Path, unpacked: Path) -> Iterator[tuple[Path, Path]]:
         """Yield the libraries that an image needs, and those that they need.
@@ -67,28 +74,44 @@ class Surroundings:
             if name in seen:
                 continue
             seen.add(name)
-            inside = {Path(path).resolve() for path in files.get(name, ())}
-            paths = sorted(path for path in inside if self._is_file_of_tree(path))
+            places = {path.resolve(): path for path in map(Path, files.get(name, ()))}
+            paths = sorted(path for path in places if self._is_made(path))
             if self.package is not None:
                 paths += [self.package.copy(each, unpacked) for each in members.get(name, ())]
             path = _largest(paths, image, self.others)
             if path is not None:
-                # The folder for members may be in the tree.
-                base = unpacked if path.is_relative_to(unpacked) else self.tree
                 left += needed_files(path)
-                yield path, path.relative_to(base)
+                yield path, self._name(path, places, unpacked)
+
+    def _name(self, path: Path, places: Mapping[Path, Path], unpacked: Path) -> Path:
+        """Return the path that names a library. places: paths in the tree that lead to files."""
+        # The folder for members may be in the tree.
+        for base in (unpacked, self.tree):
+            if path.is_relative_to(base):
+                return path.relative_to(base)
+        return places[path].relative_to(self.tree)
 
     def _files(self) -> Iterator[str]:
-        """Yield the paths of all files in the tree."""
-        for place, folders, files in os.walk(self.tree):
-            folders[:] = sorted(
-                set(folders) - (self.hidden if place == str(self.tree) else frozenset())
-            )
-            yield from (f"{place}/{name}" for name in files)
+        """Yield the paths of all files in the tree, and in the folder with the image."""
+        for top in filter(None, (self.tree, self.outside)):
+            for place, folders, files in os.walk(top):
+                folders[:] = sorted(
+                    set(folders) - (self.hidden if place == str(self.tree) else frozenset())
+                )
+                yield from (f"{place}/{name}" for name in sorted(files))
 
-    def _is_file_of_tree(self, path: Path) -> bool:
-        """Return whether a resolved path is a file in the tree; a link may lead out of it."""
-        return path.is_file() and path.is_relative_to(self.tree)
+    def _is_made(self, path: Path) -> bool:
+        """Return whether the build may have made a file; links of the tree may lead out of it."""
+        is_own = path.is_relative_to(self.tree) or not str(path).startswith(_SYSTEM)
+        return is_own and path.is_file()
+
+
+def _way_out(tree: Path, image: str) -> Path | None:
+    """Return the first link on the path of an image that leads out of the tree."""
+    for place in reversed(Path(image.partition("!")[0]).parents):
+        if not (tree / place).resolve().is_relative_to(tree):
+            return tree / place
+    return None
 
 
 def _by_name(paths: Iterable[str], spelled: Callable[[str], str]) -> Mapping[str, list[str]]:
