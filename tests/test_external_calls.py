@@ -1,94 +1,92 @@
-"""Test which external functions the runtime's code refers to, and what it says of a feature."""
+"""External calls of recorded builds, and what they tell of a build feature."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
+from pathlib import Path
 
-import lief
 import pytest
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
-from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
 from sizeguard.claims.claim import FeatureMarks
-from sizeguard.claims.names_file import names_text, parse_names
-from sizeguard.claims.universe import BuildNames
-from sizeguard.claims.verdict import ABSENT, FAIL, PASS, PRESENT
-from sizeguard.runtimes.known import runtime_named
+from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
-from sizeguard.verify.evidence.object_evidence import ObjectFile
 from sizeguard.verify.features.external_calls import external_calls
 from sizeguard.verify.features.feature_marks import feature_marks
-from sizeguard.verify.features.feature_verdicts import judge_feature, signs_of
+from sizeguard.verify.features.feature_verdicts import judge_feature
+from tests.support.recorded_builds import RecordedRuntime, recorded_runtime
 
+LEAVE = "sg::(anonymous namespace)::leave(sg::Context&, sg::Error, char const*, sg::ScalarType)"
 TAKE = "sg::Context::take(long, long)"
 
 
-@pytest.fixture
-def evidence(recorded_build: Build) -> Evidence:
-    prefixes = runtime_named("sizeguard").vocabulary.hidden_prefixes
-    return gather(files_of(recorded_build), prefixes)
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> RecordedRuntime:
+    return recorded_runtime(tmp_path_factory.mktemp("recorded"))
 
 
-def undefined(file: ObjectFile) -> set[str]:
-    read = lief.ELF.parse(io.BytesIO(bytes(file.elf.data)))
-    assert read is not None
-    return {str(symbol.name) for symbol in read.symbols if symbol.shndx == 0}
+@pytest.fixture(scope="module")
+def runtime(recorded: RecordedRuntime) -> Evidence:
+    return gather(files_of(recorded.build), ("sg::",))
 
 
-def test_calls_are_those_of_the_objects_symbol_tables(evidence: Evidence) -> None:
-    calls = external_calls(evidence)
+def dynamic_names(image: Path) -> set[str]:
+    """List the names that an image takes from libraries, or gives them, with another reader."""
+    with image.open("rb") as stream:
+        table = ELFFile(stream).get_section_by_name(".dynsym")
+        assert isinstance(table, SymbolTableSection)
+        return {symbol.name for symbol in table.iter_symbols()}
+
+
+def test_callers_are_the_runtimes_functions(runtime: Evidence) -> None:
+    calls = external_calls(runtime)
+    assert calls["longjmp"] == {LEAVE}
     assert calls["malloc"] == {TAKE}
-    assert calls["strstr"] == {"sg::(anonymous namespace)::find_value(char const*, char const*)"}
-    assert "sg::read_file(sg::Context&, char const*, unsigned long*)" in calls["fstat"]
-    assert calls.keys() <= set[str]().union(*map(undefined, evidence.own_files()))
-    # Compilers call these on their own, or a C library chooses them.
-    assert not calls.keys() & {"memcpy", "memcmp", "strlen", "_setjmp", "__errno_location"}
+    assert len(calls["close"]) == 3
+    assert all(caller.startswith("sg::") for callers in calls.values() for caller in callers)
 
 
-def test_only_functions_of_the_runtime_count(evidence: Evidence) -> None:
-    """An app may call what it likes."""
-    callers = {caller for each in external_calls(evidence).values() for caller in each}
-    assert callers and all(caller.startswith("sg::") for caller in callers)
-    everyone = external_calls(replace(evidence, hidden_prefixes=("",)))
-    assert "main" in everyone["fprintf"]
+def test_the_image_takes_the_names_from_libraries(
+    recorded: RecordedRuntime, runtime: Evidence
+) -> None:
+    names = external_calls(runtime).keys()
+    assert names <= dynamic_names(recorded.build.image)
+    assert not [name for name in names if name.startswith("_")]
+    assert not names & {"memcpy", "memset", "strlen", "strcmp"}  # compilers choose these
 
 
-def test_symbols_tell_the_callers_without_debug_information(evidence: Evidence) -> None:
-    evidence.__dict__["frames"] = None
-    assert external_calls(evidence)["malloc"] == {TAKE}
+def test_other_namespaces_do_not_count(runtime: Evidence) -> None:
+    context = external_calls(replace(runtime, hidden_prefixes=("sg::Context::",)))
+    assert {*context} == {"free", "malloc", "snprintf"}
+    assert external_calls(replace(runtime, hidden_prefixes=("other::",))) == {}
+
+
+def test_a_call_is_a_mark_if_the_build_without_the_feature_lacks_it(runtime: Evidence) -> None:
+    without = replace(runtime, hidden_prefixes=("sg::Context::",))
+    calls = feature_marks(runtime, without).calls
+    assert calls["longjmp"] == (LEAVE,)
+    assert not {*calls} & {"free", "malloc", "snprintf"}
+    assert feature_marks(runtime, runtime) == FeatureMarks()
 
 
 @pytest.mark.parametrize(
-    ("calls", "said"),
+    ("calls", "absent", "present"),
     [
-        ({"malloc": (TAKE,)}, (f"{TAKE} refers to malloc, as only builds with it do",)),
-        ({"malloc": ("sg::Context::give(void*, long)",)}, ()),
-        ({"clock_gettime": (TAKE,)}, ()),
-        ({}, ()),
+        ({"longjmp": (LEAVE,)}, FAIL, PASS),
+        ({"longjmp": (TAKE,)}, INCONCLUSIVE, INCONCLUSIVE),  # another function calls it
+        ({"clock_gettime": (LEAVE,)}, INCONCLUSIVE, INCONCLUSIVE),  # nothing calls it
+        ({"clock_gettime": (TAKE,), "malloc": ("sg::x()", TAKE)}, FAIL, PASS),
     ],
 )
-def test_a_call_is_a_sign_if_the_same_function_makes_it(
-    evidence: Evidence, calls: dict[str, tuple[str, ...]], said: tuple[str, ...]
+def test_a_call_decides_a_feature_without_other_marks(
+    runtime: Evidence, calls: dict[str, tuple[str, ...]], absent: str, present: str
 ) -> None:
-    marks = FeatureMarks(texts=("a text that nobody wrote",), calls=calls)
-    assert signs_of(evidence, marks, ()).for_ == said
-    assert bool(signs_of(evidence, marks, ()).against) != bool(said)
-    for expect, verdict in ((ABSENT, PASS), (PRESENT, FAIL)):
-        found = judge_feature(evidence, "f", expect, {"f": marks}).verdict
-        assert found == ({PASS: FAIL, FAIL: PASS}[verdict] if said else verdict)
-
-
-def test_marks_are_the_calls_that_the_other_build_lacks(evidence: Evidence) -> None:
-    assert feature_marks(evidence, evidence).calls == {}
-    without = replace(evidence, own=0)
-    assert feature_marks(evidence, without).calls["malloc"] == (TAKE,)
-
-
-def test_the_file_of_names_keeps_calls() -> None:
-    marks = FeatureMarks(texts=("a",), calls={"malloc": (TAKE,)}, load=3)
-    names = BuildNames({}, {}, (), {"profiling": marks})
-    assert parse_names(names_text(names), "names.json").features == {"profiling": marks}
-    before = names_text(names).replace('"calls"', '"other"')
-    assert parse_names(before, "names.json").features["profiling"].calls == {}
+    marks = {"profiling": FeatureMarks(calls=calls)}
+    found = judge_feature(runtime, "profiling", ABSENT, marks)
+    assert found.verdict == absent
+    assert judge_feature(runtime, "profiling", PRESENT, marks).verdict == present
+    if absent == FAIL:
+        assert "refers to" in " ".join(found.evidence)

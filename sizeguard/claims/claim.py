@@ -138,6 +138,8 @@ class FeatureMarks:
     functions: mangled names of functions that only images with it have
     hosts:     mangled names of functions that compile differently without it; empty if texts
                suffice
+    calls:     external functions → the runtime's functions that refer to them only in images with
+               the feature
     load:      loaded bytes that it adds to the full build; 0 if not measured
     """
 
