@@ -24,7 +24,7 @@ def commit_of(root: Path, files: dict[str, str]) -> str:
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text(text)
     run_git(root, "add", "-A")
-    run_git(root, "commit", "-q", "-m", "one")
+    run_git(root, "commit", "-q", "--allow-empty", "-m", "one")
     return run_git(root, "rev-parse", "HEAD")
 
 
@@ -55,6 +55,64 @@ def test_files_that_the_user_counts_are_kept(tmp_path: Path) -> None:
     (tmp_path / "tree-00.others").touch()
     found = other_inputs(tree, {"CCACHE_EXTRAFILES": "/x"})
     assert found == {"CCACHE_EXTRAFILES": f"/x:{tmp_path}/tree-00.others"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("m.cc", "// A module\nmodule;\n#include <x>\nexport module m;\n", True),
+        ("m.ixx", "export module a.b:part [[x]];\n", True),
+        ("main.cpp", "int a;\n  import std;\n", True),
+        ("main.cpp", "import <vector>;\n", True),
+        ("main.cpp", 'export import "m.h";\n', True),
+        ("main.cpp", "import :part;\n", True),
+        ("main.cpp", "int import;\nvoid module(int);\n", False),
+        ("main.cpp", "module(1);\nimport(2);\nmodules m;\n", False),
+        ("main.cpp", "/* Here we\nimport the data\nmodule by module */\n", False),
+        ("main.py", "import os;\n", False),
+    ],
+)
+def test_modules_are_compiled_without_a_cache(
+    tmp_path: Path, name: str, text: str, found: bool
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    tree = Worktree(root, tmp_path / "tree-00")
+    for content, is_off in ((text, found), ("", False)):
+        note_other_inputs(tree, commit_of(root, {name: content}), None)
+        assert (other_inputs(tree, {}) == {"CCACHE_DISABLE": "1"}) == is_off
+
+
+MODULE = "export module m;\nexport enum {{ size = {} }};\n"
+IMPORTER = "import m;\nchar a[size] = {1};\nint main() { return a[0]; }\n"
+_GCC = "g++ -std=c++20 -fmodules-ts"
+_CLANG = "clang++-19 -std=c++20"
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    "build",
+    [
+        f"{_GCC} -c m.cc && {_GCC} -c main.cc",
+        f"{_CLANG} -x c++-module --precompile m.cc -o m.pcm"
+        f" && {_CLANG} -fmodule-file=m=m.pcm -c main.cc",
+    ],
+)
+def test_a_module_that_grows_is_seen(build: str, tmp_path: Path) -> None:
+    """The second build has a full cache."""
+    root = tmp_path / "root"
+    root.mkdir()
+    tree = Worktree(root, tmp_path / "tree-00")
+    sizes = []
+    for size in (1, 1, 6000):
+        files = {"m.cc": MODULE.format(size), "main.cc": IMPORTER, "build.sh": build}
+        note_other_inputs(tree, commit_of(root, files), None)
+        run_git(root, "clean", "-fdxq")
+        environment = {**build_environment(), **ccache_path(), "CCACHE_DIR": str(tmp_path / "c")}
+        environment |= other_inputs(tree, {})
+        subprocess.run(["sh", "build.sh"], cwd=root, env=environment, check=True)
+        sizes.append((root / "main.o").stat().st_size)
+    assert sizes[0] == sizes[1] < sizes[2] - 5900
 
 
 def test_no_variable_lets_a_cache_skip_the_preprocessor() -> None:

@@ -19,6 +19,7 @@ _CONFIG = (
     *(
         "submodule.recurse=false",
         "advice.detachedHead=false",
+        "advice.graftFileDeprecated=false",  # a hint would stand for the error of a command
         "core.quotePath=false",
         "core.sparseCheckout=false",
     ),
@@ -193,10 +194,16 @@ def branch_id(repository: Path, name: str) -> str:
 def branch_ids(repository: Path, names: Sequence[str]) -> dict[str, str]:
     """Return the commits of branches, or of other revisions if no such branch exists.
 
-    Git itself prefers a tag of that name, which a change can add. Names without a commit are left
+    Git itself prefers a tag of that name, which a change can add. A full id names its commit, even
+    if a branch has that name. Names without a commit are left
     out; the others are in the given order. Raises InputError outside a repository.
     """
-    asked = [(name, place + name) for name in names if "\n" not in name for place in _PLACES]
+    asked = [
+        (name, place + name)
+        for name in names
+        if "\n" not in name
+        for place in (("",) if is_id(name) else _PLACES)
+    ]
     lines = "".join(f"{revision}^{{commit}}\n" for _, revision in asked)
     told = git_bytes(
         repository,

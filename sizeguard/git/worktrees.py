@@ -21,6 +21,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.git.git import common_folder, git
+from sizeguard.git.own_filters import own_filters
 from sizeguard.git.submodules import fill_submodules
 from sizeguard.git.trees import attributes_of
 
@@ -105,9 +106,11 @@ class Worktree:
 
     def _make(self, commit: str) -> None:
         """Check out a commit, in a new worktree if there is none."""
+        known = f"{commit}^0"  # git would prefer a branch whose name is the id
         holder = _holder(self.repository, self.path)
         is_made = holder is not None and (self.path / ".git").is_file()
-        if not is_made or self._has_other_attributes(commit) or self._looks_away():
+        is_stale = self._has_other_attributes(commit) or self._looks_away() if is_made else True
+        if is_stale or own_filters(self.repository, commit):
             busy = self._busy.read_text()
             self.remove()
             self._busy.write_text(busy)
@@ -119,11 +122,11 @@ class Worktree:
                 "--detach",
                 "--no-checkout",
                 str(self.path),
-                commit,
+                known,
             )
         # A worktree inherits the patterns of a sparse checkout, and a build would lack files.
         whole = ("-c", "core.sparseCheckout=false")
-        git(self.path, *whole, "checkout", "--force", "--quiet", "--detach", commit)
+        git(self.path, *whole, "checkout", "--force", "--quiet", "--detach", known)
 
     def _has_other_attributes(self, commit: str) -> bool:
         """Return whether git would check out equal files with other content, such as line ends.

@@ -16,6 +16,7 @@ from sizeguard.base.errors import BuildError
 from sizeguard.base.fingerprint import files_key, fingerprint, package_hash
 from sizeguard.builds import RECORD
 from sizeguard.builds.build_inputs import BuildInputs
+from sizeguard.git.own_filters import own_filters
 from sizeguard.git.trees import Reads, Scope, check_scope, opened_hash, reads_hash, tree_hash
 from sizeguard.git.worktrees import EVERYTHING, Worktree, path_length
 from sizeguard.projects.command import own_command
@@ -247,6 +248,10 @@ class AnyBuildRecipe:
         Nobody sees the reads in a kept worktree, or on a file system that does not record them:
         then only the scope decides.
         """
+        filters = own_filters(repository, commit)
+        if filters:  # nobody watches what they read
+            every = tree_hash(repository, commit, Scope(unnamed=_TERMS))
+            return fingerprint({"tree": every, "filters": filters})
         if self.steps.clean:
             return tree_hash(repository, commit, self._scope)
         reads = self._reads

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_if_changed
+from sizeguard.git.git import git_bytes
 from sizeguard.git.trees import Reads, tree_entries
 from sizeguard.git.worktrees import Worktree
 
@@ -14,6 +17,15 @@ _MASQUERADE = Path("/usr/lib/ccache")  # Debian's ccache has links with the comp
 # The preprocessor shows these files to ccache. It does not show what assembler directives in code
 # read (.include), the programs and specs of `gcc -B tools`, and plug-ins.
 _SHOWN = frozenset((".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".ipp", ".tpp"))
+# ccache 4.7 does not see the content of an imported module, and keeps no module that it makes.
+_MODULES = (
+    r"^[[:space:]]*(export[[:space:]]+)?(module|import)"
+    r'([[:space:]]*;|([[:space:]]+[[:alnum:]_:]|[[:space:]]*[<"])[^;()]*;)'
+)
+_CPP = (
+    *("cc", "cpp", "cxx", "c++", "C", "cppm", "ccm", "cxxm", "c++m", "ixx", "mpp", "mxx"),
+    *("h", "hh", "hpp", "hxx", "inc", "ipp", "in"),
+)
 _FILE = "100"  # how git's file modes begin
 _EXTRA = "CCACHE_EXTRAFILES"
 
@@ -40,10 +52,30 @@ def note_other_inputs(tree: Worktree, commit: str, reads: Reads | None) -> None:
         or ((known is None or path in known) and Path(path).suffix not in _SHOWN)
     ]
     write_if_changed(_noted(tree), "".join(lines).encode("utf-8", "surrogateescape"))
+    if has_modules(tree.repository, commit):
+        _off(tree).touch()
+    else:
+        _off(tree).unlink(missing_ok=True)
+
+
+@functools.lru_cache(64)
+def has_modules(repository: Path, commit: str) -> bool:
+    """Return whether a source of a commit declares or imports a module of C++."""
+    paths = [f"*.{suffix}" for suffix in _CPP]
+    try:
+        git_bytes(repository, "grep", "-q", "-I", "-E", "-e", _MODULES, commit, "--", *paths)
+    except InputError as error:
+        return not str(error).endswith("ended with 1")  # git's exit code if there is none
+    return True
 
 
 def other_inputs(tree: Worktree, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable by which ccache counts the noted files, besides those it counts now."""
+    """Return the variable by which ccache counts the noted files, besides those it counts now.
+
+    If sources use modules of C++, it compiles everything.
+    """
+    if _off(tree).is_file():
+        return {"CCACHE_DISABLE": "1"}
     before = given.get(_EXTRA, "")
     noted = _noted(tree)
     if not noted.is_file():
@@ -53,3 +85,7 @@ def other_inputs(tree: Worktree, given: Mapping[str, str]) -> dict[str, str]:
 
 def _noted(tree: Worktree) -> Path:
     return tree.path.with_suffix(".others")
+
+
+def _off(tree: Worktree) -> Path:
+    return tree.path.with_suffix(".uncached")

@@ -1,0 +1,92 @@
+"""Worktrees have the files of their commit, whatever branches and filters the clone has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sizeguard.git.git import branch_id
+from sizeguard.git.own_filters import own_filters
+from sizeguard.git.worktrees import EVERYTHING, Worktree
+from sizeguard.projects import any_build
+from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.projects.project import BuildSteps, ImageFiles
+from tests.support.drawn_history import run_git
+
+ATTRIBUTES = "*.h filter=gen\n"
+
+
+def commit(root: Path, **files: str) -> str:
+    for name, text in files.items():
+        (root / name.replace("_", ".")).write_text(text)
+    run_git(root, "add", "-A")
+    run_git(root, "commit", "-q", "-m", "one")
+    return run_git(root, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Make a repository whose filter `gen` replaces a file by another one."""
+    root = tmp_path / "root"
+    root.mkdir()
+    run_git(root, "init", "-q", "-b", "main")
+    run_git(root, "config", "filter.gen.smudge", "cat > /dev/null; cat a.txt")
+    run_git(root, "config", "filter.gen.clean", "cat > /dev/null; echo x")
+    return root
+
+
+def test_a_branch_with_the_name_of_an_id_is_not_its_commit(root: Path, tmp_path: Path) -> None:
+    """git checkout prefers the branch."""
+    first, second = commit(root, a_txt="1"), commit(root, a_txt="2")
+    run_git(root, "branch", first, second)
+    run_git(root, "branch", second, first)
+    tree = Worktree(root, tmp_path / "tree")
+    for id_, text in (first, "1"), (second, "2"), (first, "1"):
+        assert branch_id(root, id_) == id_
+        with tree.check_out(id_) as path:
+            assert (path / "a.txt").read_text() == text
+
+
+@pytest.mark.parametrize("keep", [(), EVERYTHING])
+def test_a_filter_of_the_clone_runs_again(
+    root: Path, tmp_path: Path, keep: tuple[str, ...]
+) -> None:
+    """It may read files that differ; git writes no file anew whose blob is equal."""
+    ids = [commit(root, _gitattributes=ATTRIBUTES, a_txt=text, z_h="") for text in ("1", "2", "1")]
+    tree = Worktree(root, tmp_path / "tree")
+    for id_, text in zip(ids, ("1", "2", "1"), strict=True):
+        with tree.check_out(id_, keep) as path:
+            assert (path / "z.h").read_text() == text
+
+
+@pytest.mark.parametrize("clean", ["", "true"])
+def test_all_files_count_if_a_filter_may_read_them(
+    root: Path, clean: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(any_build, "host_toolchain", str)  # starts compilers
+    steps = BuildSteps({"": ImageFiles("app")}, "true", clean=clean, ignore=("*.txt",))
+    recipe = AnyBuildRecipe("a", "t", steps)
+    ids = [commit(root, _gitattributes=ATTRIBUTES, a_txt=text, z_h="") for text in ("1", "2")]
+    assert len({str(recipe.key(root, each, 0)["tree"]) for each in ids}) == 2
+
+
+@pytest.mark.parametrize(
+    ("setting", "attributes", "of_clone", "names"),
+    [
+        ("filter.gen.smudge", ATTRIBUTES, "", ["filter.gen.smudge"]),
+        ("filter.a b.process", "*.h filter=gen\n", "", ["filter.gen.smudge"]),
+        ("filter.b.process", "[attr]x text filter=b\n*.h x\n", "", ["filter.b.process"]),
+        ("filter.b.process", "*.h text\n", "*.h filter=b\n", ["filter.b.process"]),
+        ("filter.b.clean", "*.h filter=b\n", "", []),
+        ("filter.lfs.process", "*.h filter=lfs\n", "", []),
+        ("filter.gen.smudge", "*.h -filter text\n", "", []),
+    ],
+)
+def test_filters_that_count(
+    root: Path, setting: str, attributes: str, of_clone: str, names: list[str]
+) -> None:
+    run_git(root, "config", setting, "cat")
+    (root / ".git/info").mkdir(exist_ok=True)
+    (root / ".git/info/attributes").write_text(of_clone)
+    assert [*own_filters(root, commit(root, _gitattributes=attributes))] == names
