@@ -19,7 +19,11 @@ from sizeguard.verify.leaks.code_windows import (
     is_in,
     window_hashes,
 )
-from sizeguard.verify.leaks.toolchain_files import is_of_toolchain, is_system_library
+from sizeguard.verify.leaks.toolchain_files import (
+    is_of_system,
+    is_of_toolchain,
+    is_system_library,
+)
 
 HITS = st.lists(st.booleans(), max_size=60)
 
@@ -176,6 +180,19 @@ def test_is_in_finds_each_hash(hashes: list[int], wanted: list[int]) -> None:
 )
 def test_files_that_compilers_link_by_themselves(path: str, expected: bool) -> None:
     assert is_of_toolchain(path) == expected
+
+
+@pytest.mark.parametrize(
+    "path, code, expected",
+    [
+        ("/home/me/gcc/crtbegin.o", 1024, True),
+        ("/home/me/gcc/crtbegin.o", 1025, False),
+        ("/usr/lib/crtbegin.o", 1 << 20, True),
+    ],
+)
+def test_a_moved_start_up_file_is_small(path: str, code: int, expected: bool) -> None:
+    assert is_of_toolchain(path, code) == expected
+    assert is_of_system(path) == path.startswith("/usr")
 
 
 @pytest.mark.parametrize(

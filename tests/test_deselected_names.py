@@ -28,6 +28,13 @@ def file(path: str, member: str = "") -> Any:
         ("_ZZN2sg9elsewhere6gatherEvENUlRNS_7ContextEE_4_FUNES2_", "gather"),
         ("_ZZN2sg9elsewhere6gatherEvENKUlTyvE_clIfEEDav", "gather"),
         ("_ZZN2sg4testEvEN3$_08__invokeEi", "test"),
+        ("_ZN2sg9elsewhere6gatherD2Ev", "gather"),
+        ("_ZN2sg9elsewhere6gathercvNS_6ResultINS_6TensorEEEEv", "gather"),
+        ("_ZN2sg9elsewhere6gathercvPFvvEEv", "gather"),
+        ("_ZN2sg9elsewhere6gatherB3appERNS_7ContextE", "gather"),
+        ("_ZN2sg9elsewhereW4rows6gatherERNS_7ContextE", "gather"),
+        ("_ZN2sgW4rowsWP4part6gatherEi", "gather"),
+        ("_ZN2sg6gathernwEm", "operator new"),
         # A member, or a function that a kernel's own scope has, is another function.
         ("_ZN2sg6gather3runEv", "run"),
         ("_ZZN2sg6gatherEvE5total", "total"),

@@ -18,7 +18,7 @@ from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, Verdict
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
-from sizeguard.verify.leaks import explained_bytes
+from sizeguard.verify.leaks import explained_bytes, toolchain_files
 from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode, FoundCopy
 from sizeguard.verify.leaks.explained_bytes import (
     FRAGMENTS,
@@ -63,8 +63,9 @@ def test_bytes_of_a_removed_function_fail_anywhere(
     found = judge_copies(DeselectedCode(evidence, None))
     assert shown(found) == expected
     assert where in found.cause
-    # With the objects as those of a full build, too.
-    assert shown(judge_copies(DeselectedCode(evidence, evidence.objects))) == expected
+    # With the objects as those of a full build, too, whose record has none of the toolchain.
+    full = replace(evidence.objects, files=evidence.objects.files[: evidence.own])
+    assert shown(judge_copies(DeselectedCode(evidence, full))) == expected
 
 
 @pytest.mark.parametrize(
@@ -122,6 +123,12 @@ OTHER_ARGUMENTS = "_ZN2my4reluEi"
 LOCAL = "_ZN12_GLOBAL__N_14reluERN2sg7ContextE"
 LONGER = "_ZN2my9relu_backERN2sg7ContextE"
 CALLED = "_ZN2my4reluclERN2sg7ContextE"
+CONVERTED = "_ZN2my4relucvN2sg6TensorEEv"
+DESTROYED = "_ZN2my4reluD2Ev"
+# Functions of a class Linear, and of others.
+TEMPLATE = "_Z6spreadIN2sg6LinearEElPT_"
+MEMBER = "_ZN2sg6Linear3runEv"
+OTHER_CLASS = "_Z6spreadIN2sg16LinearClassifierEElPT_"
 
 
 def with_functions(
@@ -146,6 +153,8 @@ def with_functions(
         ([OTHER_ARGUMENTS], True, (), (FAIL, 10)),
         ([LOCAL], True, (), (FAIL, 10)),
         ([CALLED], True, (), (FAIL, 10)),
+        ([CONVERTED], True, (), (FAIL, 10)),
+        ([DESTROYED], True, (), (FAIL, 10)),
         ([SAME_ARGUMENTS, OTHER_ARGUMENTS], True, (), (FAIL, 21)),
         ([SAME_ARGUMENTS, OTHER_ARGUMENTS], True, (SAME_ARGUMENTS,), (FAIL, 11)),
         ([SAME_ARGUMENTS], True, (SAME_ARGUMENTS,), (PASS, 0)),
@@ -165,6 +174,24 @@ def test_a_function_of_a_kernels_name_fails_unless_the_full_build_has_it(
     assert shown(found) == expected
     assert judge_namesakes(code, []).verdict == PASS
     assert len(found.chain) > 0 if expected[0] == FAIL else not found.chain
+
+
+@pytest.mark.parametrize(
+    "symbols, known, expected",
+    [
+        ([TEMPLATE], (), (FAIL, 10)),
+        ([TEMPLATE, MEMBER], (), (FAIL, 21)),
+        ([TEMPLATE, MEMBER], (TEMPLATE,), (FAIL, 11)),
+        ([MEMBER], (MEMBER,), (PASS, 0)),
+        ([OTHER_CLASS, SAME_ARGUMENTS], (), (PASS, 0)),
+    ],
+)
+def test_a_function_of_a_class_fails_unless_the_full_build_has_it(
+    opened: Opener, symbols: list[str], known: tuple[str, ...], expected: Any
+) -> None:
+    code = with_functions(opened("11"), symbols, full=True, known=known)
+    assert shown(judge_namesakes(code, ["gelu"], ["Linear"])) == expected
+    assert judge_namesakes(code, ["gelu"]).verdict == PASS
 
 
 @pytest.mark.parametrize("full", [True, False])
@@ -295,6 +322,16 @@ def test_an_input_besides_record_and_toolchain_fails_with_its_bytes(
     opened: Opener, number: int, path: str, expected: tuple[str, int]
 ) -> None:
     assert explained(renamed(opened("00"), number, path))[STRANGERS] == expected
+
+
+def test_a_large_start_up_file_outside_the_system_is_an_input(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence = renamed(opened("00"), 4, "/home/me/crtbegin.o")
+    assert explained(evidence)[STRANGERS] == (PASS, 0)
+    monkeypatch.setattr(toolchain_files, "MOST_START_CODE", 184)
+    assert explained(evidence)[STRANGERS] == (FAIL, 210)
+    assert explained(renamed(evidence, 4, "/usr/lib/crtbegin.o"))[STRANGERS] == (PASS, 0)
 
 
 def test_doubts_about_the_link_leave_the_inputs_undecided(opened: Opener) -> None:

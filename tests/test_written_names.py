@@ -56,6 +56,13 @@ GONE = (PASS, 0, 1)
         (f"x{GELU}", GONE),
         (f"my::{GELU}", GONE),
         (f"{GELU}::x", GONE),
+        (f"aten::relu{GELU}aten::silu", (FAIL, 10, 1)),
+        (f"{GELU}aten::silu", (FAIL, 10, 1)),
+        (f"aten::add.Tensor{GELU}", (FAIL, 10, 1)),
+        (f"{GELU}_aten::silu", GONE),
+        (f"my::relu{GELU}", GONE),
+        (f"aten::{GELU}", GONE),
+        (f"aten::relu{GELU}_", GONE),
         ("aten::gel", GONE),
     ],
 )

@@ -6,6 +6,7 @@ from tests.support import (
     leak_bytes,
     leak_compiled,
     leak_entries,
+    leak_formal,
     leak_invented,
     leak_kinds,
     leak_later,
@@ -28,5 +29,6 @@ ALL_LEAKS = {
         *leak_compiled.LEAKS,
         *leak_linked.LEAKS,
         *leak_invented.INVENTED,
+        *leak_formal.FORMAL,
     )
 }

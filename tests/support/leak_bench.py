@@ -194,6 +194,12 @@ class LeakBench:
         run(*words, "-c", source, "-o", output)
         return output
 
+    def compile_terse(self, source: Path, output: Path, *options: str | Path) -> Path:
+        """Compile a source as the app's kernels, thus without texts of deselected features."""
+        words = self._compiler("kernels/lookup.cpp")
+        run(*words, *options, "-c", source, "-o", output, folder=self.folder)
+        return output
+
     def compile_editable(self, name: str, text: str, *options: str) -> Path:
         """Compile to an object that llvm-objcopy edits: machine code in place of bitcode."""
         whole = ("-fno-lto",) if self.build.lto and (self.is_clang or self.is_macho) else ()

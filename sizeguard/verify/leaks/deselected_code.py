@@ -33,7 +33,7 @@ from sizeguard.verify.leaks.code_windows import (
     window_hashes,
 )
 from sizeguard.verify.leaks.full_objects import full_build
-from sizeguard.verify.leaks.toolchain_files import is_of_toolchain
+from sizeguard.verify.leaks.toolchain_files import is_of_system
 
 # Fewest bytes of one deselected function to report. In 4 selective builds (vision: gcc, clang,
 # macOS; language: gcc) at most 25 occur outside functions that the full build has, and at most 80
@@ -280,13 +280,16 @@ class DeselectedCode:
                 yield self.functions.names[number], count, place
 
     def _is_toolchain(self, section: Section, count: int) -> npt.NDArray[np.bool_]:
-        """Return whether each byte of a section belongs to the toolchain."""
+        """Return whether each byte of a section belongs to the system's toolchain.
+
+        A start-up file that was moved is searched, since its name proves nothing.
+        """
         placement, files = self.evidence.placement, self.evidence.objects.files
         result = np.zeros(count, np.bool_)
         for node, address in placement.address.items():
             start = address - section.address
             is_inside = node[0] >= self.evidence.own and 0 <= start < count
-            if is_inside and is_of_toolchain(str(files[node[0]].path)):
+            if is_inside and is_of_system(str(files[node[0]].path)):
                 result[start : start + placement.section(node).size] = True
         return result
 

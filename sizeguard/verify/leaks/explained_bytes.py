@@ -23,7 +23,7 @@ from sizeguard.formats.elf import ET_REL, Elf, Section, read_elf
 from sizeguard.formats.elf.needed import library_name, needed_libraries
 from sizeguard.formats.linkmap.link_map import file_key
 from sizeguard.verify.evidence.evidence import Evidence, as_macho
-from sizeguard.verify.evidence.object_evidence import read_objects
+from sizeguard.verify.evidence.object_evidence import ObjectFile, read_objects
 from sizeguard.verify.evidence.placement import Node, toolchain_files
 from sizeguard.verify.leaks.toolchain_files import is_of_toolchain, is_system_library
 
@@ -164,7 +164,7 @@ def _strangers(evidence: Evidence) -> Verdict:
     sizes: dict[str, int] = {}
     for node in evidence.placement.address:
         file = evidence.objects.files[node[0]]
-        if node[0] >= evidence.own and not is_of_toolchain(str(file.path)):
+        if node[0] >= evidence.own and not is_of_toolchain(str(file.path), _code_of(file)):
             size = evidence.placement.section(node).size
             sizes[file.label] = sizes.get(file.label, 0) + size
     if sizes:
@@ -188,6 +188,10 @@ def _strangers(evidence: Evidence) -> Verdict:
         return _undecided(STRANGERS, evidence.link_doubt)
     note = "the map names only files of the record and of the toolchain"
     return Verdict("section", STRANGERS, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
+
+
+def _code_of(file: ObjectFile) -> int:
+    return sum(section.size for section in file.elf.sections if section.is_executable)
 
 
 def _unlisted_lto_inputs(evidence: Evidence) -> list[Path]:

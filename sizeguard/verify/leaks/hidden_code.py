@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from sizeguard.claims.verdict import (
     ABSENT,
@@ -28,8 +29,19 @@ _MOST_SHOWN = 8  # notes of a verdict; the rest is counted
 COPIES = "machine code of deselected functions"
 NAMESAKES = "functions named like deselected kernels"
 # Parts of names of lambdas and of function objects, as compilers and demanglers write them.
-_UNNAMED = re.compile(r"'?lambda\d*'?|\{.*\}|'?\$_\d+'?|operator\(\)|_FUN|__invoke")
+_UNNAMED = re.compile(r"'?lambda\d*'?|\{.*\}|'?\$_\d+'?|operator\(\)|_FUN|__invoke|~\w+")
+# A conversion of a class; ABI tags and the module of a name.
+_CONVERSION = re.compile(r"::operator (?!new\b|delete\b|co_await\b).*")
+_TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.:]*")
 _INLINED = -1  # section of a piece that is inside of a function
+
+
+class FunctionThere(NamedTuple):
+    """A function of the image, its address, and the object or function that it is in."""
+
+    piece: NamedPiece
+    address: int
+    where: str
 
 
 def judge_copies(code: DeselectedCode) -> Verdict:
@@ -78,29 +90,30 @@ def _knows_places(evidence: Evidence) -> bool:
     return bool(evidence.own) and evidence.placement.has_map and has_code
 
 
-def judge_namesakes(code: DeselectedCode, kernels: Iterable[str]) -> Verdict:
+def judge_namesakes(
+    code: DeselectedCode, kernels: Iterable[str], classes: Iterable[str] = ()
+) -> Verdict:
     """Judge that no function of the image has the name of a deselected kernel, in any scope.
 
+    Nor may the name of a function contain a deselected class, as a scope, argument or parameter.
     The full build's own functions may: a method of a tensor is also called `view`.
     """
     evidence = code.evidence
-    found = list(_namesakes(code, kernels))
+    found = [*_namesakes(code, kernels), *_of_classes(code, classes)]
     if not found:
         return _gone(evidence, NAMESAKES, "no function of the image has such a name")
     notes = tuple(
         f"{demangle(piece.symbol)}: {piece.size} bytes at {address:#x}, {host}"
         for piece, address, host in found
     )
-    placed = next((p for p, _, _ in found if p.object >= 0), None)
+    placed = next((p for p, _, _ in found if p.section != _INLINED), None)
     chain = explain(evidence, placed)[1] if placed is not None else ()
     cause = f"another scope: {demangle(found[0][0].symbol)}"
     return _there(NAMESAKES, sum(p.size for p, _, _ in found), notes, cause, chain)
 
 
-def _namesakes(
-    code: DeselectedCode, kernels: Iterable[str]
-) -> Iterator[tuple[NamedPiece, int, str]]:
-    """Yield functions named like kernels, with their address and where they are."""
+def _namesakes(code: DeselectedCode, kernels: Iterable[str]) -> Iterator[FunctionThere]:
+    """Yield functions named like kernels."""
     names = frozenset(kernels)
     if not names:
         return
@@ -108,21 +121,36 @@ def _namesakes(
     words = "|".join(f"{len(name)}{re.escape(name)}" for name in sorted(names, reverse=True))
     plain = "|".join(map(re.escape, names))
     mangled = re.compile(
-        rf"(?:{words})(?:(?=cl)|(?![a-z_]))|\A(?:{plain})(?:<.*>)?(?:\.|\Z)|::(?:{plain})(?:<.*>)?\(\)\Z"
+        rf"(?:{words})(?:(?=cl|cv)|(?![a-z_]))|\A(?:{plain})(?:<.*>)?(?:\.|\Z)|::(?:{plain})(?:<.*>)?\(\)\Z"
     )
+    for found in _functions_there(code, mangled):
+        if _is_namesake(code, found[0], names, mangled):
+            yield found
+
+
+def _of_classes(code: DeselectedCode, classes: Iterable[str]) -> Iterator[FunctionThere]:
+    """Yield functions whose names contain a class, but for those that the full build has."""
+    words = "|".join(f"{len(name)}{re.escape(name)}" for name in classes)
+    if not words:
+        return
+    for found in _functions_there(code, re.compile(rf"(?<!\d)(?:{words})")):
+        piece = found[0]
+        if not code.is_known(piece.symbol, piece.object, is_inlined=piece.section == _INLINED):
+            yield found
+
+
+def _functions_there(code: DeselectedCode, mangled: re.Pattern[str]) -> Iterator[FunctionThere]:
+    """Yield functions of the image whose symbols have a pattern, and those inlined into others."""
     evidence = code.evidence
     for each in code.placed:
-        symbol = each.piece.symbol
-        if mangled.search(symbol) and _is_namesake(code, each.piece, names, mangled):
+        if mangled.search(each.piece.symbol):
             where = evidence.placement.where(each.piece) or 0
-            yield each.piece, where, f"of {evidence.objects.label(each.piece)}"
+            yield FunctionThere(each.piece, where, f"of {evidence.objects.label(each.piece)}")
     for symbol, part in evidence.inlined.items():
-        host = evidence.placement.owner(part.address)
-        number = host[0] if host is not None else 0
-        inside = NamedPiece(number, _INLINED, 0, part.bytes, symbol)
-        if mangled.search(symbol) and _is_namesake(code, inside, names, mangled):
-            piece = NamedPiece(-1, 0, 0, part.bytes, symbol)
-            yield piece, part.address, f"inlined into {demangle(part.host)}"
+        if mangled.search(symbol):
+            host = evidence.placement.owner(part.address)
+            piece = NamedPiece(host[0] if host else 0, _INLINED, 0, part.bytes, symbol)
+            yield FunctionThere(piece, part.address, f"inlined into {demangle(part.host)}")
 
 
 def _is_namesake(
@@ -149,9 +177,12 @@ def _is_namesake(
 
 
 def code_name(symbol: str) -> str:
-    """Return the name of a function; of a lambda or function object that of what it is in."""
-    text = without_templates(without_parameters(demangle(plain_name(symbol))))
-    scopes = text.split("::")
+    """Return the name of a function, without ABI tags and module.
+
+    That of a lambda, function object, destructor or conversion is the name of what it is in.
+    """
+    text = _CONVERSION.sub("", without_parameters(demangle(plain_name(symbol))))
+    scopes = _TAGS.sub("", without_templates(text)).split("::")
     while len(scopes) > 1 and _UNNAMED.fullmatch(scopes[-1]):
         scopes.pop()
     return scopes[-1]

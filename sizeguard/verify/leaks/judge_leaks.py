@@ -27,6 +27,6 @@ def judge_leaks(evidence: Evidence, deselected: Deselected) -> Iterator[Verdict]
     """Judge one claim for each way in which something deselected can be in an image."""
     code = DeselectedCode(evidence, read_full(evidence))
     yield judge_copies(code)
-    yield judge_namesakes(code, deselected.kernels)
+    yield judge_namesakes(code, deselected.kernels, deselected.classes)
     yield judge_written_names(code, (*deselected.operators, *deselected.classes))
     yield from judge_explained(evidence)

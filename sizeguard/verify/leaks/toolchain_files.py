@@ -6,6 +6,7 @@ import re
 
 # Files that a compiler's driver links by itself, wherever it is installed.
 _START_FILE = re.compile(r"\w{0,3}crt(?:1|i|n|begin\w?|end\w?|fastmath)(?:-\w+)?\.o")
+MOST_START_CODE = 1024  # musl's rcrt1.o has 502 bytes, glibc's gcrt1.o and gcc's crtbegin.o less
 _LIBRARY = re.compile(
     r"(?:lib(?:c|m|g|gcc|gcc_eh|gcov|stdc\+\+|supc\+\+|c\+\+|c\+\+abi|unwind"
     r"|pthread|dl|rt|util|mvec|atomic|ssp|ssp_nonshared|c_nonshared|pthread_nonshared"
@@ -19,15 +20,20 @@ _SYSTEM = ("/usr/", "/lib/", "/lib64/", "/opt/")
 _MACHO_SYSTEM = ("/usr/lib/", "/System/Library/")  # install names
 
 
-def is_of_toolchain(path: str) -> bool:
-    """Return whether a file is one that compilers link by themselves.
-
-    A library with such a name must be in a system's folder; start-up files may have been moved.
-    """
+def is_of_system(path: str) -> bool:
+    """Return whether a file is one that compilers link by themselves, in a system's folder."""
     name = path.rpartition("/")[2]
     is_system = path.startswith(_SYSTEM) or "/ziglang/" in path
-    is_library = is_system and _LIBRARY.fullmatch(name) is not None
-    return is_library or _START_FILE.fullmatch(name) is not None
+    return is_system and bool(_LIBRARY.fullmatch(name) or _START_FILE.fullmatch(name))
+
+
+def is_of_toolchain(path: str, code: int = 0) -> bool:
+    """Return whether a file is the toolchain's: one of a system, or a start-up file elsewhere.
+
+    code: bytes of the file that run; start-up files are small
+    """
+    is_start = _START_FILE.fullmatch(path.rpartition("/")[2]) is not None
+    return is_of_system(path) or (is_start and code <= MOST_START_CODE)
 
 
 def is_system_library(path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ NAMES = "names of deselected operators and classes"
 _ENCODINGS = (("utf-8", 1), ("utf-16-le", 2), ("utf-32-le", 4))
 _MOST_SHOWN = 8
 _SCOPE = "::"  # operators have one, classes have none
+_LONGEST = 200  # letters of an operator's name
 
 
 def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
@@ -210,13 +212,34 @@ def _references_of(file: ObjectFile, index: int, start: int) -> Iterator[tuple[i
 
 
 def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:
-    """Return whether a text is not part of a longer word, unlike aten::add in aten::add.Tensor."""
+    """Return whether a text is not part of a longer word, unlike aten::add in aten::add.Tensor.
+
+    Names of its namespace may be next to it without a separator: aten::reluaten::gelu.
+    """
     before = [content[max(at, 0) : at + width] for at in (start - width, start - 2 * width)]
     behind = [content[at : at + width] for at in (end, end + width)]
-    return not any(
-        _is_word(first) or (_is_colon(first) and _is_colon(second))
+    is_begun, is_ended = (
+        not _is_word(first) and not (_is_colon(first) and _is_colon(second))
         for first, second in (before, behind)
     )
+    if is_begun and is_ended:
+        return True
+    scope = content[start:end].partition(_colons(width))[0] + _colons(width)
+    if len(scope) >= end - start:
+        return False  # without a namespace
+    is_begun = is_begun or _ends_with_name(content[max(start - _LONGEST * width, 0) : start], scope)
+    return is_begun and (is_ended or content.startswith(scope, end))
+
+
+def _colons(width: int) -> bytes:
+    return b"".join(b":".ljust(width, b"\0") for _ in _SCOPE)
+
+
+def _ends_with_name(content: bytes, scope: bytes) -> bool:
+    """Return whether a name of a namespace is at the end of a text."""
+    _, found, name = content.rpartition(scope)
+    letters = name.replace(b"\0", b"").replace(b".", b"_")
+    return bool(found) and re.fullmatch(rb"\w+", letters) is not None
 
 
 def _whole_in(content: bytes, name: bytes) -> int:
