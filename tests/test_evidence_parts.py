@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.claims.claim import FeatureMarks
 from sizeguard.formats import dwarf
 from sizeguard.verify.evidence import evidence, image_presence
 from sizeguard.verify.evidence.code_search import pattern_of
 from sizeguard.verify.evidence.image_presence import check_one_link, check_presence, is_present
 from sizeguard.verify.evidence.link_graph import _number
-from sizeguard.verify.features.feature_marks import feature_marks
+from sizeguard.verify.features.feature_marks import feature_marks, signs_of_build
 from sizeguard.verify.leaks import explained_bytes
 
 
@@ -223,6 +224,10 @@ def image(
     )  # fmt: skip
 
 
+def marks_of(full: Any, without: Any) -> FeatureMarks:
+    return feature_marks(signs_of_build(full), signs_of_build(without))
+
+
 @pytest.mark.parametrize(
     "full, without, texts, others",
     [
@@ -240,7 +245,7 @@ def image(
 def test_texts_of_a_feature_are_those_of_one_build_alone(
     full: bytes, without: bytes, texts: tuple[str, ...], others: tuple[str, ...]
 ) -> None:
-    marks = feature_marks(image({".rodata": full}, {}), image({".rodata": without}, {}))
+    marks = marks_of(image({".rodata": full}, {}), image({".rodata": without}, {}))
     assert marks.texts == texts
     assert marks.without == others
 
@@ -248,19 +253,19 @@ def test_texts_of_a_feature_are_those_of_one_build_alone(
 @pytest.mark.parametrize("flag", ["is_executable", "is_writable", "is_allocated"])
 def test_only_constants_have_texts_of_features(flag: str) -> None:
     flags = {flag: flag != "is_allocated"}
-    marks = feature_marks(image({".x": b"a feature\0"}, {}, **flags), image({}, {}))
+    marks = marks_of(image({".x": b"a feature\0"}, {}, **flags), image({}, {}))
     assert marks.texts == ()
     imports = image({".dynstr": b"a feature\0"}, {})
-    assert feature_marks(imports, image({}, {})).texts == ()
+    assert marks_of(imports, image({}, {})).texts == ()
 
 
 def test_functions_of_a_feature_are_those_that_the_other_build_lacks() -> None:
     full = {"_Zkept": 8, "_Zmore": 9, "_Zsmall": 8, "_Zin": 8, "_Zx.isra.0": 8, "main": 9}
     without = image({}, {"_Zkept": 8, "_Zsmall": 7}, "_Zin")
-    marks = feature_marks(image({}, full), without)
+    marks = marks_of(image({}, full), without)
     assert marks.functions == ("_Zmore",)
     assert marks.hosts == ("_Zsmall",)
-    texts = feature_marks(image({".rodata": b"a feature\0"}, full), without)
+    texts = marks_of(image({".rodata": b"a feature\0"}, full), without)
     assert texts.hosts == ()
 
 

@@ -15,7 +15,7 @@ from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.features.external_calls import external_calls
-from sizeguard.verify.features.feature_marks import feature_marks
+from sizeguard.verify.features.feature_marks import feature_marks, signs_of_build
 from sizeguard.verify.features.feature_verdicts import judge_feature
 from tests.support.recorded_builds import RecordedRuntime, recorded_runtime
 
@@ -65,11 +65,12 @@ def test_other_namespaces_do_not_count(runtime: Evidence) -> None:
 
 
 def test_a_call_is_a_mark_if_the_build_without_the_feature_lacks_it(runtime: Evidence) -> None:
-    without = replace(runtime, hidden_prefixes=("sg::Context::",))
-    calls = feature_marks(runtime, without).calls
+    full = signs_of_build(runtime)
+    without = signs_of_build(replace(runtime, hidden_prefixes=("sg::Context::",)))
+    calls = feature_marks(full, without).calls
     assert calls["longjmp"] == (LEAVE,)
     assert not {*calls} & {"free", "malloc", "snprintf"}
-    assert feature_marks(runtime, runtime) == FeatureMarks()
+    assert feature_marks(full, full) == FeatureMarks()
 
 
 @pytest.mark.parametrize(

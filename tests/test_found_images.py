@@ -15,15 +15,9 @@ from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.project import App, BuildSteps
 from tests.support.any_project import AnyProject, made_project
-from tests.support.recorded_builds import recorded_runtime
 
 LIMITS = "limits: {load: 1 MiB}\n"
 A = "a: {image: out/app, strip: false}"
-
-
-@pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    return recorded_runtime(tmp_path_factory.mktemp("recorded")).build
 
 
 def project_of(folder: Path, build: Build, apps: str, limits: str = LIMITS) -> AnyProject:
@@ -50,9 +44,9 @@ def checks(result: dict[str, Any], kind: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("limit", "code"), [("1 MiB", 0), ("1 KiB", 1)])
 def test_an_image_is_judged_by_its_limit(
-    tmp_path: Path, build: Build, limit: str, code: int
+    tmp_path: Path, recorded_build: Build, limit: str, code: int
 ) -> None:
-    project = project_of(tmp_path, build, f"{{{A}}}", f"limits: {{load: {limit}}}\n")
+    project = project_of(tmp_path, recorded_build, f"{{{A}}}", f"limits: {{load: {limit}}}\n")
     found, result = gated(project)
     assert (found, [each["message"] for each in result["problems"]]) == (code, [])
     assert checks(result, "absolute") == [("a", "fail" if code else "pass")]
@@ -69,18 +63,20 @@ def test_an_image_is_judged_by_its_limit(
     ],
 )
 def test_claims_of_the_configuration_decide(
-    tmp_path: Path, build: Build, claims: str, code: int, verdict: str
+    tmp_path: Path, recorded_build: Build, claims: str, code: int, verdict: str
 ) -> None:
-    project = project_of(tmp_path, build, f"{{a: {{image: out/app, strip: false, {claims}}}}}")
+    project = project_of(
+        tmp_path, recorded_build, f"{{a: {{image: out/app, strip: false, {claims}}}}}"
+    )
     found, result = gated(project)
     assert (found, result["verdict"]) == (code, verdict)
     assert checks(result, "elimination") == [("a", verdict)]
 
 
 def test_an_image_that_is_missing_fails_and_the_others_are_judged(
-    tmp_path: Path, build: Build
+    tmp_path: Path, recorded_build: Build
 ) -> None:
-    project = project_of(tmp_path, build, f"{{{A}, b: {{image: out/gone, strip: false}}}}")
+    project = project_of(tmp_path, recorded_build, f"{{{A}, b: {{image: out/gone, strip: false}}}}")
     code, result = gated(project)
     assert (code != 0, result["verdict"]) == (True, "fail")
     assert [problem["app"] for problem in result["problems"]] == ["b"]
@@ -89,9 +85,9 @@ def test_an_image_that_is_missing_fails_and_the_others_are_judged(
 
 
 def test_a_trailer_that_cannot_be_read_fails_the_change_that_has_it(
-    tmp_path: Path, build: Build
+    tmp_path: Path, recorded_build: Build
 ) -> None:
-    project = project_of(tmp_path, build, f"{{{A}}}")
+    project = project_of(tmp_path, recorded_build, f"{{{A}}}")
     assert gated(project, "--base", "main")[0] == 0
     project.write({"x.txt": "1"})
     commit = project.commit("Grow\n\nSize-Waiver: as much as it likes")
@@ -118,12 +114,17 @@ def test_a_trailer_that_cannot_be_read_fails_the_change_that_has_it(
     ],
 )
 def test_the_command_after_the_build_decides(
-    build: Build, command: str, failed: str, has_recipe: bool, in_place: bool, expected: list[str]
+    recorded_build: Build,
+    command: str,
+    failed: str,
+    has_recipe: bool,
+    in_place: bool,
+    expected: list[str],
 ) -> None:
     steps = BuildSteps({}, build="make", run=command)
     app = App("a", None, (), ("t",), steps={"t": steps})
     recipe = AnyBuildRecipe("a", "t", steps) if has_recipe else None
-    head = HeadBuild(build, recipe, "", failed, in_place)
+    head = HeadBuild(recorded_build, recipe, "", failed, in_place)
     found = run_checks(app, "t", head)
     assert [check.verdict for check in found] == expected
     for check in found:

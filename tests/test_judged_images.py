@@ -15,16 +15,10 @@ from tests.support.any_project import AnyProject
 from tests.support.recorded_builds import (
     recorded_analysis,
     recorded_images,
-    recorded_runtime,
 )
 from tests.test_found_images import gated, project_of
 
 CORE = 21_650  # load of the recorded build without operators
-
-
-@pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    return recorded_runtime(tmp_path_factory.mktemp("recorded")).build
 
 
 def verdicts(result: dict[str, Any]) -> set[tuple[str, str, str, str]]:
@@ -48,14 +42,14 @@ def since_core(project: AnyProject) -> tuple[int, dict[str, Any], dict[str, Any]
     return code, result, app
 
 
-def test_each_app_and_target_has_its_own_limits(tmp_path: Path, build: Build) -> None:
+def test_each_app_and_target_has_its_own_limits(tmp_path: Path, recorded_build: Build) -> None:
     """The files are equal; only the app with the small limit fails."""
     apps = (
         "{a: {image: out/app, strip: false, limits: {load: 1 KiB}},"
         " b: {image: out/app, strip: false, limits: {ram: 1 MiB}}}"
     )
     limits = "targets: {x86_64-linux: {limits: {file: 2 MiB}}}\n"
-    code, result = gated(project_of(tmp_path, build, apps, limits))
+    code, result = gated(project_of(tmp_path, recorded_build, apps, limits))
     assert code == 1
     assert verdicts(result) == {
         ("a", "load", "absolute", FAIL), ("a", "file", "absolute", PASS),
@@ -64,9 +58,12 @@ def test_each_app_and_target_has_its_own_limits(tmp_path: Path, build: Build) ->
     assert [(app["app"], app["verdict"]) for app in result["apps"]] == [("a", FAIL), ("b", PASS)]
 
 
-def test_growth_is_told_by_what_grew(tmp_path: Path, build: Build) -> None:
+def test_growth_is_told_by_what_grew(tmp_path: Path, recorded_build: Build) -> None:
     project = project_of(
-        tmp_path, build, "{a: {image: out/app, strip: false}}", "limits: {load: {growth: 0}}\n"
+        tmp_path,
+        recorded_build,
+        "{a: {image: out/app, strip: false}}",
+        "limits: {load: {growth: 0}}\n",
     )
     code, result, app = since_core(project)
     assert code == 1
@@ -92,10 +89,10 @@ def test_growth_is_told_by_what_grew(tmp_path: Path, build: Build) -> None:
     ],
 )
 def test_a_base_of_another_machine_is_inconclusive_for_limits_of_growth(
-    tmp_path: Path, build: Build, limits: str, load: tuple[str, str], libraries: str
+    tmp_path: Path, recorded_build: Build, limits: str, load: tuple[str, str], libraries: str
 ) -> None:
     text = f"limits: {limits}\n"
-    project = project_of(tmp_path, build, "{a: {image: out/app, strip: false}}", text)
+    project = project_of(tmp_path, recorded_build, "{a: {image: out/app, strip: false}}", text)
     other = recorded_images(tmp_path) / "lib-x86_64"
     code, result = gated(project, "--base-snapshot", str(other))
     assert ("a", "load", *load) in verdicts(result)
@@ -103,9 +100,9 @@ def test_a_base_of_another_machine_is_inconclusive_for_limits_of_growth(
     assert code == (3 if libraries == INCONCLUSIVE else 0)
 
 
-def test_an_image_without_a_base_has_no_growth(tmp_path: Path, build: Build) -> None:
+def test_an_image_without_a_base_has_no_growth(tmp_path: Path, recorded_build: Build) -> None:
     limits = "limits: {load: {growth: 1 MiB}}\n"
-    project = project_of(tmp_path, build, "{a: {image: out/app, strip: false}}", limits)
+    project = project_of(tmp_path, recorded_build, "{a: {image: out/app, strip: false}}", limits)
     code, result = gated(project)
     (app,) = result["apps"]
     assert code == 0
@@ -122,9 +119,11 @@ def uses(result: dict[str, Any]) -> list[tuple[str, str]]:
     return [(each["state"], each["verdict"]) for each in result["waivers"]]
 
 
-def test_only_a_whole_run_knows_that_a_waiver_is_spent(tmp_path: Path, build: Build) -> None:
+def test_only_a_whole_run_knows_that_a_waiver_is_spent(
+    tmp_path: Path, recorded_build: Build
+) -> None:
     apps = "{a: {image: out/app, strip: false}, b: {image: out/app, strip: false}}"
-    project = project_of(tmp_path, build, apps)
+    project = project_of(tmp_path, recorded_build, apps)
     project.write({"baselines/waivers.yaml": f"- {WAIVER}\n"})
     code, result = gated(project)
     assert (code, uses(result)) == (1, [("spent", FAIL)])
@@ -138,8 +137,8 @@ def test_only_a_whole_run_knows_that_a_waiver_is_spent(tmp_path: Path, build: Bu
     assert [problem["app"] for problem in result["problems"]] == ["b"]
 
 
-def test_a_trailer_is_spent_until_it_is_merged(tmp_path: Path, build: Build) -> None:
-    project = project_of(tmp_path, build, "{a: {image: out/app, strip: false}}")
+def test_a_trailer_is_spent_until_it_is_merged(tmp_path: Path, recorded_build: Build) -> None:
+    project = project_of(tmp_path, recorded_build, "{a: {image: out/app, strip: false}}")
     project.write({"x.txt": "1"})
     project.commit(f"Grow\n\n{TRAILER}")
     code, result = gated(project, "--base", "main")

@@ -63,14 +63,20 @@ def strip(tool: str, image: Path, shipped: Path) -> None:
     _check_same_memory(tool, image, shipped)
 
 
-def _check_same_memory(tool: str, image: Path, shipped: Path) -> None:
-    """Raise BuildError if the stripped twin does not take the same memory."""
-    before, after = measure(image), measure(shipped)
-    if before.load != after.load:
+def check_same_load(tool: str, image: Path, shipped: Path) -> None:
+    """Raise BuildError if the stripped twin does not load the same bytes."""
+    before, after = measure(image).load, measure(shipped).load
+    if before != after:
         raise BuildError(
-            f"{tool} {image.name}: loads {after.load} bytes afterwards and {before.load} before:"
+            f"{tool} {image.name}: loads {after} bytes afterwards and {before} before:"
             " stripping changed the loaded bytes"
         )
+
+
+def _check_same_memory(tool: str, image: Path, shipped: Path) -> None:
+    """Raise BuildError if the stripped twin does not take the same memory."""
+    check_same_load(tool, image, shipped)
+    before, after = measure(image), measure(shipped)
     if before.ram != after.ram:
         raise OtherImageError(
             f"{tool} {image.name}: takes {after.ram} bytes of memory afterwards and {before.ram}"

@@ -18,7 +18,7 @@ from sizeguard.selection.write import write_selection
 from sizeguard.verify.build_names import names_of
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
-from sizeguard.verify.features.feature_marks import feature_marks
+from sizeguard.verify.features.feature_marks import feature_marks, signs_of_build
 from sizeguard.verify.kept_names import names_of_build
 
 COMMAND = "sizeguard select names"
@@ -35,12 +35,12 @@ def full_names(root: Path, source: Path, options: BuildOptions) -> BuildNames:
     full = _evidence(runtime, whole)
     names = names_of(full, runtime.vocabulary)
     features = tree.asked_features()
-    marks = {}
+    marks, signs = {}, signs_of_build(full)
     for feature in features:
         kept = frozenset(features) - {feature}
         without = _build_of(root, tree, names, kept, feature, options)
         marks[feature] = replace(
-            feature_marks(full, _evidence(runtime, without)),
+            feature_marks(signs, signs_of_build(_evidence(runtime, without))),
             load=whole.sizes.load - without.sizes.load,
         )
     return replace(names, features=marks)

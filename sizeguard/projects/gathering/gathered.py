@@ -28,7 +28,12 @@ from sizeguard.builds.shipped_libraries import (
     with_libraries,
 )
 from sizeguard.builds.sizes import Sizes
-from sizeguard.projects.gathering.shipped_files import Surroundings, copy_matching, copy_needed
+from sizeguard.projects.gathering.shipped_files import (
+    Surroundings,
+    copy_linked,
+    copy_needed,
+    copy_shipped,
+)
 from sizeguard.projects.kept_link import keep_link
 from sizeguard.projects.project import NO_STRIP, SHIPS, ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError, OtherImageError
@@ -129,7 +134,7 @@ def _copy_files(root: Path, made: MadeImage, folder: Path) -> _Copies:
     debug = _debug_file(root, files, image, folder, made.command) if files.debug else None
     shipped = _shipped(root, made, image)
     map_ = _copied(root, files.map, folder, made.command) if files.map else None
-    objects = copy_matching(root, files.objects, folder / _LINKED, made.command)
+    objects = copy_linked(root, files.objects, folder / _LINKED, made.command)
     also = _with_needed(root, made, image, folder / SHIPS)
     if files.strip != NO_STRIP:
         for library in also:
@@ -140,8 +145,8 @@ def _copy_files(root: Path, made: MadeImage, folder: Path) -> _Copies:
 
 def _with_needed(root: Path, made: MadeImage, image: Path, folder: Path) -> tuple[Path, ...]:
     """Copy the files that ship with the image."""
-    files, apart = made.files, (*made.apart, made.files.image)
-    also = copy_matching(root, files.also, folder, made.command, apart)
+    files, apart = made.files, frozenset((*made.apart, made.files.image))
+    also = copy_shipped(root, files.also, folder, made.command, apart)
     for path in also:
         _check_measured(f"{path.relative_to(folder)}, a file of also,", path)
         _check_no_twin(path.relative_to(folder), path)
@@ -221,15 +226,15 @@ def _shipped(root: Path, made: MadeImage, image: Path) -> Path:
     if files.shipped:
         twin = image.with_name(image.name + STRIPPED)
         shutil.copyfile(_found(root, files.shipped, made.command), twin)
-        _check_same_memory(files, image, twin)
+        _check_twin(files, image, twin)
         return twin
     # strip would remove what a linker needs of an object or an archive
     is_stripped = files.strip or is_linked(image)
     return _stripped(files, image) if is_stripped and files.strip != NO_STRIP else image
 
 
-def _check_same_memory(files: ImageFiles, image: Path, twin: Path) -> None:
-    """Raise OtherImageError if the stripped file is of another image, maybe a smaller one."""
+def _check_twin(files: ImageFiles, image: Path, twin: Path) -> None:
+    """Raise OtherImageError if the given stripped file is of another image."""
     mine, its = measure(image), measure(twin)
     if (mine.load, mine.ram) != (its.load, its.ram):
         raise OtherImageError(

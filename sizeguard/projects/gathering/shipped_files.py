@@ -148,22 +148,44 @@ def _largest(paths: Sequence[Path], image: Path, apart: AbstractSet[Path]) -> Pa
     return libraries[-1] if libraries and libraries[-1] not in apart else None
 
 
-def copy_matching(
-    root: Path, globs: Iterable[str], folder: Path, command: str, apart: Iterable[str] | None = None
+def copy_linked(root: Path, globs: Iterable[str], folder: Path, command: str) -> tuple[Path, ...]:
+    """Copy the matching inputs of a link, each to its own relative path, as linkers name it.
+
+    Arguments and errors are those of copy_shipped.
+    """
+
+    def place(path: Path) -> Path:
+        return path.relative_to(root)
+
+    return _all_matching(globs, lambda glob: _copies(root, glob, folder, place), command)
+
+
+def copy_shipped(
+    root: Path, globs: Iterable[str], folder: Path, command: str, apart: frozenset[str]
 ) -> tuple[Path, ...]:
-    """Copy the matching files, each to its own relative path; every pattern must match a file.
+    """Copy the matching files that ship, each to its own relative path; a linked file counts once.
 
     `app.aar!jni/arm64-v8a/*.so` matches members of a package.
 
     command: what made them; empty if they are measured as found
-    apart: images, which do not count again; None for inputs of a link, which do not ship
+    apart: paths of images in packages that have their own sizes
 
     Raises DoesNotBuildError for a pattern that matches nothing.
     """
-    own = frozenset(apart) if apart is not None else None
+
+    def place(path: Path) -> Path:
+        return _place(root, path)
+
+    return _all_matching(globs, lambda glob: _copies(root, glob, folder, place, apart), command)
+
+
+def _all_matching(
+    globs: Iterable[str], copies_of: Callable[[str], Iterable[Path]], command: str
+) -> tuple[Path, ...]:
+    """Copy what each pattern matches, at least one file."""
     copies = []
     for pattern in globs:
-        found = [*_matching(root, pattern, folder, own)]
+        found = [*copies_of(pattern)]
         if not found:
             raise DoesNotBuildError(
                 f"the build command made no {pattern}" if command else f"no such file: {pattern}"
@@ -172,19 +194,25 @@ def copy_matching(
     return tuple(dict.fromkeys(copies))
 
 
-def _matching(root: Path, pattern: str, folder: Path, own: frozenset[str] | None) -> Iterator[Path]:
+def _copies(
+    root: Path,
+    pattern: str,
+    folder: Path,
+    place: Callable[[Path], Path],
+    apart: frozenset[str] = frozenset(),
+) -> Iterator[Path]:
     """Copy the files, or members of packages, that match a pattern.
 
-    Linkers name their inputs by links; of what ships, a file counts once.
+    place: returns where in the folder a file belongs
     """
     packages, inner = split_pattern(pattern)
     for path in sorted(path for path in root.glob(pattern) if path.is_file()):
-        to = folder / (path.relative_to(root) if own is None else _place(root, path))
+        to = folder / place(path)
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, to)
         yield to
     for path in sorted(root.glob(packages)) if packages and inner else ():
-        package = Package(root, path.relative_to(root).as_posix(), own or frozenset())
+        package = Package(root, path.relative_to(root).as_posix(), apart)
         for name in package.members() if path.is_file() else ():
             if _is_match(name, inner):
                 yield package.copy(name, folder)

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.features.external_calls import external_calls
 
 
-def feature_marks(full: Evidence, without: Evidence) -> FeatureMarks:
+@dataclass(frozen=True, slots=True)
+class BuildSigns:
+    """Everything in a build that can be a sign of a feature. It is read once for all features.
+
+    texts: among the constants of the image
+    calls: external function → texts of the runtime's functions that refer to it
+    """
+
+    evidence: Evidence
+    texts: frozenset[str]
+    calls: Mapping[str, frozenset[str]]
+
+
+def signs_of_build(evidence: Evidence) -> BuildSigns:
+    """Read the possible signs of features."""
+    return BuildSigns(evidence, frozenset(_texts(evidence)), external_calls(evidence))
+
+
+def feature_marks(full: BuildSigns, without: BuildSigns) -> FeatureMarks:
     """Compare the full build with a build that leaves out only one feature."""
     texts, other = _only_in(full, without), _only_in(without, full)
+    symbols, others = full.evidence.symbols, without.evidence.symbols
     # Another compiler may leave a function as a symbol that is inlined here.
-    functions = {*full.symbols} - {*without.symbols, *without.inlined}
+    functions = {*symbols} - {*others, *without.evidence.inlined}
     changed = {
         name
-        for name, found in full.symbols.items()
-        if name in without.symbols and found[0].size != without.symbols[name][0].size
+        for name, found in symbols.items()
+        if name in others and found[0].size != others[name][0].size
     }
-    calls, others = external_calls(full), external_calls(without)
+    calls = {name: full.calls[name] for name in sorted(full.calls) if name not in without.calls}
     return FeatureMarks(
         tuple(sorted(texts)),
         tuple(sorted(other)),
         _functions(functions),
         () if texts else _functions(changed),
-        {name: tuple(sorted(calls[name])) for name in sorted(calls) if name not in others},
+        {name: tuple(sorted(callers)) for name, callers in calls.items()},
     )
 
 
@@ -38,15 +58,15 @@ def _functions(symbols: set[str]) -> tuple[str, ...]:
 _TELLING = 8
 
 
-def _only_in(image: Evidence, other: Evidence) -> set[str]:
+def _only_in(image: BuildSigns, other: BuildSigns) -> set[str]:
     """List the texts of an image that are nowhere in another one.
 
     There a text can be the end of a longer one, or stand right after a number.
     """
-    contents = [*_constants(other)]
+    contents = [*_constants(other.evidence)]
     return {
         text
-        for text in _texts(image) - _texts(other)
+        for text in image.texts - other.texts
         if not any(f"{text}\0".encode() in content for content in contents)
     }
 

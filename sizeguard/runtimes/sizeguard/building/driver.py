@@ -57,6 +57,7 @@ from sizeguard.toolchains.environment import (
 )
 from sizeguard.toolchains.links.asked_link import record_link
 from sizeguard.toolchains.logged import first_error
+from sizeguard.toolchains.stripped import check_same_load
 from sizeguard.toolchains.targets import TargetMachine, find_target
 from sizeguard.toolchains.toolchain import Toolchain, require
 
@@ -313,12 +314,7 @@ def _strip(target: TargetMachine, image: Path, shipped: Path) -> None:
     )
     if done.returncode != 0:
         raise BuildError(f"{target.strip} {image}: {done.stderr.strip()}")
-    before, after = measure(image).load, measure(shipped).load
-    if before != after:
-        raise BuildError(
-            f"{shipped} loads {after} bytes and {image} {before}: stripping changed the loaded "
-            f"bytes"
-        )
+    check_same_load(target.strip, image, shipped)
 
 
 def _stripped_libraries(target: TargetMachine, folder: Path, apart: list[Path]) -> list[Path]:
