@@ -1,5 +1,7 @@
 """Check the layout of sizeguard/: imports between rooms, files in folders, sizes of functions.
 
+The sizes of functions are checked in tests/support, too.
+
 Run by `make lint`. A room is a folder below sizeguard/. It may import only the rooms that
 ROOMS lists for it, which come before it. Imports inside functions and for type checkers count.
 An import inside a function must save time: its module may not be loaded anyway.
@@ -366,6 +368,8 @@ def main() -> int:
     """Print violations of the layout; return 1 if there are any."""
     root = Path(__file__).resolve().parents[1] / PACKAGE
     lines = problems(root)
+    for path in sorted((root.parent / "tests" / "support").glob("*.py")):
+        lines += large_functions(path, _tree(path))
     for line in lines:
         print(line)
     if not lines:

@@ -29,6 +29,22 @@ class Browser:
     def __init__(
         self, profile: Path, more_flags: Sequence[str] = (), more: Mapping[str, str] | None = None
     ) -> None:
+        self.process = self._started(profile, more_flags, more or {})
+        self.buffer = b""
+        self.number = 0
+        self.session = ""
+        self.events: list[dict[str, Any]] = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def _started(
+        self, profile: Path, more_flags: Sequence[str], more: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        """Start the browser, which reads commands from one pipe and answers through another."""
         program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
         assert program, "chromium is missing: .ci/setup test installs it"
         theirs_in, self.out = os.pipe()
@@ -49,26 +65,17 @@ class Browser:
             f"--user-data-dir={profile}",
             *more_flags,
         ]
-        self.process = subprocess.Popen(
+        process = subprocess.Popen(
             [program, *flags, "about:blank"],
             preexec_fn=pipes_as_3_and_4,
             close_fds=False,
-            env={**os.environ, **(more or {})},
+            env={**os.environ, **more},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         os.close(theirs_in)
         os.close(theirs_out)
-        self.buffer = b""
-        self.number = 0
-        self.session = ""
-        self.events: list[dict[str, Any]] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
-            "sessionId"
-        ]
-        for domain in ("Page", "Runtime", "Network", "Log"):
-            self.call(f"{domain}.enable")
+        return process
 
     def __enter__(self) -> Self:
         return self

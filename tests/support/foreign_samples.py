@@ -37,53 +37,25 @@ def build_foreign(folder: Path) -> dict[tuple[str, str], Path]:
 
     Linked files have FILE.map beside them.
     """
-    made = {}
+    made = {(name, form): folder / f"{name}.{form}" for name in MACHINES for form in FORMS}
+    flags = [
+        "-O2", "-g", "-std=c++20", "-ffreestanding", "-fno-exceptions", "-fno-rtti",
+        "-ffunction-sections", "-fdata-sections", "-fPIC",
+    ]  # fmt: skip
     for machine, target in MACHINES.items():
-        base = folder / machine
-        flags = [
-            "-O2", "-g", "-std=c++20", "-ffreestanding", "-fno-exceptions", "-fno-rtti",
-            "-ffunction-sections", "-fdata-sections",
-        ]  # fmt: skip
-        for form in FORMS:
-            made[machine, form] = folder / f"{machine}.{form}"
-        compile_ = [
-            "clang++-19",
-            *target,
-            *flags,
-            "-fPIC",
-            "-c",
-            str(SOURCE),
-            "-o",
-            str(made[machine, "object"]),
-        ]
-        _run(compile_)
+        compiled = made[machine, "object"]
+        _run("clang++-19", *target, *flags, "-c", SOURCE, "-o", compiled)
         # .gnu.hash needs another order of symbols than MIPS
         hash_style = "sysv" if machine.startswith("mips") else "both"
         shared = ["-shared", "--build-id=sha1", f"--hash-style={hash_style}", "-z", "notext"]
         for form, options in (("executable", ["-static", "--entry=_start"]), ("shared", shared)):
             output = made[machine, form]
-            _run(
-                [
-                    "ld.lld-19",
-                    *options,
-                    "--gc-sections",
-                    f"-Map={output}.map",
-                    str(made[machine, "object"]),
-                    "-o",
-                    str(output),
-                ]
-            )
-        _run(
-            [
-                "llvm-strip-19",
-                "-o",
-                str(base.with_suffix(".stripped")),
-                str(made[machine, "shared"]),
-            ]
-        )
+            files = [f"-Map={output}.map", compiled, "-o", output]
+            _run("ld.lld-19", *options, "--gc-sections", *files)
+        _run("llvm-strip-19", "-o", made[machine, "stripped"], made[machine, "shared"])
     return made
 
 
-def _run(command: list[str]) -> None:
+def _run(*command: str | Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stderr}"

@@ -43,6 +43,7 @@ from sizeguard.gate.policy.terms_result import (
 CONVOLUTION = "native/operators/kernels/convolution.cpp"
 
 
+# More than 6 parameters: those that differ between the samples.
 def check(
     app: str,
     target: str,
@@ -118,6 +119,8 @@ def verification(app: str, wrong: int = 0) -> Verification:
     )
 
 
+# More than 40 lines: a line for each field of the result.
+# More than 6 parameters: those that differ between the samples.
 def app_result(
     app: str,
     target: str,
@@ -330,6 +333,7 @@ def empty() -> GateResult:
     return GateResult(FAIL, (), problems=(problem,))
 
 
+# More than 40 lines: one of each kind of failure, written out.
 def everything() -> GateResult:
     """Two apps for three targets, with every kind of failure."""
     shares = (
@@ -514,6 +518,7 @@ def everything() -> GateResult:
     )
 
 
+# More than 40 lines: one of each kind of change, written out.
 def terms() -> GateResult:
     """A build that is compared with a new baseline, and a change of every other kind of term."""
     baseline = "baselines/vision.x86_64-linux.gcc-12.2-bfd-2.40-Os.yaml"

@@ -28,6 +28,7 @@ SCREENS = {
 CONV = "_ZN2sg7kernels12_GLOBAL__N_19conv_bodyIfEEvPKT_"
 
 
+# More than 6 parameters: the columns of a row; most have their usual value.
 def _part(
     symbol: str,
     load: int,

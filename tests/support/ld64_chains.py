@@ -65,6 +65,7 @@ def _nodes(graph: SectionGraph) -> dict[tuple[str, str], set[int]]:
     return found
 
 
+# More than 40 lines: one chain at a time, with a message for each way to disagree.
 def disagreements(graph: SectionGraph, chains: list[Chain]) -> list[str]:
     """List links of ld64 that are not edges, ends that are not roots, and shorter chains."""
     nodes = _nodes(graph)

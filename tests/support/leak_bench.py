@@ -246,18 +246,7 @@ class LeakBench:
         place = self.folder / name
         place.mkdir(parents=True, exist_ok=True)
         image = place / "run_program"
-        mine = str(self.build.image.parent)
-        words = [
-            str(self.main)
-            if word.endswith("apps/run_program.cpp.o")
-            else re.sub(rf"{re.escape(mine)}(/run_program.map|/$)", rf"{place}\1", word)
-            for word in self._linking
-            # dsymutil finds the objects by their full paths, because they are in several folders.
-            if not word.startswith("-Wl,-oso_prefix")
-        ]
-        words[words.index("-o") + 1] = "run_program"
-        at = words.index("run_program") + 1
-        words[at:at] = [*map(str, leak.recorded), *leak.hidden]
+        words = self._link_command(place, leak)
         run(*words, folder=place)
         target = find_target(self.build.target)
         shipped = place / "run_program.stripped"
@@ -290,6 +279,22 @@ class LeakBench:
         beside.mkdir(exist_ok=True)
         (beside / RECORD).write_text(json.dumps(self.full.to_json()))
         return build
+
+    def _link_command(self, place: Path, leak: LinkedWith) -> list[str]:
+        """Return the command of the build's link, with the leak, for another folder."""
+        mine = str(self.build.image.parent)
+        words = [
+            str(self.main)
+            if word.endswith("apps/run_program.cpp.o")
+            else re.sub(rf"{re.escape(mine)}(/run_program.map|/$)", rf"{place}\1", word)
+            for word in self._linking
+            # dsymutil finds the objects by their full paths, because they are in several folders.
+            if not word.startswith("-Wl,-oso_prefix")
+        ]
+        words[words.index("-o") + 1] = "run_program"
+        at = words.index("run_program") + 1
+        words[at:at] = [*map(str, leak.recorded), *leak.hidden]
+        return words
 
     def _with_code(self, inputs: list[Path], image: Path) -> list[Path]:
         """Return the inputs that have machine code, and what LTO made of the others."""

@@ -64,21 +64,7 @@ class MachoSamples:
 def build_samples(folder: Path) -> MachoSamples:
     """Build the samples; takes about 1.5 s."""
     samples = MachoSamples(folder)
-    for arch, target in (TARGETS | OLD_TARGETS).items():
-        for debug in ("", "-g"):
-            flags = ("-target", target, "-ffreestanding", "-O2", *([debug] if debug else []), "-c")
-            if arch in TARGETS or not debug:
-                tool("clang-19", *flags, SOURCES / "main.c", "-o", folder / f"main-{arch}{debug}.o")
-            if arch in TARGETS:
-                cxx = ("-std=c++17", "-fexceptions", "-funwind-tables")
-                tool(
-                    "clang++-19",
-                    *flags,
-                    *cxx,
-                    SOURCES / "shapes.cpp",
-                    "-o",
-                    folder / f"shapes-{arch}{debug}.o",
-                )
+    _compile(folder)
     for arch in TARGETS:
         _link(samples, f"app-{arch}", arch, "", "-dead_strip")
     for arch in ("arm64", "x86_64"):
@@ -93,29 +79,28 @@ def build_samples(folder: Path) -> MachoSamples:
         tool("llvm-strip-19", "-x", folder / f"lib-{arch}", "-o", folder / f"lib-stripped-{arch}")
         tool("llvm-strip-19", "-S", folder / f"app-g-{arch}", "-o", folder / f"app-S-{arch}")
         tool("dsymutil-19", folder / f"app-g-{arch}", "-o", folder / f"app-g-{arch}.dSYM")
-    tool(
-        "llvm-lipo-19",
-        "-create",
-        folder / "app-arm64",
-        folder / "app-x86_64",
-        "-output",
-        folder / "fat",
-    )
-    tool(
-        "llvm-lipo-19",
-        "-create",
-        "-fat64",
-        folder / "app-g-arm64",
-        folder / "lib-x86_64",
-        "-output",
-        folder / "fat64",
-    )
+    apps = (folder / "app-arm64", folder / "app-x86_64")
+    tool("llvm-lipo-19", "-create", *apps, "-output", folder / "fat")
+    images = (folder / "app-g-arm64", folder / "lib-x86_64")
+    tool("llvm-lipo-19", "-create", "-fat64", *images, "-output", folder / "fat64")
     yaml = tool("obj2yaml-19", folder / "main-x86_64.o").replace(
         "--- !mach-o", "--- !mach-o\nIsLittleEndian: false"
     )
     (folder / "big_endian.yaml").write_text(yaml)
     tool("yaml2obj-19", folder / "big_endian.yaml", "-o", folder / "main-big_endian.o")
     return samples
+
+
+def _compile(folder: Path) -> None:
+    """Compile for every machine; old machines have no debug information and no C++."""
+    for arch, target in (TARGETS | OLD_TARGETS).items():
+        for debug in ("", "-g"):
+            flags = ("-target", target, "-ffreestanding", "-O2", *([debug] if debug else []), "-c")
+            if arch in TARGETS or not debug:
+                tool("clang-19", *flags, SOURCES / "main.c", "-o", folder / f"main-{arch}{debug}.o")
+            if arch in TARGETS:
+                cxx = ("-std=c++17", "-fexceptions", "-funwind-tables", SOURCES / "shapes.cpp")
+                tool("clang++-19", *flags, *cxx, "-o", folder / f"shapes-{arch}{debug}.o")
 
 
 def _link(samples: MachoSamples, output: str, arch: str, debug: str, *flags: str) -> None:

@@ -110,6 +110,14 @@ class Form:
         return b"".join(packed)
 
 
+def _program_header(form: Form, segment: MadeSegment) -> bytes:
+    placed = (segment.offset, segment.address, 0, segment.file_size, segment.memory_size)
+    if form.is_64:
+        return struct.pack(f"{form.order}IIQQQQQQ", segment.type, segment.flags, *placed, 1)
+    return struct.pack(f"{form.order}IIIIIIII", segment.type, *placed, segment.flags, 1)
+
+
+# More than 40 lines: the parts of a file in order, of which each has the place of the next.
 def make_elf(
     form: Form,
     sections: Sequence[MadeSection],
@@ -141,18 +149,8 @@ def make_elf(
             offset = at + len(content)
             content += body
         size = len(body) if section.size is None else section.size
-        fields = (
-            name,
-            section.type,
-            section.flags,
-            section.address,
-            offset,
-            size,
-            section.link,
-            section.info,
-            section.alignment,
-        )
-        rows.append((*fields, section.entry_size))
+        placed = (name, section.type, section.flags, section.address, offset, size)
+        rows.append((*placed, section.link, section.info, section.alignment, section.entry_size))
     table = at + len(content)
     layout = "HHIQQQIHHHHHH" if form.is_64 else "HHIIIIIHHHHHH"
     # Numbers that do not fit 16 bits are in the first section header.
@@ -160,12 +158,13 @@ def make_elf(
     if count >= 0xFF00:
         rows[0] = (0, 0, 0, 0, 0, count, last, 0, 0, 0)
         count, last = 0, 0xFFFF
+    first_segment = form.header_size if segments else 0
     numbers = (
         type_,
         machine,
         1,
         0,
-        form.header_size if segments else 0,
+        first_segment,
         table,
         0,
         form.header_size,
@@ -176,36 +175,10 @@ def make_elf(
         b"\x7fELF" + bytes((2 if form.is_64 else 1, 1 if form.order == "<" else 2, 1)) + bytes(9)
     )
     head = ident + struct.pack(form.order + layout, *numbers, section_width, count, last)
-    programs = b""
-    for s in segments:
-        if form.is_64:
-            programs += struct.pack(
-                form.order + "IIQQQQQQ",
-                s.type,
-                s.flags,
-                s.offset,
-                s.address,
-                0,
-                s.file_size,
-                s.memory_size,
-                1,
-            )
-        else:
-            programs += struct.pack(
-                form.order + "IIIIIIII",
-                s.type,
-                s.offset,
-                s.address,
-                0,
-                s.file_size,
-                s.memory_size,
-                s.flags,
-                1,
-            )
     layout = "IIQQQQIIQQ" if form.is_64 else "IIIIIIIIII"
     return (
         head
-        + programs
+        + b"".join(_program_header(form, segment) for segment in segments)
         + bytes(content)
         + b"".join(struct.pack(form.order + layout, *row) for row in rows)
         + tail

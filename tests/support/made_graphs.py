@@ -10,6 +10,7 @@ from sizeguard.linkgraph.edge_lists import EdgeLists
 from sizeguard.linkgraph.graph import ENTRY, RELOCATION, GraphSymbols, Nodes, SectionGraph
 
 
+# More than 40 lines: a line for each column of the nodes and the symbols.
 def made_graph(
     sizes: Sequence[int],
     edges: Sequence[tuple[int, int]],

@@ -111,38 +111,16 @@ def link_apple(folder: Path, version: str, arch: str) -> Link:
     (folder / "libSystem.tbd").write_text(STUBS)
     for source in ("main", "shapes", "twins"):
         target = ["-target", f"{arch}-apple-macos13"]
-        run(
-            "clang++-19",
-            *target,
-            *FLAGS,
-            "-c",
-            PROGRAM / f"{source}.cpp",
-            "-o",
-            f"{source}-{arch}.o",
-            cwd=folder,
-        )
+        files = ["-c", PROGRAM / f"{source}.cpp", "-o", f"{source}-{arch}.o"]
+        run("clang++-19", *target, *FLAGS, *files, cwd=folder)
     archive = f"libshapes-{arch}.a"
     (folder / archive).unlink(missing_ok=True)
-    run(
-        "llvm-ar-19",
-        "--format=darwin",
-        "rcsD",
-        archive,
-        f"shapes-{arch}.o",
-        f"twins-{arch}.o",
-        cwd=folder,
-    )
+    members = [f"shapes-{arch}.o", f"twins-{arch}.o"]
+    run("llvm-ar-19", "--format=darwin", "rcsD", archive, *members, cwd=folder)
     name = f"apple-{version}-{arch}"
     platform = ["-platform_version", "macos", "15.0", "15.0"]
     inputs = [f"main-{arch}.o", archive, "libSystem.tbd"]
     options = ["-dead_strip", "--icf=all", "-map", f"{name}.map", "-o", f"{name}.out"]
-    log = run(
-        f"/usr/lib/llvm-{version}/bin/ld64.lld",
-        "-arch",
-        arch,
-        *platform,
-        *inputs,
-        *options,
-        cwd=folder,
-    )
+    linker = f"/usr/lib/llvm-{version}/bin/ld64.lld"
+    log = run(linker, "-arch", arch, *platform, *inputs, *options, cwd=folder)
     return Link(folder / f"{name}.out", folder / f"{name}.map", log)

@@ -48,6 +48,7 @@ def selection(dtypes: dict[str, str]) -> str:
     return "\n".join([head + "operators:", *names, "kernel_metadata:", *kernels, tail])
 
 
+# More than 40 lines: the commits in order, each with its edits and its effect.
 def make_history(folder: Path) -> NativeHistory:
     """Make 20 commits after the first.
 
