@@ -65,6 +65,14 @@ def test_equal_copies_count_once(root: Path) -> None:
     assert len(counted(root)) == 1
 
 
+def test_variants_for_processors_count_apart(root: Path) -> None:
+    """The loader takes one of them on each machine."""
+    names = ("lib/libf.so", "lib/glibc-hwcaps/x86-64-v3/libf.so", "glibc-hwcaps/x86-64-v3/libf.so")
+    for name, size in zip(names, (SMALL, LARGE, SMALL), strict=True):
+        library(root / name, size)
+    assert {*counted(root)} == {*names[:2]}
+
+
 def test_a_copy_of_an_image_with_its_own_limits_does_not_count(root: Path) -> None:
     for folder in ("lib", "install/lib"):
         library(root / folder / "libf.so", LARGE)

@@ -7,6 +7,7 @@ import struct
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sizeguard.attribution.group import group
@@ -23,6 +24,8 @@ from sizeguard.builds.shipped_libraries import (
     with_libraries,
 )
 from sizeguard.builds.sizes import Sizes
+from sizeguard.formats.pe.layout import PeLayout, PeSection, SymbolRecords
+from sizeguard.formats.pe.symbols import libraries
 from sizeguard.gate.policy.baselines import baseline_text, measurement_of_baseline, parse_baseline
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
 from sizeguard.gate.policy.needed import needed_checks
@@ -280,3 +283,28 @@ def test_baselines_accept_libraries_in_review() -> None:
     assert "needed libc.so.6" in change.old
     assert "needed libc.so.6 libfoo.so" in change.new
     assert not _replaced("b.yaml", new, replace(new, needed=("libc.so.6",))).loosens
+
+
+@pytest.mark.parametrize(
+    ("texts", "needed"),
+    [
+        ((b"G.f", b"G.g"), ["G.dll"]),
+        ((b"other.ocx.#12", b"a"), ["other.ocx"]),
+        ((b"api-x-l1-1-0.f", b"G.f"), ["G.dll", "api-x-l1-1-0.dll"]),
+        ((b"", b""), []),
+    ],
+)
+def test_a_dll_needs_those_that_it_forwards_exports_to(
+    texts: tuple[bytes, bytes], needed: list[str]
+) -> None:
+    start, size = 0x1000, 40 + 12  # the table, and three addresses
+    place = start + size
+    places = (place, place + len(texts[0]) + 1, 0x9000)  # the last one is code
+    head = struct.pack("<20xIII", len(places), 0, start + 40).ljust(40, b"\0")
+    content = head + struct.pack("<3I", *places) + b"\0".join((*texts, b""))
+    section = PeSection(".edata", start, len(content), 0, len(content), 0)
+    layout = PeLayout(
+        *(Path("x.dll"), np.frombuffer(content, np.uint8), 0x8664, False, 0, (section,)),
+        *(((start, len(content)), *[(0, 0)] * 15), SymbolRecords(0, 0, 18)),
+    )
+    assert [*libraries(layout)] == needed

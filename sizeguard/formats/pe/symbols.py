@@ -19,6 +19,7 @@ from sizeguard.formats.pe.layout import (
 )
 from sizeguard.formats.sectioned import CodeExtent
 
+_EXPORT_TABLE = 40  # bytes
 _MOST_EXPORTS = 1 << 20
 _MOST_LIBRARIES = 4096
 _MOST_NAME = 8 << 10
@@ -122,23 +123,48 @@ def exports(layout: PeLayout) -> Iterator[PlacedName]:
     An export without a name is called by its number.
     """
     address, size = layout.directory(EXPORTS)
-    table = layout.at(address, 40) if size else b""
-    if len(table) < 40:
+    table = _export_table(layout)
+    if len(table) < _EXPORT_TABLE:
         return
-    base, functions, names, at_functions, at_names, at_numbers = struct.unpack_from(
-        "<IIIIII", table, 16
-    )
-    functions, names = min(functions, _MOST_EXPORTS), min(names, _MOST_EXPORTS)
-    places = _numbers(layout.at(at_functions, 4 * functions), "<u4")
+    base, _, names, _, at_names, at_numbers = struct.unpack_from("<IIIIII", table, 16)
+    names = min(names, _MOST_EXPORTS)
     called: dict[int, bytes] = {}
     numbers = _numbers(layout.at(at_numbers, 2 * names), "<u2")
     for number, place in zip(
         numbers, _numbers(layout.at(at_names, 4 * names), "<u4"), strict=False
     ):
         called.setdefault(number, layout.at(place, 4096).split(b"\0")[0])
-    for number, place in enumerate(places):
+    for number, place in enumerate(_exported(layout, table)):
         if place and not address <= place < address + size:
             yield PlacedName(place, called.get(number) or f"#{base + number}".encode())
+
+
+def _export_table(layout: PeLayout) -> bytes:
+    """Return the head of the export directory; empty without one."""
+    address, size = layout.directory(EXPORTS)
+    return layout.at(address, _EXPORT_TABLE) if size else b""
+
+
+def _exported(layout: PeLayout, table: bytes) -> list[int]:
+    """Return the addresses of all exports; a forwarder's is that of a text in the directory."""
+    (functions,), (at,) = struct.unpack_from("<I", table, 20), struct.unpack_from("<I", table, 28)
+    return _numbers(layout.at(at, 4 * min(functions, _MOST_EXPORTS)), "<u4")
+
+
+def _forwarded_to(layout: PeLayout) -> Iterator[str]:
+    """Yield the DLLs that exports are forwarded to: `other.f` is f of other.dll."""
+    address, size = layout.directory(EXPORTS)
+    table = _export_table(layout)
+    if len(table) < _EXPORT_TABLE:
+        return
+    texts = {
+        layout.at(place, 512).split(b"\0")[0]
+        for place in _exported(layout, table)
+        if address <= place < address + size
+    }
+    for module in {text.rpartition(b".")[0] for text in texts} - {b""}:
+        name = module.decode("utf-8", "backslashreplace")
+        yield name if "." in name else f"{name}.dll"
 
 
 def _numbers(raw: bytes, kind: str) -> list[int]:
@@ -171,10 +197,13 @@ def functions(layout: PeLayout) -> list[CodeExtent]:
 
 
 def libraries(layout: PeLayout) -> tuple[str, ...]:
-    """Return the names of the DLLs that the loader also loads, at once or later, sorted."""
+    """Return the names of the DLLs that the loader also loads, at once or later, sorted.
+
+    It loads a DLL that exports are forwarded to if somebody imports one of them.
+    """
     imported = _library_names(layout, IMPORTS, row=20, name=12)
     delayed = _library_names(layout, DELAYED_IMPORTS, row=32, name=4)
-    return tuple(sorted({*imported, *delayed} - {""}))
+    return tuple(sorted({*imported, *delayed, *_forwarded_to(layout)} - {""}))
 
 
 def _library_names(layout: PeLayout, directory: int, row: int, name: int) -> Iterator[str]:

@@ -18,6 +18,7 @@ from sizeguard.builds.shipped_libraries import needed_files
 from sizeguard.projects.project import OWN_FOLDER
 from sizeguard.toolchains.recipe import DoesNotBuildError
 
+_HWCAPS = "glibc-hwcaps"
 # Folders of a system's own libraries, which no build makes.
 _SYSTEM = ("/usr/", "/lib/", "/lib32/", "/lib64/", "/libx32/", "/bin/", "/sbin/", "/opt/", "/etc/")
 
@@ -78,10 +79,12 @@ class Surroundings:
             paths = sorted(path for path in places if self._is_made(path))
             if self.package is not None:
                 paths += [self.package.copy(each, unpacked) for each in members.get(name, ())]
-            path = _largest(paths, image, self.others)
-            if path is not None:
-                left += needed_files(path)
-                yield path, self._name(path, places, unpacked)
+            for variant in sorted({*map(_variant, paths)}):
+                alike = [path for path in paths if _variant(path) == variant]
+                path = _largest(alike, image, self.others)
+                if path is not None:
+                    left += needed_files(path)
+                    yield path, self._name(path, places, unpacked)
 
     def _name(self, path: Path, places: Mapping[Path, Path], unpacked: Path) -> Path:
         """Return the path that names a library. places: paths in the tree that lead to files."""
@@ -130,6 +133,15 @@ def copy_needed(image: Path, around: Surroundings, folder: Path) -> Iterator[Pat
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, to)
             yield to
+
+
+def _variant(path: Path) -> str:
+    """Return the processors that a library is for; empty for all.
+
+    The loader prefers lib/glibc-hwcaps/x86-64-v3/libf.so to lib/libf.so; both ship.
+    """
+    parts = path.parts
+    return parts[parts.index(_HWCAPS) + 1] if _HWCAPS in parts[:-2] else ""
 
 
 def _largest(paths: Sequence[Path], image: Path, apart: AbstractSet[Path]) -> Path | None:
