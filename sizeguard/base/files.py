@@ -27,6 +27,10 @@ def cannot_write(path: Path, error: OSError, hint: str = "") -> SizeguardError:
     """Make the error of a failed write: a StorageError if the disk is full or fails."""
     if isinstance(error, IsADirectoryError):
         return InputError(f"{path}: cannot write: it is a folder; name a file in it{hint}")
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        above = next((each for each in (path, *path.parents) if is_there(each)), path)
+        what = "it" if above == path else str(above)
+        return InputError(f"{path}: cannot write: {what} is a file, not a folder{hint}")
     kind = StorageError if error.errno in _NO_ROOM else InputError
     return kind(f"{path}: cannot write: {error.strerror}{hint}")
 

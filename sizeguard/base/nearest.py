@@ -57,8 +57,13 @@ def _listing(names: Sequence[str]) -> str:
 def nearest_file(path: Path) -> str:
     """End a message on a missing file: suggest the most similar name in its folder, if any.
 
-    For a symbolic link to a missing file, name that file.
+    For a symbolic link to a missing file, name that file. Windows paths are tried with slashes.
     """
+    if path.parts[:1] in (("http:",), ("https:",)):
+        return "; an address is not read: download the file first"
+    slashed = Path(str(path).replace("\\", "/"))
+    if slashed != path and slashed.exists():
+        return f"; did you mean '{slashed}'?"
     folder = path.parent
     try:
         return f": it is a symbolic link to '{path.readlink()}'"
@@ -70,5 +75,5 @@ def nearest_file(path: Path) -> str:
         above = next((each for each in path.parents if each.is_dir()), None)
         missing = folder if above is None else path.parents[path.parents.index(above) - 1]
         return f"; there is no folder '{missing}'"
-    near = nearest_names(path.name, names)
+    near = (path.stem,) if path.stem in names else nearest_names(path.name, names)
     return f"; did you mean '{folder / near[0]}'?" if near else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,10 +13,10 @@ import click
 
 from sizeguard.attribution.levels import LEVELS
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import is_there, write_atomic
+from sizeguard.base.files import is_folder, is_there, write_atomic
 from sizeguard.base.tuning import keep_freed
 from sizeguard.cli import candidates
-from sizeguard.cli.lazy_group import LEAST_WIDTH
+from sizeguard.cli.lazy_group import LEAST_WIDTH, MOST_WIDTH, terminal_width
 from sizeguard.cli.option_groups import Decorator, NamedPath, OutputPath, option_group
 from sizeguard.report.result_formats import (
     HISTORY_FORMATS,
@@ -69,6 +68,7 @@ class ImageOptions:
 
             return read_snapshot(path)
         _prepare_memory(path, LARGE)
+        _check_objects(self.objects)
         from sizeguard.attribution.open_analysis import analysis_of
 
         analysis = analysis_of(
@@ -102,6 +102,23 @@ class ImageOptions:
                 f"{path}: {option} is for an image, and this is a snapshot; save it again with"
                 f" sizeguard report IMAGE {option} … --save FILE"
             )
+
+
+def _check_objects(objects: Sequence[Path]) -> None:
+    """Raise InputError for a folder without objects, and for a file that no linker takes."""
+    if not objects:
+        return
+    from sizeguard.formats.describe import HEAD, describe_bytes
+    from sizeguard.formats.sniff import UNKNOWN, ZIP, image_format
+    from sizeguard.linkgraph.inputs.link_inputs import expand
+
+    for path in objects:
+        if is_folder(path):
+            expand([path])
+        elif image_format(path) in (UNKNOWN, ZIP):
+            with path.open("rb") as file:
+                what = describe_bytes(file.read(HEAD))
+            raise InputError(f"{path}: {what}, not an object or an archive of objects")
 
 
 def _rules_of_project() -> str:
@@ -154,7 +171,7 @@ class Output:
         from sizeguard.report.writers.style import Style, wants_colour
 
         is_terminal = self.file is None and sys.stdout.isatty()
-        width = self.width or (shutil.get_terminal_size((100, 24)).columns if is_terminal else 100)
+        width = self.width or (terminal_width() if is_terminal else 100)
         encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         return Style(
             max(width, LEAST_WIDTH),
@@ -239,7 +256,7 @@ SCREEN_OPTIONS = (
     click.option("--ascii", is_flag=True, help="Print only ASCII on the terminal."),
     click.option(
         "--width",
-        type=click.IntRange(min=LEAST_WIDTH),
+        type=click.IntRange(LEAST_WIDTH, MOST_WIDTH),
         metavar="N",
         help="Fit tables to N columns. Default: the terminal's width; no limit in a pipe.",
     ),

@@ -17,6 +17,7 @@ import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli.exit_codes import exit_code_help, words_help
+from sizeguard.cli.option_groups import refuse_inputs_as_outputs
 from sizeguard.cli.streams import fit_output, print_ascii
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _READ_BY_PROGRAMS = ("bisect-step", "completion")
 _PRINTS_FILES = ("select merge",)
 
 LEAST_WIDTH = 40  # columns of the narrowest terminal
+MOST_WIDTH = 10_000  # columns; a line of more is not read on a screen
 WIDTH = "sizeguard.width"  # in the context's meta: the width at which lines are broken, if any
 _WIDE = "sizeguard.wide"
 
@@ -128,7 +130,7 @@ def _tell_exit_codes(path: str, command: click.Command) -> None:
 
 
 def _name_options(command: click.Command) -> None:
-    """Let errors about a file name the option that the file was given with."""
+    """Keep inputs from being overwritten; errors about a file name the option it was given with."""
     if isinstance(command, click.Group):
         if not isinstance(command, LazyGroup):
             for each in command.commands.values():
@@ -140,10 +142,12 @@ def _name_options(command: click.Command) -> None:
 
     @functools.wraps(run)
     def named(*arguments: Any, **values: Any) -> Any:
+        context = click.get_current_context()
+        refuse_inputs_as_outputs(context)
         try:
             return run(*arguments, **values)
         except InputError as error:
-            option = _option_of(str(error), click.get_current_context())
+            option = _option_of(str(error), context)
             if option:
                 error.args = (f"{option}: {error}",)
             raise
@@ -157,10 +161,16 @@ def _option_of(message: str, context: click.Context) -> str:
         given = context.params.get(parameter.name or "")
         names = parameter.opts if isinstance(parameter, click.Option) else ()
         for value in given if isinstance(given, tuple) else (given,):
-            is_its = isinstance(value, Path) and message.startswith((f"{value}: ", f"'{value}'"))
+            is_its = isinstance(value, Path) and _begins_with(message, value)
             if names and is_its and not any(name in message for name in names):
                 return max(names, key=len)
     return ""
+
+
+def _begins_with(message: str, path: Path) -> bool:
+    """Return whether a message begins with a path, which a line number may follow."""
+    rest = message.removeprefix(f"{path}:")
+    return message.startswith(f"'{path}'") or (rest != message and rest[:1] in " 0123456789")
 
 
 def _add_screen(path: str, command: click.Command) -> None:
@@ -191,7 +201,7 @@ def _width_options() -> list[click.Option]:
     return [
         click.Option(
             ["--width"],
-            type=click.IntRange(min=LEAST_WIDTH),
+            type=click.IntRange(LEAST_WIDTH, MOST_WIDTH),
             metavar="N",
             expose_value=False,
             callback=_fit_width,
@@ -224,10 +234,15 @@ def _fit_width(context: click.Context, option: click.Parameter, width: int | Non
     if width is None:
         if not sys.stdout.isatty():
             return
-        width = max(shutil.get_terminal_size((100, 24)).columns, LEAST_WIDTH)
+        width = terminal_width()
 
     context.meta[WIDTH] = width
     context.call_on_close(fit_output(width, lambda: _is_for_people(context)))
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal, or of the variable COLUMNS, within sensible limits."""
+    return min(max(shutil.get_terminal_size((100, 24)).columns, LEAST_WIDTH), MOST_WIDTH)
 
 
 def screen_width() -> int | None:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 
+from sizeguard.base.errors import InputError
+from sizeguard.base.files import is_there
+
 _Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[_Command], _Command]
 _MOST_SECONDS = 100_000_000
+_WRITTEN = {"--output", "--also", "--save", "--stamp"}
+# It reads and writes selections, so a selection may be replaced by its merger.
+_IN_PLACE = "sizeguard select merge"
 
 
 class NamedPath(click.Path):
@@ -109,3 +115,30 @@ def option_group(parameter: str, kind: type[Any], *options: Decorator) -> Decora
         return decorated
 
     return add
+
+
+def refuse_inputs_as_outputs(context: click.Context) -> None:
+    """Raise InputError if an option for the output names a file that another value names."""
+    if context.command_path == _IN_PLACE:
+        return
+    inputs = [path for name, path in _files(context) if name not in _WRITTEN]
+    for name, path in _files(context):
+        if name in _WRITTEN and any(path.samefile(each) for each in inputs):
+            raise InputError(f"{name}: {path}: is an input of this command; name another file")
+
+
+def _files(context: click.Context) -> Iterator[tuple[str, Path]]:
+    """Yield the regular files that values name, each with its option; arguments have none."""
+    for parameter in context.command.params:
+        name = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else ""
+        for path in _paths(context.params.get(parameter.name or "")):
+            if is_there(path) and path.is_file():
+                yield name, path
+
+
+def _paths(value: Any) -> Iterator[Path]:
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from _paths(each)

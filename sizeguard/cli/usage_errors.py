@@ -16,7 +16,10 @@ _QUOTED = re.compile(r"'([^']*)'")
 _PATH = re.compile(r"^(?:File|Directory|Path) '(.*)' (does not exist|is a \w+)\.?$", re.DOTALL)
 _EXTRA = re.compile(r"^Got unexpected extra arguments? \((.*)\)$", re.DOTALL)
 # Hints for a command with one argument too many.
-_TWO = {"report": "sizeguard diff OLD NEW compares two images"}
+_TWO = {
+    "report": "sizeguard diff OLD NEW compares two images",
+    "history": "--since REF begins at a release or commit",
+}
 
 
 def usage_message(error: click.ClickException) -> str:
@@ -97,6 +100,9 @@ _ELSEWHERE = {
     "--verbose": "--debug",
     "--max-rows": "-n",
     "--limit": "-n",
+    "--sort": "--metric",
+    "--group-by": "--by",
+    "--levels": "--by",
 }
 
 

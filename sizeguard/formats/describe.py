@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sizeguard.formats.magics import SNAPSHOT, is_fat, is_macho
 
 HEAD = 4096
@@ -63,6 +65,26 @@ _PLACES = (
     (4, b"ET12", "an ExecuTorch program (.pte), whose operators sizeguard select ops lists"),
     (257, b"ustar", "a tar archive: unpack it first"),
 )
+# Beginnings of texts, as regular expressions, with their description; the first match wins.
+_MAP = "a linker map; name the image, and give this file with --map"
+_TEXTS = (
+    (r"\AArchive member included", _MAP),
+    (r"\A *VMA +(LMA +)?Size Align", _MAP),
+    (r"\A# Path: ", _MAP),
+    (r"(?m)^(Memory Configuration|Linker script and memory map|Memory map)$", _MAP),
+    (
+        r"\A\s*\{\s*\"schema_version\": *\d+, *\s*(\"exit_code\": *\d+,\s*)?\"verdict\"",
+        "the result of a gate, which sizeguard gate --from-json shows",
+    ),
+    (
+        r"\A\s*\{\s*\"schema_version\"",
+        "a JSON result; sizeguard report --save writes a snapshot, which can be read again",
+    ),
+    (
+        r"(?m)^(include_all_operators|include_all_non_op_selectives|operators):",
+        "a selection, which sizeguard select lint checks",
+    ),
+)
 
 
 def describe_bytes(head: bytes) -> str:
@@ -92,5 +114,5 @@ def _text_or_data(head: bytes) -> str:
         except UnicodeDecodeError:
             continue
         if all(c.isprintable() or c in "\t\n\r\f\x1b" for c in text):
-            return "text"
+            return next((words for pattern, words in _TEXTS if re.search(pattern, text)), "text")
     return "data of an unknown format"

@@ -83,8 +83,11 @@ class Request:
         names = {name for app, target in self.pairs() for name in _names(app, target.name)}
         for name in self.base_snapshots:
             if name not in names:
-                hint = did_you_mean(name, sorted(filter(None, names)))
-                raise InputError(f"--base-snapshot: {CONFIG} has no app '{name}'{hint}")
+                hint = did_you_mean(
+                    name, sorted(each for each in names if each and ("/" in each) >= ("/" in name))
+                )
+                what = "app and target" if "/" in name else "app"
+                raise InputError(f"--base-snapshot: {CONFIG} has no {what} '{name}'{hint}")
             images = sum(name in _names(app, target.name) for app, target in self.pairs())
             if images > 1:
                 raise InputError(

@@ -84,7 +84,10 @@ def open_archive(path: Path) -> Pt2Archive:
         raise cannot_read(path, error) from error
     except ZIP_ERRORS as error:
         why = _one_line(error)
-        more = "" if why == "File is not a zip file" else f": {why}"
+        more = f": {why}"
+        if why == "File is not a zip file":
+            begins = readable(path).read_bytes()[:4] == b"PK\x03\x04"
+            more = ", or the file is truncated" if begins else ""
         raise InputError(f"{path}: not a .pt2 file: not a zip archive{more}") from error
     try:
         return Pt2Archive(path, file, _entries(path, file, size))

@@ -141,7 +141,7 @@ FILES = (
     Wrong("report app --map gone.map", "gone.map", ("no such file", "--map")),
     Wrong("report app --rules notes.txt", "notes.txt", ("rules",)),
     Wrong("report app --objects gone.o", "gone.o", ("no such file", "--objects")),
-    Wrong("report app --output app/x", "app/x", ("cannot write", "not a directory")),
+    Wrong("report app --output app/x", "app/x", ("cannot write", "app is a file, not a folder")),
     Wrong("report bundle.zip!libx.so", "libx.so", ("lib.so",)),
     Wrong("why app main", "app", ("sizeguard record", "--objects"), 3),
     Wrong("why app aten::rellu --objects build/mlp", "aten::rellu", ("relu",), 3),

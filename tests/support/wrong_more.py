@@ -129,7 +129,7 @@ PROJECT = (
     Wrong("gate --also =x", "'=x'", ("json=x", "--also")),
     Wrong("gate --format sariff", "'sariff'", ("'sarif'",)),
     Wrong("gate --base-snapshot nosuch=app.snapshot", "'nosuch'", ("vision", "--base-snapshot")),
-    Wrong("gate --base-snapshot notes.txt", "several images", ("APP/TARGET=FILE",)),
+    Wrong("gate --base-snapshot app.snapshot", "several images", ("APP/TARGET=FILE",)),
     Wrong("gate --app vision,language", "'vision,language'", ("--app vision --app language",)),
     Wrong("gate --jobs 100", "100", ("99", "--jobs")),
     Wrong("bisect HEAD..HEAD", "'HEAD..HEAD'", ("sizeguard bisect HEAD HEAD",)),

@@ -65,7 +65,24 @@ def _snapshots(
         pairs.append(("", Path(value)) if is_file else (name, Path(file)))
         if not pairs[-1][1].is_file():
             raise click.BadParameter(f"no such file: {pairs[-1][1]}", context, parameter)
+        _check_snapshot(pairs[-1][1], context, parameter)
     return tuple(pairs)
+
+
+def _check_snapshot(path: Path, context: click.Context, parameter: click.Parameter) -> None:
+    """Raise an error for a file that is neither a snapshot, an image nor a build."""
+    # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
+    from sizeguard.builds.open_build import is_build
+    from sizeguard.formats.describe import HEAD, describe_bytes
+    from sizeguard.formats.sniff import UNKNOWN, image_format
+    from sizeguard.snapshots.magic import is_snapshot
+
+    if is_build(path) or is_snapshot(path) or image_format(path) != UNKNOWN:
+        return
+    with path.open("rb") as file:
+        what = describe_bytes(file.read(HEAD))
+    message = f"{path}: {what}, not a snapshot or an image; sizeguard report --save makes snapshots"
+    raise click.BadParameter(message, context, parameter)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.base.errors import InputError, SizeguardError
+from sizeguard.base.files import is_there
 from sizeguard.cli.exit_codes import BY_VERDICT
 from sizeguard.cli.image_options import (
     ImageOptions,
@@ -37,9 +39,28 @@ def _coloured(line: str) -> str:
     return f"{style.paint(verdict, VERDICT_LOOKS.get(verdict, ''))} {rest}"
 
 
+def _file(context: click.Context, parameter: click.Parameter, path: Path) -> Path:
+    """Return the path. Raises InputError for a commit or branch in place of a file."""
+    if is_there(path) or "!" in str(path) or context.resilient_parsing:
+        return path
+    # Imported for missing files only: 5 ms.
+    from sizeguard.git.git import git
+
+    try:
+        git(
+            Path.cwd(), "rev-parse", "--verify", "--quiet", "--end-of-options", f"{path}^{{commit}}"
+        )
+    except SizeguardError:
+        return path  # it is no commit, or there is no repository
+    raise InputError(
+        f"{path}: no such file, but a commit; sizeguard gate --base {path} compares with a commit,"
+        " and sizeguard bisect GOOD BAD finds the commits that changed the size"
+    )
+
+
 @click.command()
-@click.argument("old", type=NamedPath(path_type=Path), metavar="OLD")
-@click.argument("new", type=NamedPath(path_type=Path), metavar="NEW")
+@click.argument("old", type=NamedPath(path_type=Path), metavar="OLD", callback=_file)
+@click.argument("new", type=NamedPath(path_type=Path), metavar="NEW", callback=_file)
 @levels_option("depends on OLD.")
 @rows_option
 @click.option(

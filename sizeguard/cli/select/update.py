@@ -15,17 +15,19 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
 @RUNTIME_SOURCE
 @click.option(
     "--exact",
-    "how",
-    flag_value="traced",
+    "is_exact",
+    is_flag=True,
     help="Keep only the parts that the traces used, and the selection's build features.",
 )
 @click.option(
     "--static",
-    "how",
-    flag_value="reachable",
+    "is_static",
+    is_flag=True,
     help="Add everything that the models and their kernels can call.",
 )
-def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None) -> None:
+def command(
+    apps: tuple[str, ...], runtime_source: Path | None, is_exact: bool, is_static: bool
+) -> None:
     """Trace an app's models again, add the used parts to its selection, and record the trace.
 
     The record in baselines/selections has the hash of each model and the callees of each selected
@@ -37,7 +39,7 @@ def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None)
     from sizeguard.gate.cache.calls import kernel_calls
     from sizeguard.gate.cache.traces import Tracer, read_model
     from sizeguard.gate.selection.all_apps import full_build
-    from sizeguard.gate.selection.retrace import WIDENED, update_selection
+    from sizeguard.gate.selection.retrace import REACHABLE, TRACED, WIDENED, update_selection
     from sizeguard.measurement.store_place import project_store
     from sizeguard.projects.project import chosen_apps
     from sizeguard.projects.reader import read_config
@@ -45,6 +47,9 @@ def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None)
     from sizeguard.report.selection.selection_changes import update_text
     from sizeguard.runtimes.known import source_tree
 
+    if is_exact and is_static:
+        raise click.UsageError("give --exact or --static, not both")
+    how = TRACED if is_exact else REACHABLE if is_static else WIDENED
     root = project_root()
     source = source_root(runtime_source)
     store = project_store(root)
@@ -55,5 +60,5 @@ def command(apps: tuple[str, ...], runtime_source: Path | None, how: str | None)
     tracer = Tracer(root, store, source=source)
     for app in chosen:
         models = [read_model(root, model, store, source) for model in app.models]
-        found = update_selection(root, app, models, calls, tracer, how or WIDENED)
+        found = update_selection(root, app, models, calls, tracer, how)
         click.echo(update_text(root, found))

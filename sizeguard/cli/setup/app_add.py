@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import write_atomic
 from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
@@ -44,7 +45,6 @@ def command(
     Example: sizeguard app add keywords models/keywords.pt2
     """
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
-    from sizeguard.base.files import write_atomic
     from sizeguard.projects.project import CONFIG
     from sizeguard.projects.reader import read_config
     from sizeguard.projects.root import project_root, source_root

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import write_atomic
 from sizeguard.cli.option_groups import NamedPath
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ def command(build: Path | None, check: bool, force: bool, ci: str | None) -> Non
       sizeguard init --check
     """
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
-    from sizeguard.base.files import write_atomic
     from sizeguard.projects.project import CONFIG
     from sizeguard.projects.reader import parse_config, read_config
     from sizeguard.projects.root import find_project

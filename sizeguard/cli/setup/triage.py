@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import is_there
 from sizeguard.cli.option_groups import NamedPath, format_option
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
 
@@ -69,6 +70,8 @@ def command(
     }
     text = sys.stdin.read() if line == "-" else line
     found = named_in(text, selectable(source), read)
+    if not found and is_there(Path(line)) and Path(line).is_file():
+        raise InputError(f"{line}: is a file; to read it, write sizeguard triage - < {line}")
     if not found:
         raise InputError(
             "the line names no operator, dtype, class or build feature; for example: "

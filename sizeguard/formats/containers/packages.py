@@ -64,6 +64,8 @@ def _readable_as(path: Path, what: str) -> Iterator[None]:
     except _DAMAGED as error:
         words = str(error).splitlines()
         why = words[0] if words else type(error).__name__
+        if why == "File is not a zip file":  # it begins as one: the reader was chosen by that
+            why = "the file is truncated; its list of members, at the end, is missing"
         raise InputError(f"{path}: cannot read this {what}: {why}") from error
 
 

@@ -72,7 +72,7 @@ def read_macho(path: Path, arch: str = "") -> MachO:
     if len(fits) != 1:
         names = ", ".join(image.arch for image in images)
         message = (
-            f"no image for {arch}, it has: {names}"
+            f"no image for {arch}; --arch takes one of {names}"
             if arch
             else f"a fat file; choose one of its images: {names}"
         )

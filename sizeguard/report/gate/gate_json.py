@@ -135,7 +135,9 @@ def _by_build(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], list[dict
 def _rows(document: dict[str, Any], name: str, where: str) -> list[dict[str, Any]]:
     rows = document.get(name)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{where}: {name} is not a list of tables")
+        raise InputError(
+            f"{where}: {name} is not a list of tables, as `sizeguard gate --format json` writes it"
+        )
     if name == "apps" and len(rows) > 1000:
         raise InputError(f"{where}: more than 1,000 builds")
     return [dict(row) for row in rows]
