@@ -44,7 +44,7 @@ _ABBREVIATED = frozenset(
         noexcept typeid throw abi clone closure mut dyn str usize isize impl as crate shim type
         enable_if requires transaction safe fn i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64
         extern unsafe __int128 __float128 decimal64 decimal128 bfloat16_t _BitInt pixel _Accum
-        _Fract _Sat VTT in nullptr literal this alignof co_await
+        _Fract _Sat VTT in nullptr literal this alignof co_await __vector _Complex
         """,
     )
 )
@@ -63,6 +63,7 @@ _THREAD_LOCAL = re.compile(
 _UNMANGLED = re.compile(
     r"\[(?:abi:\w+|[0-9a-f]{5,16})\]|\A[a-z -]+ thunk to |\{(?:parm|default arg)#\d+\}"
     r"| vector\[\d*\]|(?:(?<=float)|(?<=double)) (?:complex|imaginary)\b"
+    r"|'(?:\\u\{\w+\}|\\?.)'"  # characters as constants of Rust
     r"|(?: \[clone [^]]*\]| \(\.[\w.]+\)|(?<=[)\w])\.[a-z_][\w.]*)+\Z"
 )
 # The same type may be shown as std::string or as std::basic_string<char, …>.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 
 ANONYMOUS = "(anonymous namespace)"
 
@@ -13,10 +15,12 @@ _REWRITES = (
     (re.compile(r"(?<![\w>)}\]':])::(?=[\w~(])"), ""),
     (re.compile(r"\boperator +(?=[-+*/%^&|!=<>~,[]|\( ?\))"), "operator"),
     (re.compile(r"\{anonymous\}|<unnamed>|\(anonymous\)"), ANONYMOUS),
+    # Generic functions of Rust: max::<u8>
+    (re.compile(r"(?<=\w)::<(?!impl |lambda|unnamed|anonymous|enum|struct|class|union)"), "<"),
     # Hashes of Rust crates; [0] of f16, which binutils takes for a crate
     (re.compile(r"(?<=\w)\[(?:[0-9a-f]{5,16}|0(?=\](?:::|[>,]|\Z)))\]"), ""),
     # Types of constants in Rust's generic arguments: <3: usize>
-    (re.compile(r"(?<=\w): (?:[iu](?:8|16|32|64|128|size)|bool|char)(?=[],>])"), ""),
+    (re.compile(r"(?<=[\w']): (?:[iu](?:8|16|32|64|128|size)|bool|char)(?=[],>])"), ""),
     # Suffixes of clones: [clone .cold] of binutils, (.cold) of LLVM
     (re.compile(r" \[clone ([^]]*)\]"), r"\1"),
     (re.compile(r" \((\.[\w.]+)\)\Z"), r"\1"),
@@ -40,6 +44,9 @@ _REWRITES = (
     (re.compile(r"\((auto[&*]*)\)\.\.\."), r"\1..."),
     (re.compile(r"\{default arg#\d+\}::"), ""),
     (re.compile(r"\Areference temporary #\d+"), "reference temporary"),
+    (re.compile(r"\bnoexcept((?: (?:const|volatile|&&?))+)"), r"\1 noexcept"),
+    (re.compile(r"\b__vector\((\w+)\)"), r"vector[\1]"),
+    (re.compile(r"\b_Complex\b"), "complex"),
     # Empty packs of arguments
     (re.compile(r"(?<=[<(])(?: ?,)+ ?|(?: ?,)+ ?(?=[>)])"), ""),
     (re.compile(r",(?: ?,)+"), ","),
@@ -59,6 +66,7 @@ _INTEGER = re.compile(
     r"(?<!::)\b(?:(?:unsigned|signed|long|short|int|__int128)\b ?)+(?:char\b ?)?(?<! )"
     r"(?! ?double|::)"
 )
+_NUMBER = re.compile(r"\((float|double)\)\[([0-9a-f]+)\]")  # binutils shows the bits
 _PARAMETER = re.compile(r"\{parm#(\d+)\}")
 _STREAM = re.compile(r"\bstd::(string|[io]stream|iostream)\b")
 _EXPRESSION = re.compile(r"decltype|sizeof|[=!]=|&&\(|\|\|")
@@ -69,7 +77,7 @@ def normal(text: str) -> str:
     text = " ".join(text.split())
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
-    text = _INTEGER.sub(_llvm_integer, text)
+    text = _NUMBER.sub(_llvm_number_of_bits, _INTEGER.sub(_llvm_integer, text))
     return _PARAMETER.sub(_llvm_parameter, _NUMBERED.sub(_llvm_number, text))
 
 
@@ -97,6 +105,19 @@ def _llvm_integer(match: re.Match[str]) -> str:
     if sign == ["signed"] and not kinds:
         sign = []
     return " ".join([*sign[:1], *(kinds or ["int"])])
+
+
+def _llvm_number_of_bits(match: re.Match[str]) -> str:
+    """Spell (double)[4004000000000000] as LLVM does: 0x1.4p+1."""
+    form, suffix = (">f", "f") if match[1] == "float" else (">d", "")
+    digits = 2 * struct.calcsize(form)
+    if len(match[2]) > digits:
+        return match[0]
+    number = struct.unpack(form, bytes.fromhex(match[2].rjust(digits, "0")))[0]
+    if not math.isfinite(number):
+        return match[0]
+    mantissa, _, exponent = float(number).hex().partition("p")
+    return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}{suffix}"
 
 
 def _llvm_number(match: re.Match[str]) -> str:

@@ -98,7 +98,7 @@ def bare_path(shown: str) -> str | None:
 
     Operators other than the call are not handled.
     """
-    text = normal(shown) if shown.startswith("<") else shown
+    text = normal(shown) if shown.startswith("<") or "::<" in shown else shown
     if "[" in text:
         text = _ABI.sub("", text)
     plain = without_groups(_SHOWN_HASH.sub("", text).replace(f"{ANONYMOUS}::", ""))
