@@ -7,6 +7,8 @@ import multiprocessing
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import yaml
@@ -29,6 +31,8 @@ from sizeguard.gate.policy.waivers import (
     trailer_text,
     waivers_path,
 )
+from sizeguard.gate.reference.reference import MeasuredApp
+from sizeguard.gate.reference.used_waivers import used_bytes
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.project import App, Config, Target
@@ -193,6 +197,43 @@ def test_a_waiver_that_was_merged_holds_until_a_baseline_has_its_growth() -> Non
     # The growth was removed before a baseline had it.
     gone = {"vision": 10_000}
     assert outcome(of_file, gone, reviewed=checks_of(gone, of_file)) == ["pass", "spent 0 fail"]
+
+
+@pytest.mark.parametrize(
+    ("base", "load", "merged", "expected"),
+    [
+        (10_100, 10_301, True, ["pass", "used 100 pass"]),  # growth of the usual kind used none
+        (10_160, 10_300, True, ["pass", "used 39 pass"]),
+        (10_160, 10_301, True, ["pass", "used 40 pass"]),
+        (10_160, 10_302, True, ["fail", "exceeded 40 fail"]),
+        (10_160, 10_361, False, ["pass", "used 100 pass"]),  # a new one, beside an older baseline
+        (10_200, 10_400, True, ["fail", "exceeded 100 fail"]),
+        (10_900, 10_999, True, ["pass", "used 100 pass"]),
+    ],
+)
+def test_bytes_of_a_merged_waiver_are_used_once(
+    base: int, load: int, merged: bool, expected: list[str]
+) -> None:
+    """The baseline has 10,000 bytes; the merge base exceeds its limit by what was used."""
+    waivers = [waiver()]
+    subject = SimpleNamespace(app=CONFIG.apps[0], target="linux")
+    used = used_bytes(
+        cast(MeasuredApp, subject), waivers if merged else [], LIMITS,
+        SizeReference("merge base", loaded(base)), SizeReference("baseline", loaded(10_000)),
+    )  # fmt: skip
+    waived = partial(waived_bytes, waivers, "vision", "linux")
+    checked = CheckedApp("vision", "linux", loaded(load), waived, used=used)
+    checks = size_checks(checked, LIMITS, SizeReference("merge base", loaded(base)), {})
+    reviewed = checks_of({"vision": load}, waivers)
+    (use,) = waiver_uses(waivers, checks, reviewed, TODAY, whole=True)
+    assert [checks[0].verdict, f"{use.state} {use.used} {use.verdict}"] == expected
+
+
+@pytest.mark.parametrize(("base", "baseline"), [(None, 10_000), (10_160, None)])
+def test_without_a_baseline_no_use_is_known(base: int | None, baseline: int | None) -> None:
+    subject = cast(MeasuredApp, SimpleNamespace(app=CONFIG.apps[0], target="linux"))
+    pair = (SizeReference("", None if each is None else loaded(each)) for each in (base, baseline))
+    assert used_bytes(subject, [waiver()], LIMITS, *pair)("load") == 0
 
 
 def test_what_fails_says_what_to_do() -> None:

@@ -63,6 +63,7 @@ from sizeguard.gate.reference.reference import (
     reviewed_reference,
 )
 from sizeguard.gate.reference.region_limits import region_limits
+from sizeguard.gate.reference.used_waivers import used_before
 from sizeguard.gate.request import Request
 from sizeguard.measurement.measured_builds import measure_build
 from sizeguard.measurement.measurement import Measurement
@@ -92,7 +93,10 @@ def judge_app(
     growth, source = _growth(request, base, measured)
     since = sorted({limit.since for limit in limits if limit.kind == CREEP})
     creep = {name: creep_reference(root, history, name, measured) for name in since}
-    subject = _checked_app(measured, in_force(waivers, request.today))
+    commit = counted_from(history, base, measured)
+    valid = in_force(waivers, request.today)
+    reviewed_app = _checked_app(measured, valid)
+    subject = replace(reviewed_app, used=used_before(request, measured, commit, valid, growth))
     store = request.history.place.store
     full = measure_build(store, pair.full, measured.metrics) if pair.full else None
     libraries = shipped_libraries(pair.selective)
@@ -108,7 +112,6 @@ def judge_app(
     sizes += machine_checks(subject, growth)
     claims, verification = _claims(request, pair)
     models = run_models(request, pair)
-    commit = counted_from(history, base, measured)
     found = _Findings((*sizes, *claims), verification, models, growth, source, full, commit)
     since_base = growth_since_base(history, base, measured, growth, source)
     shares = region_limits(history, base, measured, growth, sizes)
@@ -125,8 +128,8 @@ def judge_app(
     reviewed: tuple[Check, ...] = ()
     if source in (MEASURED, PARENT):
         baseline = reviewed_reference(root, measured)
-        reviewed = size_checks(subject, limits, baseline, creep, full)
-        reviewed += file_check(subject, limits, baseline, pages)
+        reviewed = size_checks(reviewed_app, limits, baseline, creep, full)
+        reviewed += file_check(reviewed_app, limits, baseline, pages)
     snapshot = _base_snapshot(request, result, commit, growth)
     image = pair.selective.image.name
     result = with_edited_lines(result, request.root, commit)

@@ -42,6 +42,7 @@ class CheckedApp:
 
     waived: returns the bytes that waivers add to a metric's limit
     moved: returns an operator's bytes that belonged to another operator in an earlier measurement
+    used: returns the waived bytes that growth on the base has used
     """
 
     app: str
@@ -49,6 +50,11 @@ class CheckedApp:
     now: Measurement
     waived: Callable[[str], int]
     moved: Callable[[Measurement, str], int] = lambda _, __: 0
+    used: Callable[[str], int] = lambda _: 0
+
+    def waived_growth(self, metric: str) -> int:
+        """Return the bytes that waivers add to a limit of growth."""
+        return max(0, self.waived(metric) - self.used(metric))
 
 
 def size_checks(
@@ -179,7 +185,8 @@ def _judged(check: Check, subject: CheckedApp, limit: Limit, reference: SizeRefe
         bound += moved
     # A waiver of growth does not raise a cap that is met without it.
     is_held = limit.kind == ABSOLUTE and check.actual <= bound
-    waived = 0 if is_held else subject.waived(check.metric)
+    waives = subject.waived_growth if limit.kind == GROWTH else subject.waived
+    waived = 0 if is_held else waives(check.metric)
     most = bound + waived
     return replace(
         check,

@@ -37,7 +37,7 @@ def file_check(
     now, old = subject.now.sizes, reference.measured
     if old is None and not growths and any(limit.metric == METRIC for limit in limits):
         return ()
-    waived = subject.waived(METRIC)
+    waived = subject.waived_growth(METRIC)
     limit = None
     if old is not None:
         limit = old.sizes.file + allowed_growth(old.sizes, now, pages) + waived

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import Check
@@ -55,7 +55,7 @@ def waiver_uses(
     merged:   the change is on its target branch, where a trailer can no longer be removed
     """
     valid = in_force(waivers, today)
-    left: dict[str, int] = {check.id: _over(check) for check in checks}
+    left = {check.id: _Left(_over(check), check.waived) for check in checks}
     uses = []
     for waiver in waivers:
         if waiver not in valid:
@@ -73,7 +73,7 @@ def waiver_uses(
             uses.append(WaiverUse(waiver, UNUSED, PASS))
             continue
         uses.append(_use(waiver, concerned, used, whole))
-    exceeded = {id_ for id_, over in left.items() if over > 0}
+    exceeded = {id_ for id_, each in left.items() if each.over > 0}
     return tuple(
         _exceed(use, [c for c in checks if c.id in exceeded and _concerns(use.waiver, c)])
         for use in uses
@@ -85,18 +85,26 @@ def _is_unknown(waiver: Waiver, reviewed: Iterable[Check]) -> bool:
     return any(check.limit is None for check in reviewed if _concerns(waiver, check))
 
 
-def _take(waiver: Waiver, checks: Sequence[Check], left: dict[str, int] | None = None) -> int:
+@dataclass(slots=True)
+class _Left:
+    """Bytes of a check that no waiver covers yet, and those that waivers may still cover."""
+
+    over: int
+    waived: int
+
+
+def _take(waiver: Waiver, checks: Sequence[Check], left: Mapping[str, _Left] | None = None) -> int:
     """Return the largest number of the waiver's bytes that one check needs.
 
-    left: bytes of each check that no waiver covers yet; this waiver's bytes are subtracted
+    left: what earlier waivers left of each check; this waiver's bytes are subtracted
     """
     used = 0
     for check in checks:
-        over = _over(check) if left is None else left[check.id]
-        taken = min(max(over, 0), waiver.bytes)
+        rest = _Left(_over(check), waiver.bytes) if left is None else left[check.id]
+        taken = min(max(rest.over, 0), waiver.bytes, rest.waived)
         used = max(used, taken)
-        if left is not None:
-            left[check.id] -= taken
+        rest.over -= taken
+        rest.waived -= taken
     return used
 
 
