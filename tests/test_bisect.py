@@ -39,6 +39,7 @@ SCHEMA = json.loads(
     (Path(sizeguard.__file__).parent / "report" / "schemas" / "bisect.schema.json").read_text()
 )
 BUILD = ("--build-command", "cc -Os main.c -o app", "--image", "app")
+BUILD_IGNORING = (*BUILD, "--ignore", "*.md")
 
 
 def run(
@@ -176,9 +177,7 @@ def test_other_questions_reuse_what_was_measured(
         "bisect",
         names["good"],
         "main",
-        *BUILD,
-        "--ignore",
-        "*.md",
+        *BUILD_IGNORING,
         "--metric",
         "section/.rodat",
         expect=3,
@@ -221,9 +220,7 @@ def test_jobs_find_the_same_with_as_many_builds(
             "bisect",
             names["good"],
             "main",
-            *BUILD,
-            "--ignore",
-            "*.md",
+            *BUILD_IGNORING,
             "--format",
             "json",
             "--jobs",
@@ -253,9 +250,7 @@ def test_jobs_find_the_same_with_as_many_builds(
             "bisect",
             names["good"],
             "main",
-            *BUILD,
-            "--ignore",
-            "*.md",
+            *BUILD_IGNORING,
             "--format",
             "json",
             "--build-failed-again",
@@ -274,9 +269,7 @@ def test_what_a_person_sees(spike: tuple[SmallRepository, dict[str, str]]) -> No
         "bisect",
         names["good"][:10],
         "main",
-        *BUILD,
-        "--ignore",
-        "*.md",
+        *BUILD_IGNORING,
         "--metric",
         "symbol/table",
     )
@@ -291,9 +284,7 @@ def test_what_a_person_sees(spike: tuple[SmallRepository, dict[str, str]]) -> No
         "bisect",
         names["good"],
         "main",
-        *BUILD,
-        "--ignore",
-        "*.md",
+        *BUILD_IGNORING,
         "--metric",
         "symbol/table",
         "--format",
@@ -305,9 +296,7 @@ def test_what_a_person_sees(spike: tuple[SmallRepository, dict[str, str]]) -> No
         "bisect",
         names["good"],
         "main",
-        *BUILD,
-        "--ignore",
-        "*.md",
+        *BUILD_IGNORING,
         "--format",
         "markdown",
     ).stdout
@@ -803,9 +792,7 @@ def test_the_plot_marks_culprits(
         "bisect",
         names["good"],
         "main",
-        *BUILD,
-        "--ignore",
-        "*.md",
+        *BUILD_IGNORING,
         "--format",
         "html",
         "--output",

@@ -444,16 +444,8 @@ def test_two_folders_give_the_same_bytes(
 def test_wrong_choices_of_a_variant_are_refused(
     root: Path, arguments: dict[str, Any], message: str
 ) -> None:
-    choice = {
-        "app": "",
-        "selection": None,
-        "dtypes": True,
-        "optimize": "s",
-        "sanitize": "",
-        **arguments,
-    }
     with pytest.raises(InputError, match=message):
-        checked_variant(root, Variant(**choice))
+        checked_variant(root, Variant(**arguments))
 
 
 @pytest.mark.native

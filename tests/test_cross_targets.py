@@ -308,17 +308,8 @@ def test_what_cannot_be_built_is_refused(
     ],
 )
 def test_wrong_kinds_are_refused(root: Path, options: dict[str, str], message: str) -> None:
-    choice = {
-        "kind": "core",
-        "app": "",
-        "selection": None,
-        "dtypes": True,
-        "optimize": "s",
-        "sanitize": "",
-        **options,
-    }
     with pytest.raises(InputError, match=message):
-        checked_variant(root, Variant(**choice))
+        checked_variant(root, Variant(**{"kind": "core", **options}))
 
 
 @pytest.mark.native

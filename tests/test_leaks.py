@@ -5,8 +5,6 @@ tests/soak/leaks.py tests all ways, with other compilers.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from sizeguard.builds.build_record import Build
@@ -14,6 +12,7 @@ from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.toolchain import Toolchain
 from tests.conftest import built
 from tests.support.all_leaks import ALL_LEAKS, CONTROL
+from tests.support.app_tree import selection_of
 from tests.support.leak_bench import LeakBench
 
 COVERING = (
@@ -38,10 +37,9 @@ COVERING = (
 
 @pytest.fixture(scope="module")
 def bench(
-    root: Path, full_build: Build, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory
+    full_build: Build, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory
 ) -> LeakBench:
-    selection = root / "native" / "apps" / "vision" / "selected_operators.yaml"
-    vision = built(Variant("selective", "vision", selection), toolchain)
+    vision = built(Variant("selective", "vision", selection_of("vision")), toolchain)
     return LeakBench(vision, full_build, tmp_path_factory.mktemp("leaks"))
 
 

@@ -8,8 +8,8 @@ from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.toolchain import Toolchain
 from tests.conftest import built
 from tests.support.all_leaks import ALL_LEAKS, CONTROL
+from tests.support.app_tree import selection_of
 from tests.support.leak_bench import LeakBench
-from tests.support.places import ROOT
 
 COVERING = (
     *("renamed_namespace", "inlined", "bytes_in_rodata", "c_function", "object_not_recorded"),
@@ -19,7 +19,7 @@ COVERING = (
 
 @pytest.fixture(scope="module")
 def bench(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> LeakBench:
-    selection = ROOT / "native" / "apps" / "vision" / "selected_operators.yaml"
+    selection = selection_of("vision")
     full = built(Variant("full", lto="full"), toolchain)
     vision = built(Variant("selective", "vision", selection, lto="full"), toolchain)
     return LeakBench(vision, full, tmp_path_factory.mktemp("leaks"))

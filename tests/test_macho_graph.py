@@ -79,24 +79,19 @@ def objects(
     return request.param, folder
 
 
+def linker(arch: str) -> list[str]:
+    """Return the beginning of a link command that removes dead code."""
+    platform = ("-arch", arch, "-platform_version", "macos", "13.0", "13.0")
+    return ["ld64.lld-19", *platform, "-dead_strip", "-undefined", "dynamic_lookup"]
+
+
 def linked(objects: tuple[str, Path], *flags: str) -> Counter[tuple[str, str]]:
     """Link, and count the dead symbols that the linker lists, each with its file.
 
     Literal strings and aliases that the assembler makes (ltmp0) are left out.
     """
     arch, folder = objects
-    command = [
-        "ld64.lld-19",
-        "-arch",
-        arch,
-        "-platform_version",
-        "macos",
-        "13.0",
-        "13.0",
-        "-dead_strip",
-        "-undefined",
-        "dynamic_lookup",
-    ]
+    command = linker(arch)
     subprocess.run(
         [*command, *flags, "-map", "map", "main.o", "lib.a", "-o", "out"],
         cwd=folder,
@@ -173,18 +168,7 @@ def test_why_agrees_with_the_linkers_chains(objects: tuple[str, Path]) -> None:
     arch, folder = objects
     graph = build_macho_graph([folder / "main.o", folder / "lib.a"], library=False)
     names = ld64_chains.live_functions(graph)
-    command = [
-        "ld64.lld-19",
-        "-arch",
-        arch,
-        "-platform_version",
-        "macos",
-        "13.0",
-        "13.0",
-        "-dead_strip",
-        "-undefined",
-        "dynamic_lookup",
-    ]
+    command = linker(arch)
     command += [
         *ld64_chains.options([*names, "__Z4deadi"]),
         "-demangle",

@@ -6,8 +6,6 @@ import datetime
 import json
 import shutil
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,20 +29,11 @@ from sizeguard.projects.reader import read_config
 from sizeguard.snapshots.magic import MAGIC
 from sizeguard.snapshots.snapshot import read_snapshot, snapshot_bytes
 from sizeguard.snapshots.store import Store
+from tests.support.own_python import sizeguard
 from tests.support.places import DATA
 
 BEFORE = DATA / "previous_version"
 BASELINES = sorted(path for path in (BEFORE / "baselines").glob("vision.*.yaml"))
-
-
-def sizeguard(cwd: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sizeguard", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize("path", BASELINES, ids=lambda path: path.stem)

@@ -195,17 +195,17 @@ def test_expected_outputs_are_compared_within_tolerances(
         judged()
 
 
-def test_a_model_that_never_ends_fails(
-    program: Callable[..., Path], full_build: Build, tmp_path: Path
-) -> None:
+@pytest.fixture
+def endless(program: Callable[..., Path], tmp_path: Path) -> Path:
+    """Make a program that jumps to its first instruction for ever."""
     written = read_program(program("mlp"))
-    endless = tmp_path / "endless.sgp"
-    write_program(
-        dataclasses.replace(
-            written, instructions=(Instruction(Kind.JUMP, 0), *written.instructions)
-        ),
-        endless,
-    )
+    path = tmp_path / "endless.sgp"
+    looping = (Instruction(Kind.JUMP, 0), *written.instructions)
+    write_program(dataclasses.replace(written, instructions=looping), path)
+    return path
+
+
+def test_a_model_that_never_ends_fails(endless: Path, full_build: Build, tmp_path: Path) -> None:
     kept = Kept(tmp_path / "store")
     result = compare_model(MODELS, endless, "app", full_build, full_build, store=kept, timeout=0.5)
     assert (result.verdict, result.message) == ("fail", "case 0 on full: did not end within 0.5 s")
@@ -213,16 +213,8 @@ def test_a_model_that_never_ends_fails(
 
 
 def test_a_model_that_never_ends_is_not_traced(
-    program: Callable[..., Path], instrumented_build: Build, tmp_path: Path
+    endless: Path, instrumented_build: Build, tmp_path: Path
 ) -> None:
-    written = read_program(program("mlp"))
-    endless = tmp_path / "endless.sgp"
-    write_program(
-        dataclasses.replace(
-            written, instructions=(Instruction(Kind.JUMP, 0), *written.instructions)
-        ),
-        endless,
-    )
     with pytest.raises(
         BuildError, match=r"^model_tracer on endless\.sgp: did not end within 0\.5 s$"
     ):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from sizeguard.projects.root import (
 from sizeguard.runtimes.known import built_from, source_tree
 from tests.support.gate_samples import passing
 from tests.support.git_runs import git
+from tests.support.own_python import sizeguard
 from tests.support.parts import mostly_second
 
 APPS = "apps:\n  shop: {selection: shop.yaml, models: []}\n"
@@ -47,16 +47,6 @@ def stranger(tmp_path: Path) -> Path:
     (repository / "src").mkdir(parents=True)
     subprocess.run(["git", "init", "-q", str(repository)], check=True)
     return repository
-
-
-def sizeguard(cwd: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sizeguard", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def files_in(folder: Path) -> list[str]:

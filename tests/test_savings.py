@@ -18,6 +18,7 @@ from sizeguard.predict.savings.code_changes import Span, case_span, shared_span,
 from sizeguard.predict.savings.image_savings import ImageSavings, Savings
 from sizeguard.predict.what_if import kept_by, predictor_of
 from sizeguard.selection.read import read_selection
+from tests.support.app_tree import selection_of
 from tests.support.dtype_rebuilds import branches
 
 COUNT = st.integers(1, 10)
@@ -89,7 +90,7 @@ def test_the_last_dtype_of_a_switch_is_unknown(
     savings: Savings, predictor: Predictor, root: Path
 ) -> None:
     """A switch without any case also loses the code after it."""
-    path = root / "native" / "apps" / "vision" / "selected_operators.yaml"
+    path = selection_of("vision")
     kept = kept_by(read_selection(path).selection, predictor, dtypes=True)
     assert kept.dtypes is not None
     there = savings.of(kept).dtypes

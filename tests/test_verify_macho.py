@@ -27,13 +27,14 @@ from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.toolchain import find_toolchain
 from sizeguard.verify.evidence.gather_evidence import gather
 from tests.conftest import built
+from tests.support.app_tree import selection_of
 from tests.support.claim_laws import check_alone_nothing_is_gone, check_no_failure_passes, counted
 from tests.support.whole_products import choose
 
 
 @pytest.fixture(scope="module")
 def selection(root: Path) -> Path:
-    return root / "native" / "apps" / "vision" / "selected_operators.yaml"
+    return selection_of("vision")
 
 
 @pytest.fixture(scope="module", params=choose(["arm64-macos"], ["arm64-macos", "x86_64-macos"]))

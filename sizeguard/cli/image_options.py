@@ -262,6 +262,14 @@ SCREEN_OPTIONS = (
     ),
     click.option("--wide", is_flag=True, help="Do not shorten names."),
 )
+# Where a result is written; the command gets it as `file`.
+OUTPUT_FILE = click.option(
+    "--output",
+    "file",
+    type=OutputPath(),
+    metavar="FILE",
+    help="Write to this file instead of to the terminal.",
+)
 
 
 def _output_options(formats: Sequence[str]) -> Decorator:
@@ -270,13 +278,7 @@ def _output_options(formats: Sequence[str]) -> Decorator:
         "output",
         Output,
         click.option("--format", type=click.Choice(formats), default="terminal", show_default=True),
-        click.option(
-            "--output",
-            "file",
-            type=OutputPath(),
-            metavar="FILE",
-            help="Write to this file instead of to the terminal.",
-        ),
+        OUTPUT_FILE,
         *SCREEN_OPTIONS,
     )
 

@@ -1,10 +1,11 @@
-"""Run a Python program with the package of this tree."""
+"""Run Python programs with the package of this tree."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 from tests.support.places import ROOT
 
@@ -19,4 +20,15 @@ def run_python(program: str, *words: str, **environment: str) -> subprocess.Comp
         text=True,
         check=False,
         timeout=60,
+    )
+
+
+def sizeguard(cwd: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the command in a folder, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "sizeguard", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
     )

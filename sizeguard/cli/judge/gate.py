@@ -10,8 +10,8 @@ import click
 
 from sizeguard.base.errors import InputError, SizeguardError
 from sizeguard.cli import candidates
-from sizeguard.cli.image_options import SCREEN_OPTIONS, Output
-from sizeguard.cli.option_groups import NamedPath, OutputPath, Seconds, option_group
+from sizeguard.cli.image_options import OUTPUT_FILE, SCREEN_OPTIONS, Output
+from sizeguard.cli.option_groups import NamedPath, Seconds, option_group
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import (
     RUNTIME_SOURCE,
@@ -111,13 +111,7 @@ _output_options = option_group(
     click.option(
         "--format", type=click.Choice(GATE_FORMATS), default="terminal", show_default=True
     ),
-    click.option(
-        "--output",
-        "file",
-        type=OutputPath(),
-        metavar="FILE",
-        help="Write to this file instead of to the terminal.",
-    ),
+    OUTPUT_FILE,
     click.option(
         "--also",
         "copies",
