@@ -19,7 +19,7 @@ UNIT = bytes((1, 0x11, 1, 3, 8, 0, 0))
 
 
 def image(folder: Path, order: str, *, returns: bool, size: int = 0) -> Path:
-    """Make an ELF image with debug information. size: of the unit, in place of the true one."""
+    """Make an ELF image with debug information. size: the unit states it; 0 for the true one."""
     shape = NAMED + (b"" if returns else NEVER_RETURNS) + b"\0\0"
     entries = b"\x01a.cpp\0\x02_Z4lostv\0\0"
     body = struct.pack(f"{order}HIB", 4, 0, 8) + entries

@@ -86,7 +86,7 @@ def test_a_command_has_no_unsafe_path(folder: str) -> None:
     assert all(folder not in str(command) for command in found.commands)
 
 
-def test_no_name_of_a_target_is_fine() -> None:
+def test_a_command_leaves_out_a_target_without_a_name() -> None:
     found = remade(app_result(check(NEEDED, FAIL, "needed/libz.so.1"), target=""))
     command = "sizeguard baseline update --app vision"
     assert found.checks[0].advice == f"remove the library, or review it: {command}"

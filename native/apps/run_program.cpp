@@ -67,6 +67,7 @@ bool read_number(const char* text, int64_t& number) {
   return *text >= '0' && *text <= '9' && *end == 0 && errno == 0;
 }
 
+// More than 40 lines: one branch for each option.
 /// Returns false for an option that is unknown, lacks its value, or has one that is no number.
 bool parse(int argc, char** argv, Options& options, sg::Context& context) {
   const auto is = [](const char* given, const char* name) { return std::strcmp(given, name) == 0; };
@@ -200,6 +201,7 @@ int compare(sg::Context& context, const Files& expected, const char* program,
 
 }  // namespace
 
+// More than 40 lines: the steps of a run in order; each can end it.
 int main(int argc, char** argv) {
   sg::Context context;
   Options options;

@@ -32,8 +32,8 @@ Result<int64_t> sym_numel(Context&, Tensor self) {
 
 // Tensors' only elements
 
-/// A kernel that calls another one keeps the code of an operator that was not selected, so kernels
-/// share functions such as this one.
+/// Kernels share this function. If one called another kernel, it would keep the code of an
+/// operator that was not selected.
 Result<Scalar> only_element(Context& context, Tensor self) {
   if (self.numel() != 1) return context.invalid("only a tensor of one element is a number");
   const ScalarType dtype = self.scalar_type();

@@ -10,6 +10,7 @@ from sizeguard.formats.sectioned import SectionedImage
 
 def read_sectioned(path: Path, format_: str) -> SectionedImage:
     """Read a PE, COFF or WebAssembly file. Raises InputError for a damaged file."""
+    # Imported on use, because a command reads files of one of the formats
     if format_ == WASM:
         from sizeguard.formats.wasm.reader import read_wasm
 

@@ -11,7 +11,7 @@ from sizeguard.columns.texts import Bytes
 from sizeguard.formats.link_kind import LIBRARY, OBJECT, PROGRAM
 from sizeguard.formats.magics import PE
 
-# Of a PE image: where the offset of its header is, and the flags behind that header's signature
+# Place of the offset of a PE image's header, distance of the flags behind it, and a DLL's flag
 _PE_OFFSET, _CHARACTERISTICS, _DLL = 0x3C, 22, 0x2000
 
 

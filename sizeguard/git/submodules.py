@@ -59,6 +59,7 @@ def submodule_repository(repository: Path, path: str, wanted: str) -> Path:
 
 
 def _folders(repository: Path, path: str) -> Iterator[Path]:
+    """Yield the .git folders that may have the commits of a submodule."""
     if (repository / path / ".git").exists():
         yield common_folder(repository / path)
     if (repository / ".git").exists():

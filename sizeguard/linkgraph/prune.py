@@ -1,4 +1,4 @@
-"""Section graph of a part of an image."""
+"""Limit a section graph to some of its nodes."""
 
 from __future__ import annotations
 

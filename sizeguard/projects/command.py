@@ -52,7 +52,8 @@ class CommandRecipe:
     def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
         """Run the command in the checked-out tree; return the path of the image.
 
-        Raises as RuntimeRecipe does.
+        Raises DoesNotBuildError if the command fails or makes no image, BuildError if the machine
+        fails.
         """
         more = ccache_path()
         if limits.jobs:

@@ -17,9 +17,11 @@ from sizeguard.git.worktrees import Worktree
 class Limits:
     """Limits of one build.
 
-    jobs:    number of compilers at the same time; None for all cores
-    timeout: seconds; timeout_option: the option that sets it; used: seconds of it that are over
-    stop:    another thread sets it to end the build
+    jobs:           number of compilers at the same time; None for all cores
+    timeout:        seconds
+    timeout_option: the option that sets it, for messages
+    used:           seconds of the timeout that have passed
+    stop:           another thread sets it to end the build
     """
 
     jobs: int | None = None

@@ -39,7 +39,7 @@ _REGION = re.compile(r"(\S+) ++0x([0-9a-f]{1,16}) ++0x([0-9a-f]{1,16})(?: .*)?")
 _END = re.compile(r"OUTPUT\(.*\)")
 
 # Sections that GNU ld makes itself and lists under the link's first object.
-_OWN = (
+_OWN_PREFIXES = (
     ".dyn",
     ".gnu.hash",
     ".hash",
@@ -61,7 +61,6 @@ _OWN_NAMES = frozenset(
         ".sframe",
         ".rela",
         ".rel",
-        ".eh_frame_hdr",
     }
 )
 
@@ -239,7 +238,7 @@ def _place(
         return  # gaps show the same, more exactly for merged sections
     after = lines[number] if number < len(lines) else ""
     is_merged = (
-        name.startswith(_OWN)
+        name.startswith(_OWN_PREFIXES)
         or name in _OWN_NAMES
         or ("relaxing" in after and _RELAXED.fullmatch(after) is not None)
     )

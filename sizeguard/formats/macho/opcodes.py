@@ -50,11 +50,11 @@ _BIND = {
     0xB0: 0,  # a pointer, and pointers to skip
     0xC0: 2,  # pointers, and bytes to skip after each
 }
-_LAZY_BIND = {**_BIND, 0x00: 0}  # where it ends the entry of one import
+_LAZY_BIND = {**_BIND, 0x00: 0}  # there, 0x00 ends the entry of one import, not the table
 
 
 class WrittenPointers(NamedTuple):
-    """Columns of Fixups."""
+    """Pointers that opcodes bind, as columns of Fixups. target: the addend."""
 
     address: Int
     symbol: Int

@@ -130,7 +130,7 @@ def _slices(path: Path, data: Bytes) -> tuple[tuple[Slice, ...], int]:
 
 
 class _Reader(SegmentReader):
-    """Reads the tables of one image."""
+    """Read the tables of one image."""
 
     def read(self) -> MachO:
         """Read the header, the load commands and the tables that they name."""

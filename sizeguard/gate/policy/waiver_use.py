@@ -63,13 +63,13 @@ def waiver_uses(
             continue
         concerned = [check for check in checks if _concerns(waiver, check)]
         used = _take(waiver, concerned, left)
-        cannot_be_told = False
+        is_unknown = False
         if not used and _is_trailer(waiver):
-            cannot_be_told = merged
+            is_unknown = merged
         elif not used:
             used = _take(waiver, [check for check in reviewed if _concerns(waiver, check)])
-            cannot_be_told = not used and _is_unknown(waiver, reviewed)
-        if cannot_be_told:
+            is_unknown = not used and _is_unknown(waiver, reviewed)
+        if is_unknown:
             uses.append(WaiverUse(waiver, UNUSED, PASS))
             continue
         uses.append(_use(waiver, concerned, used, whole))

@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 # owners, or have an analyzer.
 CONTENT = frozenset({"code", "rodata", "data", "zero"})
 
-# Section, kind and analyzer for each of regions.HEADERS ….
+# Section, kind and analyzer of bytes outside sections; regions.HEADERS and the numbers after it
+# are places in this table.
 _EXTRA = (
     ("(headers)", "header", "header"),
     ("(gaps)", "section gap", "section gap"),

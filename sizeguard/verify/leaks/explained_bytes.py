@@ -93,7 +93,7 @@ def _unexplained(evidence: Evidence, section: Section) -> Iterator[tuple[int, in
             is_free[address - start : address - start + size] = False
     for low, high in _stubs(evidence):
         is_free[max(low - start, 0) : max(high - start, 0)] = False
-    if not _PADDING.fullmatch(data[is_free].tobytes()):
+    if not _PADDING.fullmatch(data[is_free].tobytes()):  # reads files, so only if something is left
         for address, size in _unlisted(evidence):
             is_free[max(address - start, 0) : max(address + size - start, 0)] = False
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_free, [False]]).astype(np.int8)))
