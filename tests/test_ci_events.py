@@ -290,16 +290,16 @@ EVENTS: dict[str, Event] = {
     ),
     "comments on change, nothing changed": Event(
         same_sizes, 0, None,
-        ("success", "pass: load ±0 of 1 build"), environment={"COMMENT_POLICY": "on change"},
+        ("success", "pass: load +0 of 1 build"), environment={"COMMENT_POLICY": "on change"},
     ),
     "comments on change, an operator pays for another": Event(
         lambda: replace(same_sizes(), apps=(replace(same_sizes().apps[0], growth=TRADED),)), 0,
-        (PASSED,), ("success", "pass: load ±0 of 1 build"),
+        (PASSED,), ("success", "pass: load +0 of 1 build"),
         environment={"COMMENT_POLICY": "on change"},
     ),
     "comments on change, the terms changed": Event(
         lambda: replace(same_sizes(), policy_changes=(TIGHTER,)), 0,
-        (PASSED,), ("success", "pass: load ±0 of 1 build"),
+        (PASSED,), ("success", "pass: load +0 of 1 build"),
         environment={"COMMENT_POLICY": "on change"},
     ),
     "comments on change, something changed": Event(

@@ -6,12 +6,19 @@ import re
 
 import pytest
 
+from sizeguard.attribution.size_report import ByteSums
+from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
+from sizeguard.report.diff.render import diff_chunks
+from sizeguard.report.doctor.render import doctor_chunks
 from sizeguard.report.gate.gate_sections import cause_texts
 from sizeguard.report.screen.fit import fit
+from sizeguard.report.screen.legend import legend_lines
+from sizeguard.report.sizes.size_tree import Rest, rest_text
 from sizeguard.report.why.render import why_chunks
-from sizeguard.report.writers.style import Style
+from sizeguard.report.writers.style import Style, change_text
+from tests.support.golden_sample import diff, new, old
 from tests.support.screen_samples import FOLDER, PIPED, file_of, prepare, screens
 
 _COMMAND = re.compile(r"(?:^|  |→ |: )(?:sizeguard \S|Size-)")
@@ -96,3 +103,55 @@ def test_a_reason_goes_below_its_name_on_narrow_screens(width: int) -> None:
     text = " ".join(lines)
     assert text.count("linked without --gc-sections") == 1
     assert text.count("address taken by the function") == 1
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 82, 100])
+def test_a_legend_breaks_between_its_words(width: int) -> None:
+    lines = [line for line in legend_lines(["load", "n", "core"], Style(width=width)) if line]
+    assert all(len(line) <= width for line in lines)
+    assert lines[-1].endswith("more: sizeguard explain load")
+    entries = " · ".join(lines).split(" · ")
+    assert [entry.partition(":")[0] for entry in entries] == ["load", "n", "core", "more"]
+
+
+def test_options_of_a_change_stay_whole() -> None:
+    change = "compile with -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions"
+    finding = SizeFinding("unwind-tables", "tables", 90, 100, "load", (), 0, change)
+    text = "".join(
+        doctor_chunks(Diagnosis("app", 1000, 2000, (finding,), ()), 0, "terminal", Style(width=60))
+    )
+    words = text.split()
+    assert all(word in words for word in change.split())
+    assert "90–100 bytes of load (tight bounds)" in text
+
+
+@pytest.mark.parametrize(
+    ("groups", "largest", "text"),
+    [
+        (1, 28, "1 smaller symbol"),
+        (6, 0, "6 smaller symbols"),
+        (6, 28, "6 smaller symbols, at most"),
+    ],
+)
+def test_the_largest_of_the_others_is_named_if_the_row_does_not_say_it(
+    groups: int, largest: int, text: str
+) -> None:
+    rest = Rest(groups, largest, ByteSums(0, 0, 0, 0))
+    what = text.partition(",")[0]
+    assert rest_text(what, rest).startswith(text)
+    assert ("at most" in rest_text(what, rest)) == ("at most" in text)
+
+
+@pytest.mark.parametrize("width", [50, 56, 60, 80])
+def test_instances_are_never_cut_inside_a_number(width: int) -> None:
+    change = diff(old(), new(), ["operator"])
+    lines = "".join(diff_chunks(change, "terminal", 0, Style(width=width))).splitlines()
+    counts = [line for line in lines if re.match(r" +n \d", line)]
+    assert counts
+    for line in counts:
+        assert re.fullmatch(r" +n [\d,]+ → [\d,]+(, mean [\d,]+ → [\d,]+)?", line), line
+
+
+def test_no_change_is_written_in_one_way(shown: dict[str, str]) -> None:
+    assert not [name for name, text in shown.items() if "±0" in text]
+    assert change_text(5, 5) == "+0"

@@ -29,7 +29,7 @@ def _update(update: Update) -> tuple[str, ...]:
         if old is None
         else "unchanged"
         if old == new
-        else f"{new.load - old.load:+,} since the last".replace("+0 ", "±0 ")
+        else f"{new.load - old.load:+,} since the last"
     )
     return new.app, new.target, new.toolchain, f"{new.load:,}", change
 

@@ -134,11 +134,8 @@ def _lines(diff: Diff, limit: int, width: int) -> _Shown:
     rest = diff.delta[number:]
     if not len(rest):
         return _Shown(lines)
-    return _Shown(
-        lines,
-        f"{len(rest):,} smaller changes, at most {int(np.abs(rest).max()):,} each",
-        int(rest.sum()),
-    )
+    text = f"{len(rest):,} smaller changes, at most {int(np.abs(rest).max()):,} each"
+    return _Shown(lines, "1 smaller change" if len(rest) == 1 else text, int(rest.sum()))
 
 
 def _count(diff: Diff, i: int) -> str:
@@ -194,7 +191,8 @@ def _rows(diff: Diff, limit: int, old: int, new: int) -> list[GridRow]:
         name = RowName(line.name, short=line.short if line.short != line.name else "")
         rows.append(GridRow(cells, name, looks={0: growth_look(line.delta)}))
         if line.count:
-            rows.append(GridRow(["", "", "", ""], RowName(line.count), "dim"))
+            count = RowName(line.count, short=line.count.partition(", mean")[0])
+            rows.append(GridRow(["", "", "", ""], count, "dim"))
     if largest.rest:
         cells = [f"{largest.rest_delta:+,}", "", "", ""]
         name = RowName(largest.rest, short=largest.rest.partition(",")[0])

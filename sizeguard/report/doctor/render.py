@@ -14,6 +14,8 @@ from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
+# Confidence, as JSON and CSV name it → words for people.
+_CERTAINTY = {"exact": "exact", "promised": "tight bounds", "bounds": "loose bounds"}
 _EVIDENCE = 4  # names to show of a finding on the terminal
 
 
@@ -74,6 +76,11 @@ def _where(finding: SizeFinding) -> str:
     )
 
 
+def _wrapped(text: str, width: int) -> list[str]:
+    """Break a sentence at spaces, and never inside an option, since people copy it."""
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
+
+
 def _head(diagnosis: Diagnosis) -> str:
     count = len(diagnosis.findings)
     return (
@@ -89,12 +96,12 @@ def _terminal(
     for number, finding in enumerate(findings, 1):
         yield ""
         yield style.bold(f"{number}. {finding.title}")
-        yield f"   {_bytes(finding)} bytes of {_where(finding)} ({finding.confidence})"
+        yield f"   {_bytes(finding)} bytes of {_where(finding)} ({_CERTAINTY[finding.confidence]})"
         for each in finding.evidence[:_EVIDENCE]:
             yield f"   {each.size:>12,}  {shown('symbol', each.name, style.room(style.width - 20))}"
         if finding.parts > _EVIDENCE and len(finding.evidence) > _EVIDENCE:
             yield f"   {'':12}  and {finding.parts - _EVIDENCE:,} more"
-        for k, line in enumerate(textwrap.wrap(finding.change, style.width - 12)):
+        for k, line in enumerate(_wrapped(finding.change, style.width - 12)):
             yield f"   {'change:' if not k else '':8}{line}"
     hidden = len(diagnosis.findings) - len(findings)
     if hidden:
@@ -116,7 +123,7 @@ def _markdown(diagnosis: Diagnosis, findings: tuple[SizeFinding, ...]) -> Iterat
         cells = [markdown_cell(name) for name in names] or [""]
         yield (
             f"| {prose(finding.title)} | {_bytes(finding)} | {_where(finding)} |"
-            f" {finding.confidence} | {cells[0]} | {prose(finding.change)} |"
+            f" {_CERTAINTY[finding.confidence]} | {cells[0]} | {prose(finding.change)} |"
         )
     if diagnosis.unknown:
         yield ""

@@ -192,7 +192,7 @@ def _cell(build: BuildFindings | None, width: int, style: Style) -> str:
         return " " * width
     sizes, old = build.app.sizes, build.app.old_sizes
     text, delta = (f"{sizes.load:,}", sizes.load - old.load if old else 0) if sizes else (NONE, 0)
-    change = "" if not sizes or not old else f" {delta:+,}" if delta else " ±0"
+    change = "" if not sizes or not old else f" {delta:+,}"
     return f"{mark(build.verdict, style)} {text}{style.signed(change, delta)}" + " " * (
         width - 2 - len(text) - len(change)
     )

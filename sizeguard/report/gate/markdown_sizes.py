@@ -39,7 +39,7 @@ def title_text(result: GateResult, limit: int = TITLE) -> str:
         return f"{verdict}: {'nothing changed' if result.skipped else 'nothing was measured'}"
     if not changed:
         known = any(app.old_sizes for app in apps)
-        what = "load ±0" if known else "load has no base"
+        what = "load +0" if known else "load has no base"
         return _cut(f"{verdict}: {what} of {_builds(len(apps))}", limit)
     app, old, new = changed[0]
     many = f", {len(changed) - 1} more changed" if len(changed) > 1 else ""

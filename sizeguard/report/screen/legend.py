@@ -14,7 +14,19 @@ def legend_lines(words: Sequence[str], style: Style) -> Iterator[str]:
     known = [word for word in dict.fromkeys(words) if word in WORDS]
     if not known:
         return
-    text = " · ".join(f"{word}: {WORDS[word].short}" for word in known)
+    entries = [f"{word}: {WORDS[word].short}" for word in known]
     yield ""
-    for line in textwrap.wrap(f"{text} · more: sizeguard explain {known[0]}", style.width):
+    for line in _lines([*entries, f"more: sizeguard explain {known[0]}"], style.width):
         yield style.dim(line)
+
+
+def _lines(entries: Sequence[str], width: int) -> Iterator[str]:
+    """Join entries, and begin a line before one that does not fit: people copy its command."""
+    line = ""
+    for entry in entries:
+        joined = f"{line} · {entry}" if line else entry
+        if line and len(joined) > width:
+            yield from textwrap.wrap(line, width)
+            joined = entry
+        line = joined
+    yield from textwrap.wrap(line, width)

@@ -11,7 +11,14 @@ from itertools import repeat
 
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.report.sizes.size_terminal import region_share, report_lines
-from sizeguard.report.sizes.size_tree import Rest, RowGroup, aliases_of, metric_of, tree_of
+from sizeguard.report.sizes.size_tree import (
+    Rest,
+    RowGroup,
+    aliases_of,
+    metric_of,
+    rest_text,
+    tree_of,
+)
 from sizeguard.report.writers.printable import shown
 from sizeguard.report.writers.size_rows import (
     columns_of,
@@ -106,7 +113,7 @@ def _markdown(report: Report, limit: int) -> Iterator[str]:
         return f"| {size:,} | {kib(size)} | {share(size, whole)} | {sums.count:,} | {names} |"
 
     def rest_line(rest: Rest, indent: str) -> str:
-        return line(rest.sums, f"{indent}{rest.groups:,} smaller, at most {rest.largest:,} each")
+        return line(rest.sums, f"{indent}{rest_text(f'{rest.groups:,} smaller', rest)}")
 
     def group_lines(group: RowGroup, indent: str) -> Iterator[str]:
         name = markdown_cell(shown(group.level, group.text, 80))

@@ -24,6 +24,7 @@ from sizeguard.report.sizes.size_tree import (
     SizeTree,
     aliases_of,
     metric_of,
+    rest_text,
     tree_of,
 )
 from sizeguard.report.writers.printable import NOTHING, printable
@@ -231,7 +232,7 @@ def _region_lines(regions: Iterable[RegionUse], style: Style) -> Iterator[str]:
 
 
 def _rest_name(what: str, rest: Rest, depth: int) -> RowName:
-    return RowName(f"{what}, at most {rest.largest:,} each", 2 * depth, short=what)
+    return RowName(rest_text(what, rest), 2 * depth, short=what)
 
 
 def _number(value: int | None) -> str:

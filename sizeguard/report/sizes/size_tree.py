@@ -43,6 +43,12 @@ class Rest:
     sums: ByteSums
 
 
+def rest_text(what: str, rest: Rest) -> str:
+    """Name the groups that are not shown, and the largest unless the row's bytes say it."""
+    is_known = rest.groups == 1 or not rest.largest
+    return what if is_known else f"{what}, at most {rest.largest:,} each"
+
+
 @dataclass(frozen=True, slots=True)
 class SizeTree:
     """The groups of the first level.

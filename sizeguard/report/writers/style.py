@@ -106,13 +106,14 @@ VERDICT_LOOKS = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
 def change_text(old: int | None, new: int) -> str:
-    """Write a change with its share: +1,204 (+3.0%); a dash if there is no base."""
+    """Write a change with its share: +1,204 (+3.0%); a dash if there is no base.
+
+    No change is +0, as in every column of changes: ± is for the margin of a prediction.
+    """
     if old is None:
         return "–"
     delta = new - old
-    if not delta:
-        return "±0"
-    if not old:
+    if not delta or not old:
         return f"{delta:+,}"
     share = 100 * delta / old
     return f"{delta:+,} ({share:+.1f}%)" if abs(share) >= 0.05 else f"{delta:+,} (<0.1%)"

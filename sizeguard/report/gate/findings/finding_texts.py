@@ -31,7 +31,7 @@ def growth_text(app: AppResult) -> str:
     if grown is None:
         return ""
     sizes = (("load", grown.load), ("ram", grown.ram), ("file", grown.file))
-    return ", ".join(f"{name} {size:+,}" if size else f"{name} ±0" for name, size in sizes)
+    return ", ".join(f"{name} {size:+,}" for name, size in sizes)
 
 
 def section_text(section: ShippedSection) -> str:
