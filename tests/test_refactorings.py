@@ -1,8 +1,10 @@
 """Harmless refactorings of kernels pass verification; tests/soak/refactorings.py tries each."""
 
+import shutil
 from pathlib import Path
 
 from tests.support.defective_runtime import DEFECTS, Runtime
+from tests.support.refactored_forms import NEW_SELECTED_OPERATOR
 from tests.support.refactored_runtime import COVERING, REFACTORINGS, named
 
 
@@ -10,6 +12,12 @@ def test_there_are_enough_and_the_covering_ones_exist() -> None:
     names = [each.name for each in REFACTORINGS]
     assert len(names) == len(set(names)) >= 25
     assert set(COVERING) <= set(names)
+
+
+def test_each_refactoring_applies_to_the_sources(root: Path, tmp_path: Path) -> None:
+    for i, each in enumerate((*REFACTORINGS, NEW_SELECTED_OPERATOR)):
+        shutil.copytree(root / "native", tmp_path / str(i) / "native")
+        each.apply(tmp_path / str(i))
 
 
 def test_all_covering_refactorings_at_once_pass(

@@ -6,6 +6,7 @@ new.
 
 from __future__ import annotations
 
+from tests.support.refactored_forms import FORMS
 from tests.support.refactored_invented import INVENTED
 from tests.support.refactored_later import LATER
 from tests.support.refactoring_edits import (
@@ -325,6 +326,7 @@ REFACTORINGS = (
     one_edit("explicit_captures", BINARY, ADD, ADD.replace("[&]", "[&loop]")),
     *LATER,
     *INVENTED,
+    *FORMS,
 )
 
 # These edits touch different places, so one build shows them all. They include each kind of
