@@ -16,7 +16,13 @@ from sizeguard.claims.claim import FeatureMarks
 from sizeguard.formats import dwarf
 from sizeguard.verify.evidence import evidence, image_presence
 from sizeguard.verify.evidence.code_search import pattern_of
-from sizeguard.verify.evidence.image_presence import check_one_link, check_presence, is_present
+from sizeguard.verify.evidence.image_presence import (
+    check_not_merged,
+    check_one_link,
+    check_presence,
+    is_present,
+    merged_with,
+)
 from sizeguard.verify.evidence.link_graph import _number
 from sizeguard.verify.features.feature_marks import feature_marks, signs_of_build
 from sizeguard.verify.leaks import explained_bytes
@@ -114,6 +120,55 @@ def test_presence_is_known_by_places(
     told = "is in program, but .* remove it" if expected else "is not in program, but .* keep it"
     with pytest.raises(InconclusiveError, match=rf"^f {told}: they belong to another link"):
         check_presence(evidence, graph, subject)
+
+
+@pytest.mark.parametrize(
+    "changed, expected",
+    [
+        ({}, 1),
+        ({"has_map": False}, None),
+        ({"placed": [0, 1]}, None),  # both are in the image
+        ({"placed": []}, None),
+        ({"live": [True, False]}, None),  # the linker removed the other one
+        ({"live": [False, True]}, None),
+        ({"is_exec": [False, False]}, None),
+        ({"size": [4, 8]}, None),
+        ({"size": [0, 0]}, None),
+        ({"contents": [b"code", b"more"]}, None),
+    ],
+)
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_linker_merged_equal_code_if_one_of_two_live_sections_is_there(
+    monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], expected: int | None, kept: int
+) -> None:
+    values: dict[str, Any] = {
+        "has_map": True, "placed": [kept], "live": [True, True], "is_exec": [True, True],
+        "size": [4, 4], "contents": [b"code", b"code"],
+    } | changed  # fmt: skip
+    elf = SimpleNamespace(content=lambda number: values["contents"][number])
+    placement = SimpleNamespace(
+        address={(0, number): 0x1000 for number in values["placed"]},
+        section=lambda node: node[1],
+        has_map=values["has_map"],
+    )
+    evidence: Any = SimpleNamespace(
+        placement=placement, objects=SimpleNamespace(files=[SimpleNamespace(elf=elf)])
+    )
+    nodes = SimpleNamespace(
+        sections=2, is_exec=np.array(values["is_exec"]), size=np.array(values["size"])
+    )
+    graph: Any = SimpleNamespace(
+        nodes=nodes, section_of=lambda node: node, symbol_of=lambda node: f"f{node}"
+    )
+    monkeypatch.setattr(image_presence, "_section", lambda _, __, node: (0, node))
+    monkeypatch.setattr(image_presence, "live", lambda _: np.array(values["live"]))
+    assert merged_with(evidence, graph, 0) == expected
+    subject: Any = SimpleNamespace(nodes=frozenset([0]), name="f0")
+    if expected is None:
+        check_not_merged(evidence, graph, subject)
+        return
+    with pytest.raises(InconclusiveError, match=r"^f0 has the same code as f1, and the linker"):
+        check_not_merged(evidence, graph, subject)
 
 
 def object_of(label: str, *symbols: tuple[str, int]) -> Any:

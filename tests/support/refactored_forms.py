@@ -247,8 +247,10 @@ FORMS = (
                 QUANTIZATION,
                 "namespace {\n\n/// Parameters: the",
                 "namespace steps {\n\nstruct Product {\n  template <typename"
-                " T>\n  static T apply(T a, T b, const Parameters&) {\n    return a * b;\n  }\n};\n\n"
-                "}  // namespace steps\n\nnamespace {\n\nusing steps::Product;\n\n/// Parameters: the",
+                " T>\n  static T apply(T a, T b, const Parameters&) {\n"
+                "    return a * b;\n  }\n};\n\n"
+                "}  // namespace steps\n\nnamespace {\n\n"
+                "using steps::Product;\n\n/// Parameters: the",
             ),
             Edit(
                 QUANTIZATION,

@@ -72,13 +72,19 @@ def command(
     from sizeguard.linkgraph.subjects import find_subject
     from sizeguard.names.dtype_of import dtype_of
     from sizeguard.report.why.render import why_chunks
-    from sizeguard.verify.evidence.image_presence import check_one_link, check_presence
+    from sizeguard.verify.evidence.image_presence import (
+        check_not_merged,
+        check_one_link,
+        check_presence,
+    )
 
     folder = link_map.resolve().parent if link_map is not None else None
     given = Files(path, objects=objects, link_map=link_map, folder=folder)
     files = with_record(open_build(path, given))
     graph = graph_of_files(files)
     meant = find_subject(graph, subject, dtype_of)
-    check_presence(check_one_link(files), graph, meant)
+    evidence = check_one_link(files)
+    check_not_merged(evidence, graph, meant)
+    check_presence(evidence, graph, meant)
     result = why(graph, meant, roots)
     output.emit(why_chunks(result, output.format, output.style()))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.open_build import Files
 from sizeguard.formats.linkmap.link_map import file_key, nearest_first
@@ -62,6 +64,40 @@ def check_presence(evidence: Evidence, graph: SectionGraph, subject: GraphSubjec
         f"{subject.name} {where} {evidence.image.path}, but the objects and options of the link"
         f" {'keep' if is_live else 'remove'} it: they belong to another link"
     )
+
+
+def check_not_merged(evidence: Evidence, graph: SectionGraph, subject: GraphSubject) -> None:
+    """Check that the linker did not merge the code of a subject with equal code of another symbol.
+
+    Raises InconclusiveError if it did (--icf): the graph keeps both, but the image has only one.
+    """
+    for node in sorted(subject.nodes):
+        other = merged_with(evidence, graph, graph.section_of(node))
+        if other is not None:
+            name = graph.symbol_of(other) or graph.objects[int(graph.nodes.object[other])]
+            raise InconclusiveError(
+                f"{subject.name} has the same code as {name}, and the linker merged them:"
+                " the bytes that a removal frees are unknown"
+            )
+
+
+def merged_with(evidence: Evidence, graph: SectionGraph, node: int) -> int | None:
+    """Return a live section with the code of another one, only one of which is in the image."""
+    placed, files = evidence.placement, evidence.objects.files
+    own = _section(evidence, graph, node)
+    if own is None or not placed.has_map or not graph.nodes.is_exec[node]:
+        return None
+    is_alike = live(graph) & graph.nodes.is_exec & (graph.nodes.size == graph.nodes.size[node])
+    if not graph.nodes.size[node] or not is_alike[node]:
+        return None
+    content = files[own[0]].elf.content(placed.section(own))
+    for other in np.flatnonzero(is_alike[: graph.nodes.sections]).tolist():
+        section = _section(evidence, graph, other)
+        if section is None or (section in placed.address) == (own in placed.address):
+            continue
+        if files[section[0]].elf.content(placed.section(section)) == content:
+            return int(other)
+    return None
 
 
 def is_present(evidence: Evidence, graph: SectionGraph, nodes: Iterable[int]) -> bool | None:
