@@ -173,7 +173,16 @@ def test_names_are_never_markup(browser: Browser, tmp_path: Path) -> None:
     path = page(tmp_path, analysis, "operator", "symbol")
     content = path.read_text(encoding="utf-8")
     assert content.count("</script>") == 2
-    assert "onerror" not in content
+    assert "<img" not in content and "&lt;img src=x onerror" in content  # in the plain table
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(path, ready="document.readyState === 'complete'")
+        assert browser.run("document.querySelectorAll('tr').length") == len(HOSTILE) + 2
+        assert browser.run("document.querySelectorAll('table img, table script').length") == 0
+        plain = browser.run("document.querySelector('table').textContent")
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert HOSTILE[0] in plain and HOSTILE[1] in plain and "\u202e" not in plain
     browser.open(path)
     assert browser.run("document.body.dataset.owned") is None
     assert browser.run("document.images.length") == 0

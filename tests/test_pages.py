@@ -127,3 +127,25 @@ def test_no_column_is_off_a_phone(name: str, browser: Browser, tmp_path: Path) -
         "[...document.querySelectorAll('.scroll')].map((box) => [box.scrollWidth, box.clientWidth])"
     )
     assert widths and all(content <= box for content, box in widths), widths
+
+
+@pytest.mark.parametrize(("name", "largest"), [("report", "(core)"), ("diff", "aten::op1")])
+def test_a_treemap_can_be_read_without_scripts(
+    name: str, largest: str, browser: Browser, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("".join(PAGES[name]()), encoding="utf-8")
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(page, 480, 900, ready="document.readyState === 'complete'")
+        rows = browser.wait("[...document.querySelectorAll('tr')].map((row) => row.innerText)")
+        assert browser.run(WIDER) == []
+        assert browser.run("document.documentElement.scrollWidth") <= 480
+        assert browser.run("document.querySelector('#map').getBoundingClientRect().height") == 0
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert any(largest in row for row in rows)
+    assert rows[-1].endswith("= sum of rows")
+    columns = [row.split("\t")[0].replace(",", "") for row in rows[1:]]
+    *parts, total = [int(column) for column in columns]
+    assert sum(parts) == total

@@ -2,7 +2,8 @@
 
 The page has a treemap with levels, a search and a table.
 
-The data are compressed columns in base64, so no symbol's name is part of the page's markup.
+The data are compressed columns in base64. Only the names of the largest rows of the outermost level
+are part of the page's markup, escaped, for readers whose browser runs no scripts.
 Half a million symbols of libtorch_cpu.so make 6 MB.
 """
 
@@ -28,6 +29,8 @@ from sizeguard.report.writers.printable import shown
 _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("data.js", "tree.js", "treemap.js", "table.js", "main.js")
 _LONGEST = 400  # characters of a name
+_PLAIN_ROWS = 30  # of the table that is shown if scripts are off
+_PLAIN_COLUMNS = 3
 _PIECE = 3 << 20  # bytes of a line of base64: a multiple of 3
 
 
@@ -65,6 +68,7 @@ def html_page(
         title=html.escape(title),
         style=(_PAGE / "page.css").read_text(encoding="utf-8"),
         hash=f"sha256-{digest}",
+        rows="\n".join(_plain_rows(columns[:_PLAIN_COLUMNS], levels)),
         data=marker,
         script=script,
     )
@@ -74,6 +78,37 @@ def html_page(
     for start in range(0, len(data), _PIECE):
         yield base64.b64encode(data[start : start + _PIECE]).decode()
     yield after
+
+
+def _plain_rows(
+    columns: Sequence[PageColumn], levels: Sequence[tuple[str, RowTexts]]
+) -> Iterator[str]:
+    """Write the largest rows of the outermost level, the others and the sum as a table's rows."""
+    level, label = levels[0]
+    sums = np.zeros((len(columns), len(label.texts)), np.int64)
+    for i, column in enumerate(columns):
+        np.add.at(sums[i], label.ids, column.values)
+    size = np.abs(sums[0])
+    order = np.argsort(-size, kind="stable")
+    order = order[size[order] > 0]
+    heads = "".join(f'<th scope="col">{html.escape(column.name)}</th>' for column in columns)
+    yield f'<tr>{heads}<th scope="col">{html.escape(level)}</th></tr>'
+    for i in order[:_PLAIN_ROWS].tolist():
+        text = label.texts[i]
+        name = _cut(shown(level, text)) if text else "–"
+        yield _plain_row(columns, sums[:, i].tolist(), f"<bdi>{html.escape(name)}</bdi>")
+    rest = order[_PLAIN_ROWS:]
+    if len(rest):
+        yield _plain_row(columns, sums[:, rest].sum(axis=1).tolist(), f"{len(rest):,} smaller")
+    yield _plain_row(columns, sums.sum(axis=1).tolist(), "= sum of rows")
+
+
+def _plain_row(columns: Sequence[PageColumn], values: Sequence[int], name: str) -> str:
+    cells = "".join(
+        f"<td>{value:+,}</td>" if column.signed else f"<td>{value:,}</td>"
+        for column, value in zip(columns, values, strict=True)
+    )
+    return f'<tr>{cells}<th scope="row">{name}</th></tr>'
 
 
 def _data(
