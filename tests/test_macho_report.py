@@ -65,7 +65,7 @@ def test_a_fat_file_has_a_row_for_each_image_and_one_image_can_be_chosen(
     alone = report(macho.path("app-arm64"), "--by", "symbol")
     assert chosen["rows"] == alone["rows"] and chosen["totals"] == alone["totals"]
     for arguments, message in (
-        (("fat", "--arch", "ppc"), "no image for ppc, it has: x86_64, arm64"),
+        (("fat", "--arch", "ppc"), "no image for ppc; --arch takes one of x86_64, arm64"),
         (("fat", "--map", macho.path("app-arm64.map")), "choose one of its images"),
     ):
         done = run(macho.path(str(arguments[0])), *arguments[1:])
