@@ -174,7 +174,7 @@ def test_limits_are_those_of_the_file(tmp_path: Path) -> None:
         (CONFIG, "", "there are several images"),
         (CONFIG, "mlp", "there are several images"),
         (CONFIG, "mlq", "has no app 'mlq'; did you mean 'mlp'?"),
-        (CONFIG, "other/arm64-macos", "has no app 'other/arm64-macos'; did you mean"),
+        (CONFIG, "other/arm64-macos", "has no app and target 'other/arm64-macos'; did you mean"),
     ],
 )
 def test_a_base_snapshot_is_of_one_image(tmp_path: Path, text: str, name: str, words: str) -> None:
