@@ -162,7 +162,7 @@ def test_a_linker_merged_equal_code_if_one_of_two_live_sections_is_there(
     )
     monkeypatch.setattr(image_presence, "_section", lambda _, __, node: (0, node))
     monkeypatch.setattr(image_presence, "live", lambda _: np.array(values["live"]))
-    assert merged_with(evidence, graph, 0) == expected
+    assert merged_with(evidence, graph, 0, np.array(values["live"])) == expected
     subject: Any = SimpleNamespace(nodes=frozenset([0]), name="f0")
     if expected is None:
         check_not_merged(evidence, graph, subject)

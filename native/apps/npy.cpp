@@ -67,7 +67,7 @@ void* read_file(Context& context, const char* path, size_t* size) {
   return bytes;
 }
 
-// More than 40 lines: the checks of a file that anyone may have written, in its order.
+// Longer than 40 lines: it checks an untrusted file field by field.
 Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
   const auto* bytes = static_cast<const unsigned char*>(data);
   if (size < 12 || std::memcmp(bytes, "\x93NUMPY", 6) != 0)

@@ -67,7 +67,7 @@ bool read_number(const char* text, int64_t& number) {
   return *text >= '0' && *text <= '9' && *end == 0 && errno == 0;
 }
 
-// More than 40 lines: one branch for each option.
+// Longer than 40 lines: each option has a branch.
 /// Returns false for an option that is unknown, lacks its value, or has one that is no number.
 bool parse(int argc, char** argv, Options& options, sg::Context& context) {
   const auto is = [](const char* given, const char* name) { return std::strcmp(given, name) == 0; };
@@ -201,7 +201,7 @@ int compare(sg::Context& context, const Files& expected, const char* program,
 
 }  // namespace
 
-// More than 40 lines: the steps of a run in order; each can end it.
+// Longer than 40 lines: the steps of a run follow each other, and each can fail.
 int main(int argc, char** argv) {
   sg::Context context;
   Options options;

@@ -32,7 +32,7 @@ struct sizeguard_program {
 
 namespace sg::c_api {
 
-/// Copies a tensor to contiguous memory. Returns null if there is no memory.
+/// Copies a tensor to contiguous memory. Returns null if the allocation fails.
 sizeguard_tensor* copy_of(Tensor tensor);
 
 }  // namespace sg::c_api

@@ -18,7 +18,7 @@ static_assert(SIZEGUARD_BFLOAT16 == static_cast<int>(sg::ScalarType::BFloat16));
 static_assert(sizeof(sizeguard_tensor) % 16 == 0, "elements are aligned as malloc aligns");
 
 /// Makes a tensor that borrows `data`, or has memory of its own if `data` is null. Returns null if
-/// there is no memory.
+/// the allocation fails.
 sizeguard_tensor* new_tensor(sg::ScalarType dtype, sg::IntArrayRef sizes, int64_t count,
                              char* data) {
   const int64_t owned = data == nullptr ? count * sg::element_size(dtype) : 0;

@@ -180,7 +180,7 @@ namespace {
 
 }  // namespace
 
-// More than 40 lines: one sort, whose comparison needs all operands.
+// Longer than 40 lines: the comparison of the sort needs all operands.
 Result<Tensor> empty_in_order(Context& context, ScalarType dtype, IntArrayRef sizes,
                               Span<const Tensor> operands) {
   SG_ASSIGN(const Tensor out, context.empty(dtype, sizes));

@@ -58,7 +58,7 @@ SG_DTYPE_BODY void pack_panels(const MatrixProduct& product, char* packed) {
   }
 }
 
-// More than 40 lines: all of it is one symbol for each dtype.
+// Longer than 40 lines: each dtype gets a single symbol.
 template <typename T>
 SG_DTYPE_BODY void multiply(const MatrixProduct& product) {
   using Element = Element<T>;

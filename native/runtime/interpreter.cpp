@@ -123,7 +123,7 @@ Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) 
   return Status(done);
 }
 
-// More than 40 lines: one case for each kind of instruction.
+// Longer than 40 lines: each kind of instruction has a case.
 Status Program::run_instructions(Context& context, Value* slots) {
   int64_t executed = 0;
   for (uint32_t pc = 0; pc < view_->instructions->size();) {

@@ -86,7 +86,7 @@ Status Program::create_tensor(Context& context, int64_t index, Tensor& tensor) c
   return {};
 }
 
-// More than 40 lines: one case for each kind of value.
+// Longer than 40 lines: each kind of value has a case.
 Status Program::create_value(Context& context, const fb::Value& stored, Value& value) const {
   const IntArrayRef numbers = integers(stored.integers());
   const size_t size = numbers.size();

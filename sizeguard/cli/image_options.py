@@ -108,7 +108,7 @@ def _check_objects(objects: Sequence[Path]) -> None:
     """Raise InputError for a folder without objects, and for a file that no linker takes."""
     if not objects:
         return
-    from sizeguard.formats.describe import HEAD, describe_bytes
+    from sizeguard.formats.describe import describe_file
     from sizeguard.formats.sniff import UNKNOWN, ZIP, image_format
     from sizeguard.linkgraph.inputs.link_inputs import expand
 
@@ -116,8 +116,7 @@ def _check_objects(objects: Sequence[Path]) -> None:
         if is_folder(path):
             expand([path])
         elif image_format(path) in (UNKNOWN, ZIP):
-            with path.open("rb") as file:
-                what = describe_bytes(file.read(HEAD))
+            what = describe_file(path)
             raise InputError(f"{path}: {what}, not an object or an archive of objects")
 
 

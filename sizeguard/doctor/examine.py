@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.base.input_files import readable
 from sizeguard.builds.open_build import Files
 from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
 from sizeguard.doctor.exported_names import exported_names
@@ -19,7 +18,7 @@ from sizeguard.doctor.type_information import type_information
 from sizeguard.doctor.unstripped import unstripped
 from sizeguard.doctor.unused_sections import unused_sections
 from sizeguard.doctor.unwind_tables import unwind_tables
-from sizeguard.formats.describe import HEAD, describe_bytes
+from sizeguard.formats.describe import describe_file
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.sniff import ELF, image_format
 from sizeguard.linkgraph.recorded_files import missing_record, with_record
@@ -40,9 +39,7 @@ def examine(files: Files) -> Diagnosis:
     """Find all possible savings. Raises InputError for a file that is not an ELF image."""
     path = files.image
     if image_format(path) != ELF:
-        with readable(path).open("rb") as file:
-            what = describe_bytes(file.read(HEAD))
-        raise InputError(f"{path}: {what}; doctor reads ELF images only")
+        raise InputError(f"{path}: {describe_file(path)}; doctor reads ELF images only")
     facts = ImageFacts(read_elf(path))
     if facts.elf.is_relocatable:
         raise InputError(f"{path}: an object file, not a linked image")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+from sizeguard.base.input_files import readable
 from sizeguard.formats.magics import SNAPSHOT, is_fat, is_macho
 
 HEAD = 4096
@@ -65,7 +67,7 @@ _PLACES = (
     (4, b"ET12", "an ExecuTorch program (.pte), whose operators sizeguard select ops lists"),
     (257, b"ustar", "a tar archive: unpack it first"),
 )
-# Beginnings of texts, as regular expressions, with their description; the first match wins.
+# Patterns of known text files, each with the description of the file. The first match counts.
 _MAP = "a linker map; name the image, and give this file with --map"
 _TEXTS = (
     (r"\AArchive member included", _MAP),
@@ -85,6 +87,12 @@ _TEXTS = (
         "a selection, which sizeguard select lint checks",
     ),
 )
+
+
+def describe_file(path: Path) -> str:
+    """Describe a file by its first bytes. Raises OSError if it cannot be read."""
+    with readable(path).open("rb") as file:
+        return describe_bytes(file.read(HEAD))
 
 
 def describe_bytes(head: bytes) -> str:

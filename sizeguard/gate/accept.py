@@ -34,11 +34,7 @@ def update_baselines(request: Request) -> tuple[Update, ...]:
     with locked_baselines(request.root):
         for app, target in request.pairs():
             toolchain, built = build_of(request, app, target)
-            limits = [
-                limit
-                for limit in request.limits
-                if limit.app in ("", app.name) and limit.target in ("", target.name)
-            ]
+            limits = [limit for limit in request.limits if limit.applies_to(app.name, target.name)]
             measured = measure_build(
                 request.history.place.store,
                 built,

@@ -84,9 +84,7 @@ def judge_app(
     """
     root, history = request.root, request.history
     limits = [
-        limit
-        for limit in request.limits
-        if limit.app in ("", pair.app.name) and limit.target in ("", pair.target.name)
+        limit for limit in request.limits if limit.applies_to(pair.app.name, pair.target.name)
     ]
     measured = _measured_app(request, pair, limits)
     keep_as_head(history, measured)
@@ -96,7 +94,8 @@ def judge_app(
     commit = counted_from(history, base, measured)
     valid = in_force(waivers, request.today)
     reviewed_app = _checked_app(measured, valid)
-    subject = replace(reviewed_app, used=used_before(request, measured, commit, valid, growth))
+    used = used_before(request, measured, commit, valid, limits, growth)
+    subject = replace(reviewed_app, used=used)
     store = request.history.place.store
     full = measure_build(store, pair.full, measured.metrics) if pair.full else None
     libraries = shipped_libraries(pair.selective)

@@ -115,6 +115,19 @@ def git_bytes(
     return done.stdout
 
 
+def git_finds(folder: Path, *arguments: str) -> bool:
+    """Return whether a command such as `git grep -q` finds something; git exits with 1 if not.
+
+    Raises as git_bytes for any other failure.
+    """
+    done = subprocess.run(
+        _command(folder, arguments), capture_output=True, env=git_environment(), check=False
+    )
+    if done.returncode > 1 or done.returncode < 0:
+        raise _failure(folder, arguments, done)
+    return done.returncode == 0
+
+
 def _failure(
     folder: Path, arguments: Sequence[str], done: subprocess.CompletedProcess[bytes]
 ) -> SizeguardError:
@@ -195,8 +208,8 @@ def branch_ids(repository: Path, names: Sequence[str]) -> dict[str, str]:
     """Return the commits of branches, or of other revisions if no such branch exists.
 
     Git itself prefers a tag of that name, which a change can add. A full id names its commit, even
-    if a branch has that name. Names without a commit are left
-    out; the others are in the given order. Raises InputError outside a repository.
+    if a branch has that name. Names without a commit are left out; the others are in the given
+    order. Raises InputError outside a repository.
     """
     asked = [
         (name, place + name)

@@ -9,11 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.base.input_files import readable
 from sizeguard.builds.build_record import IMAGE
 from sizeguard.builds.open_build import Files, open_build
 from sizeguard.builds.recorded_links import HOW_TO_RECORD
-from sizeguard.formats.describe import HEAD, describe_bytes
+from sizeguard.formats.describe import describe_file
 from sizeguard.formats.elf import STT_FUNC, STT_OBJECT, Elf, read_elf
 from sizeguard.formats.sniff import ELF, MACHO, image_format
 from sizeguard.linkgraph.elf.elf_graph import graph_of
@@ -63,8 +62,7 @@ def graph_of_files(files: Files) -> SectionGraph:
 def _check_format(image: Path) -> None:
     """Raise InputError for a file that no section graph can be made of, with or without objects."""
     if image_format(image) not in (ELF, MACHO):
-        with readable(image).open("rb") as file:
-            what = describe_bytes(file.read(HEAD))
+        what = describe_file(image)
         raise InputError(f"{image}: {what}; a section graph needs an ELF or Mach-O image")
 
 

@@ -86,8 +86,9 @@ def open_archive(path: Path) -> Pt2Archive:
         why = _one_line(error)
         more = f": {why}"
         if why == "File is not a zip file":
-            begins = readable(path).read_bytes()[:4] == b"PK\x03\x04"
-            more = ", or the file is truncated" if begins else ""
+            with readable(path).open("rb") as begun:
+                is_begun = begun.read(4) == b"PK\x03\x04"
+            more = ", or the file is truncated" if is_begun else ""
         raise InputError(f"{path}: not a .pt2 file: not a zip archive{more}") from error
     try:
         return Pt2Archive(path, file, _entries(path, file, size))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_if_changed
-from sizeguard.git.git import git_bytes
+from sizeguard.git.git import git_finds
 from sizeguard.git.trees import Reads, tree_entries
 from sizeguard.git.worktrees import Worktree
 
@@ -63,10 +63,9 @@ def has_modules(repository: Path, commit: str) -> bool:
     """Return whether a source of a commit declares or imports a module of C++."""
     paths = [f"*.{suffix}" for suffix in _CPP]
     try:
-        git_bytes(repository, "grep", "-q", "-I", "-E", "-e", _MODULES, commit, "--", *paths)
-    except InputError as error:
-        return not str(error).endswith("ended with 1")  # git's exit code if there is none
-    return True
+        return git_finds(repository, "grep", "-q", "-I", "-E", "-e", _MODULES, commit, "--", *paths)
+    except InputError:
+        return True  # unknown: compile everything
 
 
 def other_inputs(tree: Worktree, given: Mapping[str, str]) -> dict[str, str]:

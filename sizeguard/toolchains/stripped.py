@@ -15,6 +15,7 @@ from pathlib import Path
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.image_tools import image_tools
 from sizeguard.builds.measured_sizes import measure, segment_bytes, undeclared_bytes
+from sizeguard.builds.sizes import Sizes
 from sizeguard.toolchains.environment import build_environment
 from sizeguard.toolchains.recipe import OtherImageError
 
@@ -63,20 +64,20 @@ def strip(tool: str, image: Path, shipped: Path) -> None:
     _check_same_memory(tool, image, shipped)
 
 
-def check_same_load(tool: str, image: Path, shipped: Path) -> None:
-    """Raise BuildError if the stripped twin does not load the same bytes."""
-    before, after = measure(image).load, measure(shipped).load
-    if before != after:
+def check_same_load(tool: str, image: Path, shipped: Path) -> tuple[Sizes, Sizes]:
+    """Return the sizes before and after stripping. Raises BuildError if the load changed."""
+    before, after = measure(image), measure(shipped)
+    if before.load != after.load:
         raise BuildError(
-            f"{tool} {image.name}: loads {after} bytes afterwards and {before} before:"
+            f"{tool} {image.name}: loads {after.load} bytes afterwards and {before.load} before:"
             " stripping changed the loaded bytes"
         )
+    return before, after
 
 
 def _check_same_memory(tool: str, image: Path, shipped: Path) -> None:
     """Raise BuildError if the stripped twin does not take the same memory."""
-    check_same_load(tool, image, shipped)
-    before, after = measure(image), measure(shipped)
+    before, after = check_same_load(tool, image, shipped)
     if before.ram != after.ram:
         raise OtherImageError(
             f"{tool} {image.name}: takes {after.ram} bytes of memory afterwards and {before.ram}"

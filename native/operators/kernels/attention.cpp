@@ -59,7 +59,7 @@ Result<Tensor> repeat_heads(Context& context, Tensor self, int64_t heads) {
 
 }  // namespace
 
-// More than 40 lines: the formula, step by step.
+// Longer than 40 lines: it computes the formula step by step.
 Result<Tensor> scaled_dot_product_attention(Context& context, Tensor query, Tensor key,
                                             Tensor value, Tensor attn_mask, double dropout_p,
                                             bool is_causal, std::optional<double> scale,

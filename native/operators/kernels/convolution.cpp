@@ -140,7 +140,7 @@ void for_each_row(const Group& group, RunBody body, bool depthwise, int64_t firs
   }
 }
 
-// More than 40 lines: both directions, which share the chunks and the product.
+// Longer than 40 lines: both directions share the chunks and the product.
 /// columns[channel, tap][point] = the image's element there, or zero; points += weight · columns.
 /// Transposed (`scatter` is given): columns = weightᵀ · points, then adds the columns to the image.
 void run_columns(Context& context, const Group& group, RunBody scatter) {
@@ -189,7 +189,7 @@ void run_columns(Context& context, const Group& group, RunBody scatter) {
 
 }  // namespace
 
-// More than 40 lines: the checks of ten arguments, and the plan for the columns of each group.
+// Longer than 40 lines: it checks ten arguments, and plans the columns of each group.
 Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor bias,
                            IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
                            bool transposed, IntArrayRef output_padding, int64_t groups) {

@@ -121,7 +121,7 @@ Result<Tensor> addmm(Context& context, Tensor self, Tensor mat1, Tensor mat2, Sc
   return multiply(context, mat1, mat2, sums, dtype);
 }
 
-// More than 40 lines: the shapes of both sides before the product, and of the result after it.
+// Longer than 40 lines: it brings both operands into shape, and then the product.
 /// A vector counts as a matrix of one row on the left, of one column on the right, and the result
 /// lacks that dimension. All further dimensions are a batch, and they broadcast.
 Result<Tensor> matmul(Context& context, Tensor self, Tensor other) {

@@ -77,7 +77,7 @@ Result<Tensor> swap_batch(Context& context, Tensor self) {
 
 }  // namespace
 
-// More than 40 lines: the checks of ten arguments, and the loop over layers and directions.
+// Longer than 40 lines: it checks ten arguments, and loops over layers and directions.
 Result<std::array<Tensor, 3>> lstm(Context& context, Tensor input, TensorList hx, TensorList params,
                                    bool has_biases, int64_t num_layers, double dropout, bool train,
                                    bool bidirectional, bool batch_first) {

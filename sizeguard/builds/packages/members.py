@@ -34,7 +34,7 @@ def member_of(path: Path) -> str:
 
 
 def copy_of_member(path: Path, to: Path) -> None:
-    """Copy a member of a container, without using what was unpacked earlier.
+    """Copy a member out of its container, even if an earlier command has unpacked it.
 
     Raises InputError if the container has no such member.
     """

@@ -73,14 +73,13 @@ def _check_snapshot(path: Path, context: click.Context, parameter: click.Paramet
     """Raise an error for a file that is neither a snapshot, an image nor a build."""
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.builds.open_build import is_build
-    from sizeguard.formats.describe import HEAD, describe_bytes
+    from sizeguard.formats.describe import describe_file
     from sizeguard.formats.sniff import UNKNOWN, image_format
     from sizeguard.snapshots.magic import is_snapshot
 
     if is_build(path) or is_snapshot(path) or image_format(path) != UNKNOWN:
         return
-    with path.open("rb") as file:
-        what = describe_bytes(file.read(HEAD))
+    what = describe_file(path)
     message = f"{path}: {what}, not a snapshot or an image; sizeguard report --save makes snapshots"
     raise click.BadParameter(message, context, parameter)
 

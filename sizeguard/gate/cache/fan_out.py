@@ -96,6 +96,5 @@ def _references(request: Request, app: App, target: Target, base: Base | None) -
     if base is not None and base.commit and request.snapshot_of(app, target.name) is None:
         yield base.commit
     for limit in request.limits:
-        is_its = limit.app in ("", app.name) and limit.target in ("", target.name)
-        if limit.kind == CREEP and is_its:
+        if limit.kind == CREEP and limit.applies_to(app.name, target.name):
             yield request.history.commit(limit.since).id

@@ -69,11 +69,7 @@ def size_checks(
     creep: references by the text after `since` in limits
     full: the full build's measurement, whose names are also known
     """
-    mine = [
-        limit
-        for limit in limits
-        if limit.app in ("", subject.app) and limit.target in ("", subject.target)
-    ]
+    mine = [limit for limit in limits if limit.applies_to(subject.app, subject.target)]
     chosen: dict[tuple[str, str, str], Limit] = {}
     for limit in mine:
         reference = creep[limit.since] if limit.kind == CREEP else growth

@@ -62,9 +62,7 @@ def limit_changes(old: Terms, new: Terms) -> list[PolicyChange]:
 
 
 def _of_pair(limits: Iterable[Limit], pair: Pair) -> list[Limit]:
-    return [
-        limit for limit in limits if limit.app in ("", pair[0]) and limit.target in ("", pair[1])
-    ]
+    return [limit for limit in limits if limit.applies_to(*pair)]
 
 
 def _metrics(before: Sequence[Limit], after: Sequence[Limit], old: Terms) -> list[str]:

@@ -156,3 +156,7 @@ class Limit:
     unknown_ok: bool = False
     nearest: str | None = None
     only_images_know: bool = False
+
+    def applies_to(self, app: str, target: str) -> bool:
+        """Return whether this is a limit of an app on a target."""
+        return self.app in ("", app) and self.target in ("", target)

@@ -63,14 +63,13 @@ def used_before(
     subject: MeasuredApp,
     commit: str,
     waivers: Sequence[Waiver],
+    limits: Collection[Limit],
     base: SizeReference,
 ) -> Callable[[str], int]:
-    """Return used_bytes for the waivers of the commit that growth is counted from."""
+    """Return used_bytes for the waivers of the commit that growth is counted from.
+
+    limits: those of the app and target
+    """
     merged = waivers_at(request, commit, waivers)
     baseline = reviewed_reference(request.root, subject) if merged else SizeReference("", None)
-    limits = [
-        limit
-        for limit in request.limits
-        if limit.app in ("", subject.app.name) and limit.target in ("", subject.target)
-    ]
     return used_bytes(subject, merged, limits, base, baseline)

@@ -175,7 +175,9 @@ def copy_linked(root: Path, globs: Iterable[str], folder: Path, command: str) ->
 def copy_shipped(
     root: Path, globs: Iterable[str], folder: Path, command: str, apart: frozenset[str]
 ) -> tuple[Path, ...]:
-    """Copy the matching files that ship, each to its own relative path; a linked file counts once.
+    """Copy the files that ship and match a pattern, to their paths below the root.
+
+    If several links lead to a file, it is copied once.
 
     `app.aar!jni/arm64-v8a/*.so` matches members of a package.
 

@@ -10,7 +10,7 @@ from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.open_build import Files
 from sizeguard.formats.linkmap.link_map import file_key, nearest_first
 from sizeguard.linkgraph.graph import SectionGraph
-from sizeguard.linkgraph.live import live
+from sizeguard.linkgraph.live import Bool, live
 from sizeguard.linkgraph.subjects import GraphSubject
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
@@ -67,12 +67,13 @@ def check_presence(evidence: Evidence, graph: SectionGraph, subject: GraphSubjec
 
 
 def check_not_merged(evidence: Evidence, graph: SectionGraph, subject: GraphSubject) -> None:
-    """Check that the linker did not merge the code of a subject with equal code of another symbol.
+    """Check that the linker did not merge the subject with another symbol that has the same code.
 
     Raises InconclusiveError if it did (--icf): the graph keeps both, but the image has only one.
     """
+    is_live = live(graph)
     for node in sorted(subject.nodes):
-        other = merged_with(evidence, graph, graph.section_of(node))
+        other = merged_with(evidence, graph, graph.section_of(node), is_live)
         if other is not None:
             name = graph.symbol_of(other) or graph.objects[int(graph.nodes.object[other])]
             raise InconclusiveError(
@@ -81,13 +82,16 @@ def check_not_merged(evidence: Evidence, graph: SectionGraph, subject: GraphSubj
             )
 
 
-def merged_with(evidence: Evidence, graph: SectionGraph, node: int) -> int | None:
-    """Return a live section with the code of another one, only one of which is in the image."""
+def merged_with(evidence: Evidence, graph: SectionGraph, node: int, is_live: Bool) -> int | None:
+    """Return a live section with the same code as a node; None unless the image has only one.
+
+    is_live: mask of the nodes that the linker keeps
+    """
     placed, files = evidence.placement, evidence.objects.files
     own = _section(evidence, graph, node)
     if own is None or not placed.has_map or not graph.nodes.is_exec[node]:
         return None
-    is_alike = live(graph) & graph.nodes.is_exec & (graph.nodes.size == graph.nodes.size[node])
+    is_alike = is_live & graph.nodes.is_exec & (graph.nodes.size == graph.nodes.size[node])
     if not graph.nodes.size[node] or not is_alike[node]:
         return None
     content = files[own[0]].elf.content(placed.section(own))

@@ -140,7 +140,7 @@ def _of_classes(code: DeselectedCode, classes: Iterable[str]) -> Iterator[Functi
 
 
 def _functions_there(code: DeselectedCode, mangled: re.Pattern[str]) -> Iterator[FunctionThere]:
-    """Yield functions of the image whose symbols have a pattern, and those inlined into others."""
+    """Yield the functions whose symbols match a pattern, in the image or inlined there."""
     evidence = code.evidence
     for each in code.placed:
         if mangled.search(each.piece.symbol):
