@@ -18,6 +18,13 @@ from typing import Any, Self
 WAIT = 300.0  # seconds; on a busy machine, a browser has taken more than 60 to start
 _STARTS = 3  # in one run of all tests, a browser started and did not answer for 300 s
 _START_WAIT = 150.0  # seconds for the first answer, so that three starts end before a CI's limit
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--remote-debugging-pipe",
+)
 SHOWS_DATA = "document.body && document.body.dataset.ready"
 
 
@@ -52,7 +59,7 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def _start(self, profile: Path, more_flags: Sequence[str], more: Mapping[str, str]) -> None:
-        """Start the browser, which reads commands from one pipe and answers through another.
+        """Start the browser with its own profile, and wait for its first answer.
 
         Raises:
             AssertionError: it does not answer; the message ends with what it wrote
@@ -63,6 +70,11 @@ class Browser:
         profile.mkdir(parents=True)
         self.buffer = b""
         self.log = profile / "stderr.txt"
+        self._connect([program, *FLAGS, f"--user-data-dir={profile}", *more_flags], more)
+        self.call("Browser.getVersion", wait=_START_WAIT)
+
+    def _connect(self, command: Sequence[str], more: Mapping[str, str]) -> None:
+        """Start the program with a pipe as file 3, which it reads, and one as 4, for answers."""
         theirs_in, self.out = os.pipe()
         self.into, theirs_out = os.pipe()
 
@@ -74,18 +86,9 @@ class Browser:
             os.dup2(first, 3)
             os.dup2(second, 4)
 
-        flags = [
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--remote-debugging-pipe",
-            f"--user-data-dir={profile}",
-            *more_flags,
-        ]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [program, *flags, "about:blank"],
+                [*command, "about:blank"],
                 preexec_fn=pipes_as_3_and_4,
                 pass_fds=(3, 4),
                 env={**os.environ, **more},
@@ -94,7 +97,6 @@ class Browser:
             )
         os.close(theirs_in)
         os.close(theirs_out)
-        self.call("Browser.getVersion", wait=_START_WAIT)
 
     def __enter__(self) -> Self:
         return self
