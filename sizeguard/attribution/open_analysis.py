@@ -32,7 +32,17 @@ from sizeguard.formats.elf import read_elf
 from sizeguard.formats.elf.layout import SHF_TLS
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.fit import check_fit
-from sizeguard.formats.sniff import COFF, CONTAINERS, MACHO, PE, WASM, image_format, is_fat
+from sizeguard.formats.sniff import (
+    COFF,
+    CONTAINERS,
+    ELF,
+    IMAGES,
+    MACHO,
+    PE,
+    WASM,
+    image_format,
+    is_fat,
+)
 from sizeguard.runtimes.recognise import Choice, choose_preset
 
 if TYPE_CHECKING:
@@ -159,6 +169,10 @@ def analysis_of_files(
     if format_ in CONTAINERS or (format_ == MACHO and _is_all(image, files, options)):
         return _joined_analysis(image, files, options)
     link_map = read_link_map(files.link_map) if files.link_map is not None else None
+    if format_ in IMAGES - {ELF} and files.scripts:
+        raise InputError(
+            f"{files.scripts[0]}: only an ELF image has the regions of a linker script"
+        )
     if format_ == MACHO:
         return _macho_analysis(image, files, link_map, options)
     if options.arch:
@@ -186,7 +200,7 @@ def _joined_analysis(path: Path, files: Files, options: ReadingOptions) -> Joine
     """Analyse the members of a container."""
     from sizeguard.attribution.containers.container_analysis import container_analysis  # 15 ms
 
-    for given in (*files.objects, files.link_map, files.debug_file):
+    for given in (*files.objects, *files.scripts, files.link_map, files.debug_file):
         if given is not None:
             raise InputError(f"{path}: {given} belongs to one of several images; name a member")
     if options.arch:

@@ -69,6 +69,7 @@ class LazyGroup(click.Group):
         command.name = cmd_name
         _tell_exit_codes(f"{self._path} {cmd_name}".strip(), command)
         _name_options(command)
+        _refuse_repeats(command)
         if cmd_name not in _READ_BY_PROGRAMS:
             _add_screen(f"{self._path} {cmd_name}".strip(), command)
         return command
@@ -153,6 +154,33 @@ def _name_options(command: click.Command) -> None:
             raise
 
     command.callback = named
+
+
+def _refuse_repeats(command: click.Command) -> None:
+    """Make a second value of an option an error; click takes the last value and says nothing."""
+    if isinstance(command, click.Group):
+        if not isinstance(command, LazyGroup):
+            for each in command.commands.values():
+                _refuse_repeats(each)
+        return
+    parse = command.parse_args
+
+    def parse_once(ctx: click.Context, args: list[str]) -> list[str]:
+        _, _, given = command.make_parser(ctx).parse_args(list(args))
+        once = [each for each in given if isinstance(each, click.Option) and _has_one_value(each)]
+        for option in once:
+            if once.count(option) > 1 and not ctx.resilient_parsing:
+                # Imported on call: 3 ms that a valid command line need not wait for.
+                from sizeguard.cli.usage_errors import repeated_option
+
+                raise click.UsageError(repeated_option(option, ctx), ctx)
+        return parse(ctx, args)
+
+    command.parse_args = parse_once  # type: ignore[method-assign]
+
+
+def _has_one_value(option: click.Option) -> bool:
+    return not (option.multiple or option.is_flag or option.count)
 
 
 def _option_of(message: str, context: click.Context) -> str:

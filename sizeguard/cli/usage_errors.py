@@ -77,6 +77,12 @@ def unknown_command(name: str, words: list[str], known: list[str], context: clic
     return f"unknown command '{name}'; {hint}"
 
 
+def repeated_option(option: click.Option, context: click.Context) -> str:
+    """Say that an option is given more than once but takes one value."""
+    name = max(option.opts, key=len)
+    return f"option '{name}' is given more than once{_example(context, option.opts)}"
+
+
 def _no_such_option(error: click.NoSuchOption) -> str:
     name, known = error.option_name, _options(error.ctx)
     # Without the dashes, which all options have in common

@@ -145,4 +145,17 @@ MODELS = (
     Wrong("codegen --output-dir app --all-operators", "app", ("is a file, not a folder",)),
 )
 
-LATER = (*IMAGES, *COMPARED, *PROJECT, *MODELS)
+TWICE_OR_WITHOUT_EFFECT = (
+    Wrong("report app --by operator --by dtype", "--by", ("more than once", "operator,dtype")),
+    Wrong("diff app app --format json --format csv", "--format", ("more than once",)),
+    Wrong("waive load --bytes 4 --bytes 5", "--bytes", ("more than once", "sizeguard waive load")),
+    Wrong("select lint mlp.yaml --format json --format json", "--format", ("select lint --help",)),
+    Wrong("select merge a.yaml -o x.yaml --output y.yaml", "--output", ("more than once",)),
+    Wrong("gate --from-json gate.json --app vision", "--app", ("no effect", "--from-json")),
+    Wrong("gate --base HEAD --from-json gate.json", "--base", ("no effect", "leave it out")),
+    Wrong("gate --from-json gate.json --jobs 2", "--jobs", ("no effect", "--from-json")),
+    Wrong("report mac --linker-script notes.txt", "notes.txt", ("--linker-script", "ELF")),
+    Wrong("report one.dll --linker-script notes.txt", "notes.txt", ("--linker-script",)),
+)
+
+LATER = (*IMAGES, *COMPARED, *PROJECT, *MODELS, *TWICE_OR_WITHOUT_EFFECT)

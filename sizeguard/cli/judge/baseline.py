@@ -47,9 +47,9 @@ def update(
     runtime_source: Path | None,
     in_place: bool,
 ) -> None:
-    """Build the apps, and write their sizes as the baselines of the gate.
+    """Build the apps, and write their sizes as baselines.
 
-    Review the change before you commit it.
+    The gate compares with them. Review the change before you commit it.
 
     Example: sizeguard baseline update --app vision
     """

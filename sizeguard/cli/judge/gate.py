@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from sizeguard.base.errors import InputError, SizeguardError
 from sizeguard.cli import candidates
@@ -197,7 +198,7 @@ def command(
       sizeguard gate --from-json gate.json --format sarif --output gate.sarif
     """
     if stored is not None:
-        context.exit(_shown_again(stored, outputs))
+        context.exit(_shown_again(context, stored, outputs))
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.gate.reference.not_measured import not_measured
     from sizeguard.gate.request import Request
@@ -238,13 +239,31 @@ def command(
     context.exit(result.exit_code)
 
 
-def _shown_again(stored: Path, outputs: Outputs) -> int:
-    """Write the result of an earlier run; return its exit code."""
+def _shown_again(context: click.Context, stored: Path, outputs: Outputs) -> int:
+    """Write the result of an earlier run; return its exit code.
+
+    Raises UsageError for an option that is about something else than the output.
+    """
+    _refuse_measuring(context)
     from sizeguard.report.gate.gate_json import read_gate_json
 
     result = read_gate_json(stored)
     _emit(result, outputs.all())
     return result.exit_code
+
+
+def _refuse_measuring(context: click.Context) -> None:
+    """Raise UsageError for an option that is not about the output: an earlier result stays."""
+    shows = {"stored", *(each.name for each in fields(Outputs))}
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        is_given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if is_given and name not in shows:
+            raise click.UsageError(
+                f"{max(parameter.opts, key=len)} has no effect with --from-json, which shows"
+                " an earlier result; leave it out",
+                context,
+            )
 
 
 def _forget_earlier(root: Path, outputs: Outputs) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -156,6 +158,22 @@ def check_combination(variant: Variant, toolchain: Toolchain) -> None:
         )
     if variant.sanitize and (target.is_llvm_only or variant.link != "executable"):
         raise InputError("sanitizers are for executables on Linux")
+    if variant.sanitize:
+        _check_sanitizers(variant.sanitize, toolchain)
+
+
+def _check_sanitizers(names: str, toolchain: Toolchain) -> None:
+    """Raise InputError for sanitizers that the compiler lacks or does not combine."""
+    done = subprocess.run(
+        [toolchain.cxx, f"-fsanitize={names}", "-x", "c++", "-E", "-o", os.devnull, os.devnull],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    if done.returncode:
+        why = done.stderr.partition("error: ")[2].split("\n", 1)[0]
+        raise InputError(f"--sanitize {names}: {why or done.stderr.strip()}")
 
 
 def default_folder(root: Path, variant: Variant, toolchain: Toolchain) -> Path:
