@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.errors import OutputError
 from sizeguard.cli.error_lines import print_error
 from sizeguard.cli.lazy_group import LEAST_WIDTH, MOST_WIDTH, terminal_width
 from sizeguard.cli.main import _run
@@ -175,7 +175,7 @@ def test_a_result_never_replaces_an_input(
         path: path.read_bytes() for path in project.iterdir() if path.suffix and path.is_file()
     }
     before[project / "app"] = (project / "app").read_bytes()
-    with pytest.raises(InputError, match=f"^{option}: .* is an input of this command") as raised:
+    with pytest.raises(OutputError, match=f"^{option}: .* is an input of this command") as raised:
         _run(shlex.split(line))
     assert raised.value.exit_code == 2
     assert capfd.readouterr().out == ""

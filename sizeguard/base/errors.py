@@ -37,6 +37,15 @@ class InputError(SizeguardError):
     exit_code = 2
 
 
+class OutputError(SizeguardError):
+    """A file that a command will replace by its result is one of its inputs.
+
+    It is no InputError: readers that go on without a wrong input do not expect it.
+    """
+
+    exit_code = 2
+
+
 class InconclusiveError(SizeguardError):
     """The evidence for an answer is missing."""
 

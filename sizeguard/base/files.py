@@ -16,11 +16,15 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from sizeguard.base.errors import InputError, SizeguardError, StorageError
+from sizeguard.base.errors import InputError, OutputError, SizeguardError, StorageError
 
 READER_WAIT = 10.0  # seconds to wait for a FIFO's reader; a shell starts both ends at the same time
 _LINKS = 40  # as many links as Linux follows
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+# Existing files that the running command will replace, by device and inode: their options.
+_OUTPUTS: dict[tuple[int, int], str] = {}
+# Errors of the running command, which read such a file. Nothing is written after the first.
+_MIXED: list[OutputError] = []
 
 
 def cannot_write(path: Path, error: OSError, hint: str = "") -> SizeguardError:
@@ -78,15 +82,56 @@ def is_folder(path: Path) -> bool:
     return is_there(path) and path.is_dir()
 
 
+@contextlib.contextmanager
+def apart(outputs: Iterable[tuple[str, Path]]) -> Iterator[None]:
+    """Keep the outputs of a command apart from all files that it reads, by whatever name.
+
+    outputs: the option and the path of each file that it will write
+    """
+    outer = dict(_OUTPUTS), list(_MIXED)  # of a command that runs this one
+    for option, path in outputs:
+        if is_there(path) and path.is_file():
+            about = path.stat()
+            _OUTPUTS[about.st_dev, about.st_ino] = f"{option}: {path}"
+    try:
+        yield
+    finally:
+        _OUTPUTS.clear()
+        _OUTPUTS.update(outer[0])
+        _MIXED[:] = outer[1]
+
+
+def check_no_output(about: os.stat_result) -> None:
+    """Raise OutputError if the running command will replace this file, which it is about to read.
+
+    The command then writes nothing, even if a reader goes on without the file.
+    """
+    option = _OUTPUTS.get((about.st_dev, about.st_ino)) if _OUTPUTS else None
+    if option is not None:
+        _MIXED.append(OutputError(f"{option}: is an input of this command; name another file"))
+        raise _MIXED[0]
+
+
+def check_no_outputs(paths: Iterable[Path]) -> None:
+    """Raise OutputError if the running command will replace one of these inputs."""
+    if not _OUTPUTS:
+        return
+    for path in paths:
+        if is_there(path):
+            check_no_output(path.stat())
+
+
 def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> None:
     """Write a file so that readers see either the old or the new content.
 
     Content may come in pieces, which are written as soon as they are made. A replaced file keeps
     its mode. Devices and pipes get the content once all of it is made.
 
-    Raises InputError if the file cannot be written, StorageError if the disk is full. A pipe whose
-    reader has gone is not an error.
+    Raises InputError if the file cannot be written, StorageError if the disk is full, OutputError
+    if the command has read one of its outputs. A pipe whose reader has gone is not an error.
     """
+    if _MIXED:
+        raise _MIXED[0]
     pieces = (content,) if isinstance(content, bytes | str) else content
     try:
         number = open_file(path)
@@ -96,6 +141,8 @@ def write_atomic(path: Path, content: bytes | str | Iterable[bytes | str]) -> No
             _write_through(_opened(path, about) if number is None else os.dup(number), data)
         else:
             _replace(Path(os.path.realpath(path)), pieces, about)
+            if about is not None:  # another file may get its inode
+                _OUTPUTS.pop((about.st_dev, about.st_ino), None)
     except OSError as error:
         raise cannot_write(path, error) from error
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sizeguard import __version__
 from sizeguard.base.digest import content_digest, digest
-from sizeguard.base.files import cannot_read
+from sizeguard.base.files import cannot_read, check_no_output
 from sizeguard.base.input_files import readable
 
 # Libraries whose versions affect the analysis of a binary.
@@ -30,6 +30,7 @@ def file_hash(path: Path) -> str:
     """
     try:
         stat = path.stat()
+        check_no_output(stat)
         return _hash(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
     except OSError as error:
         raise cannot_read(path, error) from error

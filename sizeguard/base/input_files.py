@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import open_file
+from sizeguard.base.files import check_no_output, open_file
 
 _STAND_INS: dict[Path, Path] = {}
 
@@ -34,14 +35,33 @@ def readable(path: Path) -> Path:
     readable(path).
 
     Raises InputError for a FIFO, a socket or a device. Opening a FIFO would block until somebody
-    writes.
+    writes. Raises OutputError for a file that the command will replace by its result.
     """
     path = _STAND_INS.get(path, path)
+    about = _status(path)
+    if about is not None:
+        check_no_output(about)
+    return path
+
+
+def recognizable(path: Path) -> Path:
+    """Return the path of a file whose first bytes tell whether it is an input.
+
+    It may be an output of the command. Otherwise, this is readable(path).
+    """
+    path = _STAND_INS.get(path, path)
+    _status(path)
+    return path
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """Return the status of a file; None for a missing one. Raises InputError as readable does."""
     try:
-        mode = path.stat().st_mode
+        about = path.stat()
     except (OSError, ValueError):
-        return path
+        return None
+    mode = about.st_mode
     is_pipe = stat.S_ISFIFO(mode) and open_file(path) is not None
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or is_pipe:
-        return path
+        return about
     raise InputError(f"{path}: cannot read: not a regular file")

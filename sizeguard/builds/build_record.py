@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
+from sizeguard.base.files import cannot_read, check_no_outputs
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD as RECORD
 from sizeguard.builds.build_inputs import BuildInputs, inputs_from_json
@@ -76,6 +76,12 @@ class Build:
         level = f" -O{self.optimize}" if self.optimize else ""
         return f"{self.app or self.variant}  {self.target}  {self.toolchain}{level}"
 
+    def files(self) -> Iterator[Path]:
+        """Yield the files of the build that commands read."""
+        single = (self.map, self.gc_log, self.selection, self.debug, self.link_command)
+        yield from (self.image, self.shipped, *self.objects, *self.lto_inputs)
+        yield from (path for path in single if path is not None)
+
     def to_json(self) -> dict[str, object]:
         """Return the content of build.json."""
         return {
@@ -110,7 +116,8 @@ class Build:
 def read_build(path: Path) -> Build:
     """Read build.json, or the one in a folder.
 
-    Raises InputError for a file that is not one, is incomplete or has another version.
+    Raises InputError for a file that is not one, is incomplete or has another version, and
+    OutputError if the running command will replace a file of the build.
     """
     file = path / RECORD if path.is_dir() else path
     if path.is_dir() and not file.exists():
@@ -131,11 +138,13 @@ def read_build(path: Path) -> Build:
             " build"
         )
     try:
-        return _build(content)
+        build = _build(content)
     except (KeyError, TypeError) as error:
         raise InputError(
             f"{file}: not a complete build.json ({error}); build again with sizeguard build"
         ) from error
+    check_no_outputs(build.files())
+    return build
 
 
 class _Content:

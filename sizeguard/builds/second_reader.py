@@ -157,7 +157,7 @@ def _by_elftools(image: Path, file: Path) -> Reading:
     from elftools.elf.elffile import ELFFile
 
     try:
-        with file.open("rb") as stream:
+        with readable(file).open("rb") as stream:
             elf = ELFFile(stream)
             if elf.num_sections() == 0:
                 return _of_segments(elf, file)
@@ -237,7 +237,7 @@ def _macho_by_lief(image: Path, file: Path) -> Reading:
 
 def _wide_slices(file: Path) -> list[io.BytesIO]:
     """Split a universal binary with 64-bit offsets, which lief cannot read; empty for others."""
-    data = file.read_bytes()
+    data = readable(file).read_bytes()
     magic, count = struct.unpack_from(">II", data) if len(data) > _FAT_ENTRY.size else (0, 0)
     if magic != _FAT_64:
         return []

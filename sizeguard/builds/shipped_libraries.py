@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from sizeguard.base.errors import SizeguardError
+from sizeguard.base.files import check_no_output
 from sizeguard.base.kept.moment import kept_now
 from sizeguard.builds import RECORD, SHIPS
 from sizeguard.builds.build_record import IMAGE, Build, read_build
@@ -228,9 +229,10 @@ def is_linked(path: Path) -> bool:
         return False
     with open(path, "rb", 0) as file:  # noqa: PTH123  (half the time; a gate reads 50,000 files)
         head = file.read(_HEAD)
-    kind = format_of(head)
-    if len(head) < _HEAD or kind not in (ELF, MACHO):
-        return False
+        kind = format_of(head)
+        if len(head) < _HEAD or kind not in (ELF, MACHO):
+            return False
+        check_no_output(os.fstat(file.fileno()))
     if kind == ELF:
         order = ">" if head[5] == 2 else "<"
         return struct.unpack_from(f"{order}H", head, 16)[0] in (ET_DYN, ET_EXEC)

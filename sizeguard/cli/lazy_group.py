@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.errors import InputError, OutputError
 from sizeguard.cli.exit_codes import exit_code_help, words_help
-from sizeguard.cli.option_groups import refuse_inputs_as_outputs
+from sizeguard.cli.option_groups import outputs_apart, paths_of
 from sizeguard.cli.streams import fit_output, print_ascii
 
 if TYPE_CHECKING:
@@ -144,10 +144,10 @@ def _name_options(command: click.Command) -> None:
     @functools.wraps(run)
     def named(*arguments: Any, **values: Any) -> Any:
         context = click.get_current_context()
-        refuse_inputs_as_outputs(context)
         try:
-            return run(*arguments, **values)
-        except InputError as error:
+            with outputs_apart(context):
+                return run(*arguments, **values)
+        except (InputError, OutputError) as error:
             option = _option_of(str(error), context)
             if option:
                 error.args = (f"{option}: {error}",)
@@ -188,8 +188,8 @@ def _option_of(message: str, context: click.Context) -> str:
     for parameter in context.command.params:
         given = context.params.get(parameter.name or "")
         names = parameter.opts if isinstance(parameter, click.Option) else ()
-        for value in given if isinstance(given, tuple) else (given,):
-            is_its = isinstance(value, Path) and _begins_with(message, value)
+        for path in paths_of(given):
+            is_its = _begins_with(message, path)
             if names and is_its and not any(name in message for name in names):
                 return max(names, key=len)
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -11,13 +12,12 @@ from typing import Any, TypeAlias
 
 import click
 
-from sizeguard.base.errors import InputError
-from sizeguard.base.files import is_there
+from sizeguard.base.errors import OutputError
+from sizeguard.base.files import apart, is_there
 
 _Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[_Command], _Command]
 _MOST_SECONDS = 100_000_000
-_WRITTEN = {"--output", "--also", "--save", "--stamp"}
 # It reads and writes selections, so a selection may be replaced by its merger.
 _IN_PLACE = "sizeguard select merge"
 
@@ -59,12 +59,36 @@ class NamedPath(click.Path):
         return False
 
 
-class OutputPath(NamedPath):
+class WrittenPath(NamedPath):
+    """The path of a file that the command writes."""
+
+    def __init__(self, *, allow_dash: bool = False) -> None:
+        """Make the values of type Path."""
+        super().__init__(path_type=Path, dir_okay=False, allow_dash=allow_dash)
+
+
+class WrittenFolder(NamedPath):
+    """A folder in which the command writes files that may be inputs, too.
+
+    files: the names of these files
+    """
+
+    def __init__(self, *files: str) -> None:
+        """Make the values of type Path."""
+        super().__init__(path_type=Path)
+        self.files = files
+
+
+class WrittenCopy(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A value that contains the path of a file that the command writes."""
+
+
+class OutputPath(WrittenPath):
     """The path of an output file; `-` is standard output, for which the value is None."""
 
     def __init__(self) -> None:
-        """Make the values of type Path."""
-        super().__init__(path_type=Path, dir_okay=False, allow_dash=True)
+        """Allow `-`."""
+        super().__init__(allow_dash=True)
 
 
 class Seconds(click.FloatRange):
@@ -117,28 +141,55 @@ def option_group(parameter: str, kind: type[Any], *options: Decorator) -> Decora
     return add
 
 
-def refuse_inputs_as_outputs(context: click.Context) -> None:
-    """Raise InputError if an option for the output names a file that another value names."""
+@contextlib.contextmanager
+def outputs_apart(context: click.Context) -> Iterator[None]:
+    """Keep the outputs of a command apart from each other and from its inputs while it runs.
+
+    Raises OutputError if an option for an output names the file of another option. Later, a file
+    that the command finds by itself is refused when the command reads it.
+    """
     if context.command_path == _IN_PLACE:
+        yield
         return
-    inputs = [path for name, path in _files(context) if name not in _WRITTEN]
-    for name, path in _files(context):
-        if name in _WRITTEN and any(path.samefile(each) for each in inputs):
-            raise InputError(f"{name}: {path}: is an input of this command; name another file")
+    files = list(_files(context))
+    written = [(name, path) for name, path, is_written in files if is_written]
+    for i, (name, path) in enumerate(written):
+        if any(_are_same(path, other) for _, other, is_written in files if not is_written):
+            raise OutputError(f"{name}: {path}: is an input of this command; name another file")
+        for earlier, other in written[:i]:
+            if _are_same(path, other):
+                both = f"{earlier} writes it" if earlier != name else "is named twice"
+                raise OutputError(f"{name}: {path}: {both}, too; name another file")
+    with apart(written):
+        yield
 
 
-def _files(context: click.Context) -> Iterator[tuple[str, Path]]:
-    """Yield the regular files that values name, each with its option; arguments have none."""
+def _are_same(path: Path, other: Path) -> bool:
+    """Return whether two paths name one regular file, which may not exist yet."""
+    if is_there(path) and is_there(other):
+        return path.is_file() and path.samefile(other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def _files(context: click.Context) -> Iterator[tuple[str, Path, bool]]:
+    """Yield the paths that values name, each with its option, and whether the command writes it.
+
+    Arguments have no option.
+    """
     for parameter in context.command.params:
         name = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else ""
-        for path in _paths(context.params.get(parameter.name or "")):
-            if is_there(path) and path.is_file():
-                yield name, path
+        kind = parameter.type
+        for path in paths_of(context.params.get(parameter.name or "")):
+            if isinstance(kind, WrittenFolder):
+                yield from ((name, path / file, True) for file in kind.files)
+            else:
+                yield name, path, isinstance(kind, WrittenPath | WrittenCopy)
 
 
-def _paths(value: Any) -> Iterator[Path]:
+def paths_of(value: Any) -> Iterator[Path]:
+    """Yield the paths in the value of an option or argument."""
     if isinstance(value, Path):
         yield value
     elif isinstance(value, tuple):
         for each in value:
-            yield from _paths(each)
+            yield from paths_of(each)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sizeguard.base.files import cannot_read, is_there
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import readable, recognizable
 from sizeguard.formats.magics import ARCHIVE as ARCHIVE
 from sizeguard.formats.magics import BITCODE as BITCODE
 from sizeguard.formats.magics import COFF as COFF
@@ -41,12 +41,15 @@ def image_format(path: Path) -> str:
 
         unpack_member(path)
     try:
-        with readable(path).open("rb") as file:
+        with recognizable(path).open("rb") as file:
             head = file.read(HEAD)
             size = file.seek(0, 2) if head[:1] and format_of(head) == UNKNOWN else len(head)
     except OSError as error:
         raise cannot_read(path, error) from error
-    return format_of(head, size)
+    format_ = format_of(head, size)
+    if format_ != UNKNOWN:
+        readable(path)
+    return format_
 
 
 def names_member(path: Path) -> bool:

@@ -6,10 +6,11 @@ Errors are one line with the place and the nearest valid name.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import check_no_outputs
 from sizeguard.base.nearest import nearest_is
 from sizeguard.base.yaml_nodes import Node, parse_nodes, read_nodes, value_of
 from sizeguard.projects.app_reader import AppReader, limits_of
@@ -57,10 +58,24 @@ _TARGET = ("machine", "compiler", "linker", "optimize", "link", "lto", "run", "l
 def read_config(root: Path) -> Config:
     """Read the configuration of a project's folder.
 
-    Raises InputError, with file, line and column, for any error in it.
+    Raises InputError, with file, line and column, for any error in it, and OutputError if the
+    command will replace a file that it measures.
     """
     node = read_nodes(root / CONFIG, "configuration")
-    return with_twins(with_own_rules(root, _ProjectReader(root).read(with_whole_calls(node))))
+    config = with_twins(with_own_rules(root, _ProjectReader(root).read(with_whole_calls(node))))
+    check_no_outputs(_measured_files(root, config))
+    return config
+
+
+def _measured_files(root: Path, config: Config) -> Iterator[Path]:
+    """Yield the files that the steps of apps name, as they are in the checkout."""
+    for app in config.apps:
+        for steps in app.steps.values():
+            for files in steps.images.values():
+                one = (files.image, files.map, files.debug, files.shipped)
+                yield from (root / name for name in one if name)
+                for pattern in (*files.objects, *files.also):
+                    yield from root.glob(pattern)
 
 
 def parse_config(root: Path, data: bytes) -> Config:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import readable, recognizable
 from sizeguard.formats.magics import SNAPSHOT
 
 MAGIC = SNAPSHOT
@@ -13,7 +13,11 @@ MAGIC = SNAPSHOT
 def is_snapshot(path: Path) -> bool:
     """Check that a file is a snapshot; False for an unreadable one."""
     try:
-        with readable(path).open("rb") as file:
-            return file.read(len(MAGIC)) == MAGIC
+        with recognizable(path).open("rb") as file:
+            head = file.read(len(MAGIC))
     except OSError:
         return False
+    if head != MAGIC:
+        return False
+    readable(path)
+    return True

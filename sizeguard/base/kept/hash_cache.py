@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import write_atomic
+from sizeguard.base.files import check_no_output, write_atomic
 from sizeguard.base.input_files import readable
 
 State = tuple[int, int, int, int, int]
@@ -62,13 +62,17 @@ class HashCache:
 
 
 def state_of(path: str) -> State | None:
-    """Return a file's state, which a cached hash belongs to; None if it is not a file."""
+    """Return a file's state, which a cached hash belongs to; None if it is not a file.
+
+    Raises OutputError for a file that the running command will replace.
+    """
     try:
         found = os.stat(path)  # noqa: PTH116  (a Path takes 10 µs, and builds read 1,000 files)
     except OSError:
         return None
     if not stat.S_ISREG(found.st_mode):
         return None
+    check_no_output(found)
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sizeguard.base.files import cannot_write, write_if_changed
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import NamedPath, WrittenFolder, WrittenPath
 from sizeguard.operators.library import DISPATCH_KEYS
 
 FILE = NamedPath(path_type=Path)
@@ -131,12 +131,15 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
 @click.option(
     "--output-dir",
     required=True,
-    type=FILE,
+    type=WrittenFolder("selected_operators.yaml", "merged.yaml"),
     metavar="DIR",
     help="Folder for generated/, selected/ and the effective selection.",
 )
 @click.option(
-    "--stamp", type=FILE, metavar="FILE", help="A file to touch when done, for build tools."
+    "--stamp",
+    type=WrittenPath(),
+    metavar="FILE",
+    help="A file to touch when done, for build tools.",
 )
 @click.option(
     "--selection-only", is_flag=True, help="Write only the merged selected_operators.yaml."

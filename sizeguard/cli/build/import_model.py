@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sizeguard.base.errors import InputError
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import NamedPath, WrittenPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 
@@ -16,7 +16,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
 @click.option(
     "-o",
     "--output",
-    type=NamedPath(path_type=Path, dir_okay=False),
+    type=WrittenPath(),
     required=True,
     help="The program to write (.sgp).",
 )

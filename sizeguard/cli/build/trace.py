@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sizeguard.base.errors import InputError
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import NamedPath, WrittenPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 
@@ -23,7 +23,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "-o",
     "--output",
     required=True,
-    type=NamedPath(path_type=Path, dir_okay=False),
+    type=WrittenPath(),
     metavar="FILE",
     help="The selection to write.",
 )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from sizeguard.base.errors import InputError, SizeguardError
+from sizeguard.base.errors import InputError, OutputError, SizeguardError
+from sizeguard.base.files import is_there
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import OUTPUT_FILE, SCREEN_OPTIONS, Output
-from sizeguard.cli.option_groups import NamedPath, Seconds, option_group
+from sizeguard.cli.option_groups import NamedPath, Seconds, WrittenCopy, option_group
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import (
     RUNTIME_SOURCE,
@@ -31,28 +32,29 @@ if TYPE_CHECKING:
 FILE = NamedPath(path_type=Path, dir_okay=False)
 
 
-def _copies(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[tuple[str, Path], ...]:
-    """Parse FORMAT=FILE. Raises an error for a wrong value before anything is built."""
-    # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
-    from sizeguard.base.nearest import did_you_mean
+class CopyFile(WrittenCopy):
+    """FORMAT=FILE, a format and a file to write. Wrong values are refused before any build."""
 
-    pairs = [value.partition("=") for value in values]
-    for format_, _, file in pairs:
+    name = "FORMAT=FILE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Path]:
+        """Parse a value."""
+        # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
+        from sizeguard.base.nearest import did_you_mean
+
+        format_, _, file = str(value).partition("=")
         if not format_:
-            message = f"'={file}' names no format; write json={file or 'FILE'}"
-            raise click.BadParameter(message, context, parameter)
+            self.fail(f"'={file}' names no format; write json={file or 'FILE'}", param, ctx)
         if format_ not in GATE_FORMATS:
             hint = did_you_mean(format_, GATE_FORMATS)
-            raise click.BadParameter(f"unknown format '{format_}'{hint}", context, parameter)
+            self.fail(f"unknown format '{format_}'{hint}", param, ctx)
         if not file:
-            raise click.BadParameter(
-                f"'{format_}' names no file; write {format_}=FILE", context, parameter
-            )
+            self.fail(f"'{format_}' names no file; write {format_}=FILE", param, ctx)
         if Path(file).is_dir():
-            raise click.BadParameter(f"{file}: is a folder, not a file", context, parameter)
-    return tuple((format_, Path(file)) for format_, _, file in pairs)
+            self.fail(f"{file}: is a folder, not a file", param, ctx)
+        return format_, Path(file)
 
 
 def _snapshots(
@@ -116,7 +118,7 @@ _output_options = option_group(
         "--also",
         "copies",
         multiple=True,
-        callback=_copies,
+        type=CopyFile(),
         metavar="FORMAT=FILE",
         shell_complete=candidates.one_of(lambda: (f"{each}=" for each in GATE_FORMATS)),
         help="Also write this format to a file; repeatable.",
@@ -230,9 +232,9 @@ def command(
         )
     except SizeguardError as error:
         # If a file or another format than text was asked for, write it: it says that nothing was
-        # measured.
+        # measured. The run may have ended before it could find out that a file is an input.
         asked = [each for each in outputs.all() if each.file or each.format != "terminal"]
-        _emit(not_measured(root, error), asked)
+        _emit(not_measured(root, error), [each for each in asked if not _may_be_input(each.file)])
         raise
     print_policy(root, in_result=outputs.format == "terminal" and outputs.file is None)
     _emit(result, outputs.all())
@@ -269,20 +271,37 @@ def _refuse_measuring(context: click.Context) -> None:
 def _forget_earlier(root: Path, outputs: Outputs) -> None:
     """Replace the results of earlier runs, so that a killed run leaves no old result behind.
 
-    An output file that the gate would measure as an input is removed instead, if git does not track
-    it.
+    A result that the gate would measure as an input is removed instead, if git does not track it.
+
+    Raises OutputError for another file that the gate would measure.
     """
     from sizeguard.gate.reference.not_measured import may_be_written, unfinished
+    from sizeguard.report.gate.earlier_results import is_earlier_result
 
-    files = [each for each in outputs.all() if each.file is not None]
-    if not files:
-        return
-    nothing = unfinished(root)
-    for each in files:
-        if each.file is not None and may_be_written(root, each.file):
+    earlier = []
+    for each in outputs.all():
+        file = each.file
+        if file is None or not is_there(file) or not file.is_file():
+            continue
+        if is_earlier_result(file):
+            earlier.append((each, file))
+        elif not may_be_written(root, file):
+            raise OutputError(
+                f"{file}: is a file of the checkout and no result of a gate; name another file"
+            )
+    nothing = unfinished(root) if earlier else None
+    for each, file in earlier:
+        if nothing is not None and may_be_written(root, file):
             _emit(nothing, [each], summary=False)
-        elif each.file is not None and each.file.is_file() and not _is_tracked(root, each.file):
-            each.file.unlink()
+        elif not _is_tracked(root, file):
+            file.unlink()
+
+
+def _may_be_input(file: Path | None) -> bool:
+    """Return whether a regular file is there that no gate wrote."""
+    from sizeguard.report.gate.earlier_results import is_earlier_result  # only after an error
+
+    return file is not None and is_there(file) and file.is_file() and not is_earlier_result(file)
 
 
 def _is_tracked(root: Path, file: Path) -> bool:

@@ -20,7 +20,7 @@ from sizeguard.cli.image_options import (
     output_options,
     rows_option,
 )
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import NamedPath, WrittenPath
 
 if TYPE_CHECKING:
     from sizeguard.attribution.size_report import Report
@@ -45,7 +45,7 @@ _OF_SOURCES = ("source", "directory", "owner")
 @evidence_options
 @click.option(
     "--save",
-    type=NamedPath(path_type=Path, dir_okay=False),
+    type=WrittenPath(),
     metavar="SNAPSHOT",
     help="Save a snapshot for later reports and diffs.",
 )

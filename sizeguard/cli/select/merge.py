@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from sizeguard.cli.select.options import FILE
+from sizeguard.cli.select.options import FILE, WRITTEN
 
 
 @click.command()
 @click.argument("selections", nargs=-1, required=True, type=FILE, metavar="SELECTION...")
 @click.option(
-    "-o", "--output", type=FILE, metavar="FILE", help="Write here instead of to standard output."
+    "-o", "--output", type=WRITTEN, metavar="FILE", help="Write here instead of to standard output."
 )
 def command(selections: tuple[Path, ...], output: Path | None) -> None:
     """Merge selection files, and list on stderr those that widened the result.

@@ -8,13 +8,13 @@ import click
 
 from sizeguard.cli.lazy_group import screen_width
 from sizeguard.cli.project_options import RUNTIME_SOURCE
-from sizeguard.cli.select.options import FILE, FORMAT
+from sizeguard.cli.select.options import FILE, FORMAT, WRITTEN
 
 
 @click.command()
 @click.argument("models", nargs=-1, type=FILE, metavar="MODEL...")
 @click.option(
-    "-o", "--output", type=FILE, metavar="FILE", help="Write the operators as a selection."
+    "-o", "--output", type=WRITTEN, metavar="FILE", help="Write the operators as a selection."
 )
 @FORMAT
 @RUNTIME_SOURCE

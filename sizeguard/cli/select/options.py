@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from sizeguard.cli.option_groups import NamedPath, format_option
+from sizeguard.cli.option_groups import NamedPath, WrittenPath, format_option
 from sizeguard.report.result_formats import TABLE_FORMATS
 
 FILE = NamedPath(path_type=Path, dir_okay=False)
+WRITTEN = WrittenPath()
 FOLDER = NamedPath(path_type=Path)
 FORMAT = format_option(TABLE_FORMATS)
 DISPATCHER = click.option(

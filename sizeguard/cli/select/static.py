@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sizeguard.cli.project_options import RUNTIME_SOURCE
-from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT
+from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT, WRITTEN
 
 
 @click.command()
@@ -18,13 +18,13 @@ from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT
 @click.option(
     "-o",
     "--output",
-    type=FILE,
+    type=WRITTEN,
     metavar="FILE",
     help="Write the reachable operators as a selection.",
 )
 @click.option(
     "--op-deps",
-    type=FILE,
+    type=WRITTEN,
     metavar="FILE",
     help="Write the callees of all operators as an op_deps.yaml for PyTorch.",
 )

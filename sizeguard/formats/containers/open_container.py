@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, is_folder
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import readable, recognizable
 from sizeguard.formats import magics
 from sizeguard.formats.archive import Archive, members
 from sizeguard.formats.containers.container import (
@@ -112,10 +111,13 @@ def _folder(path: Path) -> Container:
 def _file(path: Path, name: str, size: int) -> ContainerMember:
     def opened() -> MemberContent:
         try:
-            return path.open("rb")
+            return readable(path).open("rb")
         except OSError as error:
             raise cannot_read(path, error) from error
 
-    with closing(opened()) as file:
-        head = file.read(magics.HEAD)
+    try:
+        with recognizable(path).open("rb") as file:
+            head = file.read(magics.HEAD)
+    except OSError as error:
+        raise cannot_read(path, error) from error
     return ContainerMember(name, size, size, head, opened)

@@ -1,0 +1,43 @@
+"""Recognize the results of earlier gates, which a new one may replace."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sizeguard.base.files import cannot_read
+from sizeguard.base.input_files import recognizable
+
+_HEAD = 1 << 20  # bytes; a terminal's verdict follows the list of changed terms
+_BEGINNINGS = (
+    r"\s*\Z",
+    r"<!-- sizeguard gate -->",
+    r"app,target,check,verdict,",
+    r"# (EOF$|(TYPE|HELP) sizeguard)",
+    r"\[\s*(\]|\{\s*\"type\": \"issue\",\s*\"check_name\")",
+    r"::(notice|warning|error) ",
+    r"\{\s*\"schema_version\": *\d+,\s*(\"exit_code\": *\d+,\s*)?\"verdict\"",
+    r"\{\s*\"\$schema\": *\"[^\"]*sarif[^$]*?\"name\": *\"sizeguard\"",
+    r"<\?xml [^>]*>\s*<testsuites name=\"sizeguard gate\"",
+    r"<!DOCTYPE html>(?s:.{,1000})<title>Size gate",
+)
+_RESULT = re.compile(f"(?:{'|'.join(_BEGINNINGS)})", re.MULTILINE)
+_VERDICT = re.compile(r"^(PASS|FAIL|INCONCLUSIVE)  \S", re.MULTILINE)
+
+
+def is_earlier_result(path: Path) -> bool:
+    """Return whether a regular file is a result of a gate in any format, or is empty.
+
+    Raises InputError if it cannot be read.
+    """
+    if not path.is_file():
+        return False
+    try:
+        with recognizable(path).open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    if b"\0" in head:
+        return False
+    text = head.decode("utf-8", "replace")
+    return bool(_RESULT.match(text) or _VERDICT.search(text))
