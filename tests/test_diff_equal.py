@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.builds import LINK_SUFFIX
+from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import open_alike
-from sizeguard.cli.main import cli
+from sizeguard.cli.main import _run, cli
 from sizeguard.diff.compare import diff
 from sizeguard.report.diff.render import diff_chunks
 from sizeguard.report.writers.style import Style
@@ -95,3 +96,15 @@ def test_a_regionless_image_is_refused_as_in_a_comparison(copies: tuple[Path, Pa
     words = ["diff", *map(str, copies), "--by", "region"]
     result = CliRunner().invoke(cli, words)
     assert "no memory regions are known" in str(result.exception)
+
+
+def test_different_evidence_of_operators_is_said(
+    recorded_build: Build, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder, image = recorded_build.folder, recorded_build.image
+    said = "note: operators of OLD are read from its names, those of NEW from its link"
+    assert _run(["diff", str(image), str(folder)]) == 0
+    assert said in capfd.readouterr().err
+    for more in ([str(image), str(image)], [str(image), str(folder), "--by", "symbol"]):
+        assert _run(["diff", *more]) == 0
+        assert capfd.readouterr().err == ""
