@@ -18,7 +18,14 @@ from sizeguard.names.labels import FirstValues, label_names
 from sizeguard.names.operator_words import OperatorNames
 from sizeguard.names.rules import ANONYMOUS, Rule, Rules
 from sizeguard.names.scan.dtype_scan import ChunkDtypes, DtypeScan, dtype_texts
-from sizeguard.names.scan.identifiers import Chunk, Dictionary, FoundWords, chunks, side_by_side
+from sizeguard.names.scan.identifiers import (
+    Chunk,
+    Dictionary,
+    FoundWords,
+    beginnings,
+    chunks,
+    side_by_side,
+)
 from sizeguard.names.scan.rule_hits import Scanned
 from sizeguard.names.scan.rule_scan import scan_names
 from sizeguard.names.scan.type_grammar import (
@@ -175,6 +182,39 @@ def test_identifiers_have_a_length_that_is_no_number(names: list[str]) -> None:
             if not is_number:
                 expected.append(place)
     assert chunk.identifiers().tolist() == expected
+
+
+@given(NAMES, st.data())
+def test_sorted_positions_are_in_the_names_that_contain_them(
+    names: list[str], data: st.DataObject
+) -> None:
+    (chunk,) = chunks(side_by_side(Texts.of(names)))
+    places = data.draw(st.lists(st.integers(0, len(chunk.text) - 1), max_size=20).map(sorted))
+    position = np.array(places, np.int64)
+    assert chunk.name_of(position).tolist() == chunk.name_at(position).tolist()
+
+
+@given(NAMES, st.data())
+def test_beginnings_are_the_texts_at_each_place(names: list[str], data: st.DataObject) -> None:
+    (chunk,) = chunks(side_by_side(Texts.of(names)))
+    text = chunk.text.tobytes()
+    places = data.draw(st.lists(st.integers(8, len(text) - 73), min_size=1, max_size=8))
+    # Most texts are parts of the names; the others differ in one character.
+    lengths = st.integers(1, 30)
+    wanted = data.draw(st.lists(st.tuples(st.sampled_from(places), lengths), max_size=6))
+    texts = [text[at : at + length].rstrip(b"\0") or b"_" for at, length in wanted]
+    texts += [each[:-1] + b"?" for each in texts]
+    found = {
+        (number, row)
+        for number, rows in beginnings(chunk, np.array(places, np.int64), texts)
+        for row in rows.tolist()
+    }
+    assert found == {
+        (number, row)
+        for number, each in enumerate(texts)
+        for row, at in enumerate(places)
+        if text.startswith(each, at)
+    }
 
 
 def plain_length(text: bytes, last: int) -> int:

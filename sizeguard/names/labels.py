@@ -140,7 +140,9 @@ class _Levels:
     ) -> None:
         hits = self.scanned.rules
         place = hits.start if place is None else place
-        found.add(hits.name[chosen], place[chosen], value[chosen])
+        # At most levels, few of the rules have a value.
+        rows = np.flatnonzero(chosen & (value > 0))
+        found.add(hits.name[rows], place[rows], value[rows])
 
     def _add_members(self, found: FirstValues, value: Int32) -> None:
         members = self.scanned.members
@@ -160,7 +162,7 @@ class FirstValues:
 
     def add(self, name: Int, place: Int, value: Int32) -> None:
         """Add values of names; 0 is not a value."""
-        known = value > 0
+        known = np.flatnonzero(value > 0)
         self._columns.append((name[known], place[known], value[known]))
 
     def values(self, otherwise: Int32 | None = None) -> Int32:

@@ -190,8 +190,10 @@ class ChunkDtypes:
         Arguments of containers, and of templates with a hidden name, are left out.
         """
         text = self.chunk.text
-        after_i = np.flatnonzero(text[:-2] == ord("I")) + 1
-        starts = self._of_builtin_types(after_i, opening=1)
+        # The letters of builtin types are small. Most lists begin with a capital or a digit.
+        is_list = text[1:-1] >= ord("a")
+        is_list &= text[:-2] == ord("I")
+        starts = self._of_builtin_types(np.flatnonzero(is_list) + 1, opening=1)
         at_i = starts - 1
         is_hidden = self._is_after(starts, self.words.end[self.kinds.is_container[self.words.word]])
         is_hidden &= ~self._is_after(starts, self._ends_of_complex)
@@ -201,9 +203,9 @@ class ChunkDtypes:
     def lambda_parameters(self) -> Int:
         """Find lists of lambda parameters that begin with a builtin type, after their Ul."""
         text = self.chunk.text
-        after_u = np.flatnonzero(text[:-3] == ord("U")) + 1
-        after_ul = after_u[text[after_u] == ord("l")] + 1
-        return self._of_builtin_types(after_ul, opening=2)
+        is_lambda = text[1:-2] == ord("l")
+        is_lambda &= text[:-3] == ord("U")
+        return self._of_builtin_types(np.flatnonzero(is_lambda) + 2, opening=2)
 
     def split_complex(self, lists: Int) -> tuple[Int, Found]:
         """Separate argument lists such as complex<float> from those of other templates."""

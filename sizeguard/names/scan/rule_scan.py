@@ -17,12 +17,9 @@ from sizeguard.names.scan.identifiers import (
     Chunk,
     Dictionary,
     FoundWords,
-    Words,
+    beginnings,
     chunks,
-    fingerprint,
-    fingerprints,
     following,
-    mask,
     side_by_side,
 )
 from sizeguard.names.scan.mention_tables import NONE, mention_tables, stands
@@ -169,12 +166,12 @@ class _Scan:
         same = at < chunk.end[words.name - chunk.first][row]
         at, row = at[same], row[same]
         start, length = following(chunk, at)
-        text_words = chunk.words()
+        last = chunk.words()[np.maximum(start + length - 8, 0)]
         ok = np.zeros(len(start), bool)
         for mark in self.marks:
             shift = np.uint64(8 * (8 - len(mark)))
-            last = text_words[np.maximum(start + length - 8, 0)] >> shift
-            ok |= (length > len(mark)) & (last == np.uint64(int.from_bytes(mark, "little")))
+            is_mark = last >> shift == np.uint64(int.from_bytes(mark, "little"))
+            ok |= is_mark & (length > len(mark))
         ok &= start >= 0
         hits.add_members(chunk, words.name[row[ok]], scope[row[ok]], start[ok], length[ok])
 
@@ -197,17 +194,14 @@ class _Scan:
 
     def _prefixes(self, hits: ChunkHits, chunk: Chunk) -> None:
         """Find the rules for prefixes of names that are not mangled."""
-        text, words = chunk.text, chunk.words()
+        text = chunk.text
         is_mangled = (text[chunk.start] == _UNDERSCORE) & (text[chunk.start + 1] == ord("Z"))
         plain = np.flatnonzero(~is_mangled)
-        start, length = chunk.start[plain], chunk.end[plain] - chunk.start[plain]
-        for rule, raw in self.prefixes:
-            fits = length >= len(raw)
-            for k in range(0, len(raw), 8):
-                part = np.uint64(int.from_bytes(raw[k : k + 8], "little"))
-                found = words[np.minimum(start + k, len(words) - 1)]
-                fits &= (found & mask(np.array([len(raw) - k]))) == part
-            here = plain[fits]
+        start = chunk.start[plain]
+        length = chunk.end[plain] - start
+        for number, rows in beginnings(chunk, start, [raw for _, raw in self.prefixes]):
+            rule, raw = self.prefixes[number]
+            here = plain[rows[length[rows] >= len(raw)]]
             hits.add_rules(rule, here + chunk.first, chunk.start[here] + chunk.offset)
 
 
@@ -229,45 +223,34 @@ class _Leads:
     """Rules for the namespaces that names begin with."""
 
     def __init__(self, namespaces: list[tuple[int, tuple[str, ...]]]) -> None:
-        self.std = fingerprint("std")
-        leads = sorted(
-            (self.std if path == ("std",) else fingerprint(mangled(path)), i)
-            for i, path in namespaces
-        )
-        self.keys = np.array([key for key, _ in leads], np.uint64)
-        self.rules = np.array([rule for _, rule in leads], np.int64)
-        self.depth = max((len(path) for _, path in namespaces), default=0)
-        outer = {mangled(path[:k]) for _, path in namespaces for k in range(1, len(path))}
-        self.outer = np.array([fingerprint(text) for text in sorted(outer)], np.uint64)
-        self.outer.sort()
+        self.std = next((rule for rule, path in namespaces if path == ("std",)), NONE)
+        first: dict[bytes, int] = {}
+        for rule, path in namespaces:
+            if path != ("std",):
+                first.setdefault(mangled(path).encode(), rule)
+        # The deepest namespace comes last, and so replaces those around it.
+        self.paths = sorted(first, key=len)
+        self.rules = [first[path] for path in self.paths]
 
     def find(self, hits: ChunkHits, chunk: Chunk, candidates: Int) -> None:
         """Find the deepest namespace that a rule names, for each name that begins with one.
 
         candidates: last digits of the lengths of all identifiers, in order
+
+        A mangled path is one text (2at6native), which a name with this namespace contains from its
+        first length on.
         """
-        if not len(candidates) or not len(self.rules):
+        if not len(candidates):
             return
         names, at = _first_lengths(chunk, candidates)
         text = chunk.text
         is_std = (text[np.maximum(at - 2, 0)] == ord("S")) & (
             text[np.maximum(at - 1, 0)] == ord("t")
         )
-        deepest = np.full(len(names), NONE, np.int64)
-        deepest[is_std] = _look(self.keys, self.rules, np.array([self.std]))[0]
-        live = np.flatnonzero(~is_std)
-        start = at = at[live]
-        for _ in range(self.depth):
-            begin, length = following(chunk, at)
-            ok = begin >= 0
-            live, begin, length, start = live[ok], begin[ok], length[ok], start[ok]
-            # The mangled path is one text: 2at6native.
-            key = fingerprints(chunk, start, begin + length - start)
-            rule = _look(self.keys, self.rules, key)
-            known = rule != NONE
-            deepest[live[known]] = rule[known]
-            deeper = _look(self.outer, np.arange(len(self.outer)), key) != NONE
-            live, start, at = live[deeper], start[deeper], (begin + length)[deeper]
+        deepest = np.where(is_std, self.std, NONE)
+        others = np.flatnonzero(~is_std)
+        for number, rows in beginnings(chunk, at[others], self.paths):
+            deepest[others[rows]] = self.rules[number]
         hit = np.flatnonzero(deepest != NONE)
         hits.add_rules(
             deepest[hit], names[hit] + chunk.first, chunk.start[names[hit]] + chunk.offset
@@ -287,11 +270,3 @@ def _first_lengths(chunk: Chunk, candidates: Int) -> tuple[Int, Int]:
     for _ in range(2):
         at = np.where((text[np.maximum(at - 1, 0)] - np.uint8(48)) < 10, at - 1, at)
     return names, at
-
-
-def _look(known: Words, rules: Int, wanted: Words) -> Int:
-    """Look up hashes among sorted known ones; NONE for unknown hashes."""
-    if not len(known):
-        return np.full(len(wanted), NONE, np.int64)
-    index = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return np.where(known[index] == wanted, rules[index], NONE)
