@@ -141,6 +141,7 @@ class FeatureMarks:
     calls:     external functions → the runtime's functions that refer to them only in images with
                the feature
     load:      loaded bytes that it adds to the full build; 0 if not measured
+    linked:    those of them that the linker would drop without the functions; 0 if unknown
     """
 
     texts: tuple[str, ...] = ()
@@ -149,6 +150,7 @@ class FeatureMarks:
     hosts: tuple[str, ...] = ()
     calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     load: int = 0
+    linked: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ def names_text(names: BuildNames) -> str:
                 **{key: list(getattr(marks, key)) for key in _MARKS},
                 "calls": {name: list(callers) for name, callers in marks.calls.items()},
                 "load": marks.load,
+                "linked": marks.linked,
             }
             for feature, marks in sorted(names.features.items())
         },
@@ -76,4 +77,5 @@ def _marks(content: Mapping[str, Any]) -> FeatureMarks:
     texts, without, functions, hosts = (tuple(map(str, content[key])) for key in _MARKS)
     # Files from before have no calls.
     calls = {str(f): tuple(map(str, by)) for f, by in content.get("calls", {}).items()}
-    return FeatureMarks(texts, without, functions, hosts, calls, int(content.get("load", 0)))
+    load, linked = (int(content.get(key, 0)) for key in ("load", "linked"))
+    return FeatureMarks(texts, without, functions, hosts, calls, load, linked)

@@ -11,6 +11,7 @@ from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
 from sizeguard.claims.names_file import names_text
 from sizeguard.claims.universe import BuildNames
+from sizeguard.predict.what_if import predictor_of
 from sizeguard.runtimes.known import source_tree
 from sizeguard.runtimes.runtime import BuildOptions, Runtime, SourceTree
 from sizeguard.selection.selection import SelectedOperator, Selection
@@ -36,12 +37,15 @@ def full_names(root: Path, source: Path, options: BuildOptions) -> BuildNames:
     names = names_of(full, runtime.vocabulary)
     features = tree.asked_features()
     marks, signs = {}, signs_of_build(full)
+    predictor = predictor_of(whole.image.parent)
     for feature in features:
         kept = frozenset(features) - {feature}
         without = _build_of(root, tree, names, kept, feature, options)
+        found = feature_marks(signs, signs_of_build(_evidence(runtime, without)))
         marks[feature] = replace(
-            feature_marks(signs, signs_of_build(_evidence(runtime, without))),
+            found,
             load=whole.sizes.load - without.sizes.load,
+            linked=predictor.linked(found.functions),
         )
     return replace(names, features=marks)
 
