@@ -24,12 +24,20 @@ from sizeguard.builds.second_reader import (
     read_again,
     read_ourselves,
 )
+from sizeguard.formats.elf.layout import ET_EXEC, ET_REL, SHN_COMMON, SHT_STRTAB, SHT_SYMTAB
 from sizeguard.formats.sniff import ELF, format_of
 from sizeguard.gate.cache.kept_readings import check_once
 from sizeguard.snapshots.store import Store
 from tests.support.edited_elf import EditedElf
 from tests.support.macho_samples import MachoSamples
-from tests.support.made_elf import SHT_NOBITS, Form, MadeSection, MadeSegment, make_elf
+from tests.support.made_elf import (
+    SHT_NOBITS,
+    Form,
+    MadeSection,
+    MadeSegment,
+    MadeSymbol,
+    make_elf,
+)
 from tests.support.recorded_builds import recorded_images, recorded_runtime
 from tests.support.windows_and_web import MACHINES, build_windows
 
@@ -188,6 +196,20 @@ def test_zeros_of_a_writable_segment_take_memory(
     assert again.ram == ram
     assert disagreement(read_ourselves(image), again) == ""
     check_readings([image], measure(image))
+
+
+@pytest.mark.parametrize(
+    ("type_", "ram"), [(ET_REL, 56), (ET_EXEC, 16)], ids=["an object", "a program"]
+)
+def test_common_symbols_of_an_object_take_memory(tmp_path: Path, type_: int, ram: int) -> None:
+    """The linker has given them their place in a program, which a section or segment has."""
+    symbols, strings = Form().symbols([MadeSymbol("buffer", 8, 40, type=1, section=SHN_COMMON)])
+    table = MadeSection(".symtab", SHT_SYMTAB, content=symbols, link=3, info=1, entry_size=24)
+    image = tmp_path / "image"
+    sections = [DATA, table, MadeSection(".strtab", SHT_STRTAB, content=strings)]
+    image.write_bytes(make_elf(Form(), sections, type_=type_))
+    assert again_of(image).ram == ram
+    assert disagreement(read_ourselves(image), again_of(image)) == ""
 
 
 @pytest.mark.parametrize("name", ["load", "ram", "file"])

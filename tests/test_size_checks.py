@@ -170,3 +170,17 @@ def test_a_piece_that_keeps_its_holders_moved_nothing() -> None:
     assert BytesHolders({"x::a": 5}, {"x::a": 5}).moved() == {}
     assert BytesHolders({"x::a": 5}, {"x::a": 3}).moved() == {}
     assert BytesHolders({"x::a": 5, "x::b": 1}, {"x::b": 6}).moved() == {"x::b": 5}
+
+
+@pytest.mark.parametrize(
+    ("metric", "text"), [("region/*", "0 B"), ("region/F*", "0 B"), ("object/a*", "9 B")]
+)
+def test_a_family_that_was_not_measured_is_not_one_that_matches_nothing(
+    metric: str, text: str
+) -> None:
+    subject = CheckedApp("a", "t", measured(10), lambda metric: 0)
+    found = size_checks(subject, [limit(metric, ABSOLUTE, text)], SizeReference("", None), {})
+    assert [check.verdict for check in found] == ["inconclusive"]
+    assert "matches nothing" not in found[0].advice
+    assert "`unknown: ok`" not in found[0].advice
+    assert "was not measured" in found[0].advice or "names no object" in found[0].advice
