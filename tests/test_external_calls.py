@@ -12,6 +12,7 @@ from elftools.elf.sections import SymbolTableSection
 from sizeguard.builds.open_build import files_of
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
+from sizeguard.verify.branches.references import References
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.features.external_calls import external_calls
@@ -62,6 +63,23 @@ def test_other_namespaces_do_not_count(runtime: Evidence) -> None:
     context = external_calls(replace(runtime, hidden_prefixes=("sg::Context::",)))
     assert {*context} == {"free", "malloc", "snprintf"}
     assert external_calls(replace(runtime, hidden_prefixes=("other::",))) == {}
+
+
+def test_symbols_and_debug_information_name_the_callers(
+    runtime: Evidence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them suffices."""
+    both = external_calls(runtime)
+    assert runtime.frames is not None
+    bare = replace(runtime)
+    bare.__dict__["frames"] = None  # as of a build without -g
+    without = external_calls(bare)
+    assert without.keys() == both.keys()
+    assert (without["longjmp"], without["malloc"]) == ({LEAVE}, {TAKE})
+    monkeypatch.setattr(References, "at", lambda *_: None)
+    framed = external_calls(runtime)
+    assert (framed["longjmp"], framed["malloc"]) == ({LEAVE}, {TAKE})
+    assert external_calls(bare) == {}
 
 
 def test_a_call_is_a_mark_if_the_build_without_the_feature_lacks_it(runtime: Evidence) -> None:
