@@ -13,11 +13,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Texts
-from sizeguard.names.labels import FirstValues, label_names
+from sizeguard.names.labels import FirstValues, NameLabels, label_names
 from sizeguard.names.operator_words import OperatorNames
 from sizeguard.names.rules import ANONYMOUS, Rule, Rules
 from sizeguard.names.scan.dtype_scan import ChunkDtypes, DtypeScan, dtype_texts
+from sizeguard.names.scan.families import families
 from sizeguard.names.scan.identifiers import (
     Chunk,
     Dictionary,
@@ -25,6 +27,7 @@ from sizeguard.names.scan.identifiers import (
     beginnings,
     chunks,
     side_by_side,
+    without_gaps,
 )
 from sizeguard.names.scan.rule_hits import Scanned
 from sizeguard.names.scan.rule_scan import scan_names
@@ -713,6 +716,68 @@ def test_few_names_of_a_large_buffer_are_scanned_without_the_text_between() -> N
     scanned = scan_names(texts.take([0, 2]), RULES)
     assert max(map(len, scanned.buffers)) < 100
     found, alone = label_names(texts.take([0, 2]), RULES), label_names(Texts.of(few), RULES)
-    for level in ("operator", "kernel", "dtype", "component"):
-        one, other = getattr(found, level), getattr(alone, level)
-        assert [one.texts[i] for i in one.ids] == [other.texts[i] for i in other.ids]
+    assert rows_of(found) == rows_of(alone)
+
+
+def rows_of(labels: NameLabels) -> list[tuple[str, ...]]:
+    """Return operator, kernel, dtype and component of each name."""
+    columns = (labels.operator, labels.kernel, labels.dtype, labels.component)
+    return list(zip(*([each.texts[i] for i in each.ids] for each in columns), strict=True))
+
+
+TAILS = ("", "Ev", "D0Ev", "D1Ev", "D2Ev", "D3Ev", "C1Ev", ".cold", "D1Ev.isra.0.cold", ".part.1")
+
+
+@given(
+    st.lists(st.tuples(NAMES.map("".join), st.sampled_from(TAILS)).map("".join), max_size=8),
+    st.booleans(),
+)
+@example(["_ZN2at6native8internalILi4EED0Ev", "_ZN2at6native8internalILi4EED2Ev.cold"], False)
+@example(["plain_add", "plain_add.cold"], True)
+def test_names_of_a_family_have_the_labels_that_each_has_alone(
+    names: list[str], is_other: bool
+) -> None:
+    texts = side_by_side(Texts.of(dict.fromkeys(names)))
+    hashes = hash_texts(texts)
+    found = label_names(texts, RULES, hashes=~hashes if is_other else hashes)
+    assert rows_of(found) == rows_of(label_names(texts, RULES))
+
+
+def family_of(name: str) -> str:
+    """Return the name without suffixes of clones and the number of a destructor."""
+    head = re.sub(r"(?<=.)(\.cold|\.(isra|part|constprop)\.\d|\.localalias)+$", "", name)
+    return re.sub(r"^(_ZN.*D)[012]Ev$", r"\1", head)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["f", "f.", "_ZN1a", "_ZN1b", "_ZNK1a", "_Z1f", "", "D"]),
+            st.lists(
+                st.sampled_from([*TAILS, ".constprop.1", ".localalias", ".local", ".isra.", "0"]),
+                max_size=3,
+            ).map("".join),
+        ).map("".join),
+        max_size=10,
+        unique=True,
+    )
+)
+def test_families_are_functions_with_their_clones_and_destructors(names: list[str]) -> None:
+    texts = Texts.of(names)
+    found = families(texts, hash_texts(texts))
+    first = {family: i for i, family in reversed(list(enumerate(map(family_of, names))))}
+    assert found.first[found.of].tolist() == [first[family_of(name)] for name in names]
+
+
+@given(st.lists(st.tuples(st.binary(max_size=12), st.booleans()), max_size=12))
+def test_names_without_the_gaps_between_them_are_the_same(drawn: list[tuple[bytes, bool]]) -> None:
+    texts = side_by_side(Texts.of([raw for raw, _ in drawn]))
+    taken = texts.take([i for i, (_, is_taken) in enumerate(drawn) if is_taken])
+    found = without_gaps(taken)
+    assert found.all_raw() == taken.all_raw()
+    assert bool(np.all(found.start[1:] > found.end[:-1]))
+    # At most an eighth is gaps, or the runs of names are adjacent.
+    assert len(found) < 2 or (
+        found.end[-1] - found.start[0] <= 1.125 * (found.lengths() + 1).sum()
+        or bool(np.all(found.start[1:] - found.end[:-1] <= 8))
+    )

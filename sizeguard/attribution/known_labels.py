@@ -40,7 +40,7 @@ class KnownLabels:
         from sizeguard.names.labels import label_names  # takes 20 ms; only levels of names need it
 
         if self._last is None or not _is_alike(self._last, choice, dtypes):
-            found = label_names(names, choice.preset, dtypes=dtypes)
+            found = label_names(names, choice.preset, dtypes=dtypes, hashes=hashes)
         else:
             found = _joined(self._last[2], find_hashes(self._last[1], hashes), names, choice)
         self._last = choice, hashes, found

@@ -271,13 +271,13 @@ class LedgerAnalysis:
 
     def _label_names(self, *, dtypes: bool) -> NameLabels:
         ledger, choice = self._rows.ledger, self._evidence.choice
+        # Mach-O's _f and ELF's _f are different names.
+        hashes = ~ledger.hashes if self._adds_underscore else ledger.hashes
         if self._known is not None:
-            # Mach-O's _f and ELF's _f are different names.
-            hashes = ~ledger.hashes if self._adds_underscore else ledger.hashes
             return self._known.labels(self._spelled, hashes, choice, dtypes=dtypes)
         from sizeguard.names.labels import label_names  # takes 20 ms; only levels of names need it
 
-        return label_names(self._spelled, choice.preset, dtypes=dtypes)
+        return label_names(self._spelled, choice.preset, dtypes=dtypes, hashes=hashes)
 
     @cached_property
     def _spelled(self) -> Texts:

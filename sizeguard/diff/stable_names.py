@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.text_hash import Hash, hash_texts, words_of
+from sizeguard.columns.tails import WORD, Tails, is_digit, number_of
+from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Texts
 
 _SUFFIX = rb"\.(?<!\A\.)(?:(?:cold|part|isra|constprop|lto_priv|llvm|clone)(?:\.\d+)*|localalias)"
@@ -24,7 +25,6 @@ _RUST_CRATE = re.compile(rb"(?<=C)s[0-9A-Za-z]*_(?=\d)")
 # A function without a name is called by its address, which changes between builds.
 _NAMELESS = b"(function at "
 
-_WORD = 8  # bytes that are compared at once
 _LAST = np.uint64(56)
 _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
@@ -106,76 +106,30 @@ def _heads(texts: Texts) -> tuple[Texts, npt.NDArray[np.intp]]:
     """
     tail = _Tail(texts)
     candidates = np.flatnonzero(tail.may_change(np.arange(len(texts))))
-    left = candidates
-    while len(left):
-        cut = tail.suffix(left)
-        left = left[cut > 0]
-        tail.end[left] -= cut[cut > 0]
+    tail.cut_suffixes(candidates)
     odd = candidates[tail.may_change(candidates)]
     return Texts(texts.buffer, texts.start, texts.start + tail.length()), odd
 
 
-class _Tail:
-    """The last bytes of names as eight-byte numbers, with the last byte highest."""
-
-    def __init__(self, texts: Texts) -> None:
-        self.words, self.start = words_of(texts)
-        self.end = self.start + (texts.end - texts.start)
-
-    def length(self) -> npt.NDArray[np.int64]:
-        """Return the lengths of the names, without the suffixes removed so far."""
-        return np.asarray(self.end - self.start, np.int64)
-
-    def word(self, at: npt.NDArray[np.int64]) -> Hash:
-        """Return the eight bytes at each place as a number."""
-        found: Hash = self.words[np.clip(at, 0, len(self.words) - 1)].astype(np.uint64, copy=False)
-        return found
+class _Tail(Tails):
+    """The last bytes of names, and which of them may have other additions."""
 
     def may_change(self, which: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Check for a dot where a suffix can be, the form of a hash, or Rust's v0 mangling."""
         start, end = self.start[which], self.end[which]
-        last = self.word(end - _WORD)
-        may = _has_dot(last) | (last == _number(b"calalias"))
+        last = self.word(end - WORD)
+        may = _has_dot(last) | (last == number_of(b"calalias"))
         # A suffix of more than seven digits is a .llvm suffix.
-        far = np.flatnonzero(_is_digit(last) & ~may)
-        may[far] = _has_dot(self.word(end[far] - 2 * _WORD)) | _has_dot(
-            self.word(end[far] - 3 * _WORD)
+        far = np.flatnonzero(is_digit(last) & ~may)
+        may[far] = _has_dot(self.word(end[far] - 2 * WORD)) | _has_dot(
+            self.word(end[far] - 3 * WORD)
         )
         hashed = np.flatnonzero(last >> _LAST == ord("E"))
-        hashed = hashed[self.word(end[hashed] - 20) & np.uint64(0xFFFFFF) == _number(b"17h")]
+        hashed = hashed[self.word(end[hashed] - 20) & np.uint64(0xFFFFFF) == number_of(b"17h")]
         may[hashed] = True
         first = self.word(start)
-        may |= (first & np.uint64(0xFFFF) == _number(b"_R")) | (first == _number(_NAMELESS[:8]))
+        may |= (first & np.uint64(0xFFFF) == number_of(b"_R")) | (first == number_of(_NAMELESS[:8]))
         return np.asarray(may & (end > start + 1), np.bool_)
-
-    def suffix(self, which: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """Return the length of each name's suffix; 0 without one, or if nothing precedes it."""
-        end = self.end[which]
-        last = self.word(end - _WORD)
-        numbered = _is_digit(last)
-        cut = np.zeros(len(which), np.int64)
-        cut[last >> np.uint64(24) == _number(b".cold")] = len(".cold")
-        six = (last >> np.uint64(8)) & np.uint64(0xFFFFFFFFFFFF)
-        cut[numbered & ((six == _number(b".isra.")) | (six == _number(b".part.")))] = len(".isra.0")
-        is_clone = numbered & (last & np.uint64(0xFFFFFFFFFFFFFF) == _number(b"stprop."))
-        is_clone &= self.word(end - 12) == _number(b".constpr")
-        cut[is_clone] = len(".constprop.0")
-        is_local = (last == _number(b"calalias")) & (self.word(end - 11) == _number(b".localal"))
-        cut[is_local] = len(".localalias")
-        cut[self.start[which] + cut >= end] = 0
-        return cut
-
-
-def _number(text: bytes) -> np.uint64:
-    """Return bytes as a number, little endian."""
-    return np.uint64(int.from_bytes(text, "little"))
-
-
-def _is_digit(words: Hash) -> npt.NDArray[np.bool_]:
-    """Check which words end with a digit."""
-    last = words >> _LAST
-    found: npt.NDArray[np.bool_] = (last >= ord("0")) & (last <= ord("9"))
-    return found
 
 
 def _has_dot(words: Hash) -> npt.NDArray[np.bool_]:

@@ -13,9 +13,11 @@ import numpy.typing as npt
 from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool
 from sizeguard.columns.sort import packed_order, sorted_hashes
+from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.names.rules import ANONYMOUS, Path, Rule, Rules
 from sizeguard.names.scan.dtype_scan import dtype_texts
+from sizeguard.names.scan.families import families
 from sizeguard.names.scan.identifiers import distinct
 from sizeguard.names.scan.rule_hits import Scanned
 from sizeguard.names.scan.rule_scan import scan_names
@@ -36,6 +38,16 @@ class NameLabels:
     found_dtype: Label | None
     component: Label
 
+    def take(self, names: Int) -> NameLabels:
+        """Return the labels of some names."""
+        operator, kernel, component = (
+            Label(label.ids[names], label.texts)
+            for label in (self.operator, self.kernel, self.component)
+        )
+        dtype = self.found_dtype
+        found = None if dtype is None else Label(dtype.ids[names], dtype.texts)
+        return NameLabels(operator, kernel, found, component)
+
     @property
     def dtype(self) -> Label:
         """The dtypes. Raises LookupError if the names were not searched for them."""
@@ -44,11 +56,18 @@ class NameLabels:
         return self.found_dtype
 
 
-def label_names(names: Texts, rules: Rules, *, dtypes: bool = True) -> NameLabels:
+def label_names(
+    names: Texts, rules: Rules, *, dtypes: bool = True, hashes: Hash | None = None
+) -> NameLabels:
     """Label names by rules. Equal names have equal labels.
 
     dtypes: whether to search for dtypes, too
+    hashes: of the names, for `families`, which has the names of a family read once
     """
+    if hashes is not None and not _reads_suffixes(rules):
+        of_family = families(names, hashes)
+        found = label_names(names.take(of_family.first), rules, dtypes=dtypes)
+        return found.take(of_family.of)
     unique = distinct(names)
     pool = Pool()
     scanned = scan_names(unique.names, rules, dtypes=dtypes)
@@ -61,6 +80,11 @@ def label_names(names: Texts, rules: Rules, *, dtypes: bool = True) -> NameLabel
         Label(column[unique.inverse].astype(np.int32), table) for column in columns
     )
     return NameLabels(operator, kernel, dtype[0] if dtype else None, component)
+
+
+def _reads_suffixes(rules: Rules) -> bool:
+    """Return whether a rule may distinguish a function from its clones: a prefix f.cold."""
+    return any("." in rule.prefix for rule in rules.rules)
 
 
 class _Levels:

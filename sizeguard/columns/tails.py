@@ -1,0 +1,73 @@
+"""The ends of half a million names as numbers, and the suffixes that gcc gives to clones.
+
+f.cold  f.part.0  f.isra.0  f.constprop.1  f.localalias  →  f
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.columns.text_hash import Hash, words_of
+from sizeguard.columns.texts import Int, Texts
+
+WORD = 8  # bytes that are compared at once
+_LAST = np.uint64(56)
+
+
+class Tails:
+    """The last bytes of names as eight-byte numbers, with the last byte highest."""
+
+    def __init__(self, texts: Texts) -> None:
+        """Start with the whole names."""
+        self.words, self.start = words_of(texts)
+        self.end = self.start + texts.lengths()
+
+    def length(self) -> Int:
+        """Return the lengths of the names, without the suffixes removed so far."""
+        return np.asarray(self.end - self.start, np.int64)
+
+    def word(self, at: Int) -> Hash:
+        """Return the eight bytes at each place as a number."""
+        found: Hash = self.words[np.clip(at, 0, len(self.words) - 1)].astype(np.uint64, copy=False)
+        return found
+
+    def cut_suffixes(self, which: npt.NDArray[np.intp]) -> None:
+        """Remove the usual suffixes of clones from some names."""
+        left = which
+        while len(left):
+            cut = self.suffix(left)
+            left, cut = left[cut > 0], cut[cut > 0]
+            self.end[left] -= cut
+
+    def suffix(self, which: npt.NDArray[np.intp]) -> Int:
+        """Return the length of each name's suffix; 0 without one, or if nothing precedes it."""
+        end = self.end[which]
+        last = self.word(end - WORD)
+        cut = np.zeros(len(which), np.int64)
+        cut[last >> np.uint64(24) == number_of(b".cold")] = len(".cold")
+        six = (last >> np.uint64(8)) & np.uint64(0xFFFFFFFFFFFF)
+        is_clone = (six == number_of(b".isra.")) | (six == number_of(b".part."))
+        cut[is_clone & is_digit(last)] = len(".isra.0")
+        # Few names have the longer suffixes, so only their words are read.
+        seven = last & np.uint64(0xFFFFFFFFFFFFFF)
+        rows = np.flatnonzero((seven == number_of(b"stprop.")) & is_digit(last))
+        rows = rows[self.word(end[rows] - 12) == number_of(b".constpr")]
+        cut[rows] = len(".constprop.0")
+        rows = np.flatnonzero(last == number_of(b"calalias"))
+        rows = rows[self.word(end[rows] - 11) == number_of(b".localal")]
+        cut[rows] = len(".localalias")
+        cut[self.start[which] + cut >= end] = 0
+        return cut
+
+
+def number_of(text: bytes) -> np.uint64:
+    """Return bytes as a number, little endian."""
+    return np.uint64(int.from_bytes(text, "little"))
+
+
+def is_digit(words: Hash) -> npt.NDArray[np.bool_]:
+    """Check which words end with a digit."""
+    last = words >> _LAST
+    found: npt.NDArray[np.bool_] = (last >= ord("0")) & (last <= ord("9"))
+    return found
