@@ -184,3 +184,15 @@ def test_a_family_that_was_not_measured_is_not_one_that_matches_nothing(
     assert "matches nothing" not in found[0].advice
     assert "`unknown: ok`" not in found[0].advice
     assert "was not measured" in found[0].advice or "names no object" in found[0].advice
+
+
+@pytest.mark.parametrize(("sections", "verdict"), [({".text": 4}, "pass"), ({}, "inconclusive")])
+def test_nothing_matches_a_pattern_only_where_names_are_known(
+    sections: dict[str, int], verdict: str
+) -> None:
+    """An image without section headers may have any section."""
+    subject = CheckedApp("a", "t", measured(10, section=sections), lambda metric: 0)
+    zero = limit("section/.debug*", ABSOLUTE, "0 B")
+    (found,) = size_checks(subject, [zero], SizeReference("", None), {})
+    assert found.verdict == verdict
+    assert "section/.debug* matches nothing" in found.advice

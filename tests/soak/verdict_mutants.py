@@ -139,8 +139,9 @@ TESTS = (
     "other_tools", "policy_changes", "policy_files", "project_root", "recorded_gate",
     "recorded_macho", "recorded_verify", "reference_paths", "regions", "requests",
     "reviewed_changes", "second_reader", "selection_check", "shared_apps", "shipped_libraries",
-    "size_checks", "store_in_ci", "symbol_metrics", "unknown_sections", "unloaded_bytes",
-    "verify_evidence", "waiver_list", "whole_run", "widened_selection", "written_names",
+    "size_checks", "store_in_ci", "stripped_functions", "symbol_metrics", "unknown_sections",
+    "unloaded_bytes", "verify_evidence", "waiver_list", "whole_run", "widened_selection",
+    "written_names",
 )  # fmt: skip
 _Named = tuple[str, ast.FunctionDef]
 _Spanned = tuple[ast.AST, tuple[int, int]]  # with the first and last line of its statement
