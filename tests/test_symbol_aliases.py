@@ -27,9 +27,15 @@ def test_rows_have_the_names_that_each_symbol_has_alone() -> None:
     known = SymbolAliases(aliases)
     found = list(known.of_rows(label))
     assert found == [(f"a{i}",) if i % 3 == 0 else () for i in range(ROWS)]
-    assert found == [known.others(f"r{i}") for i in range(ROWS)]
-    assert known.others("a3") == ("r3",)
-    assert known.others("elsewhere") == ()
+    assert found[:9] == [others(known, f"r{i}") for i in range(9)]
+    assert others(known, "a3") == ("r3",)
+    assert others(known, "elsewhere") == ()
+
+
+def others(known: SymbolAliases, name: str) -> tuple[str, ...]:
+    """Return the other names of one symbol's bytes."""
+    (found,) = known.of_rows(Label(np.zeros(1, np.int32), Texts.of([name])))
+    return found
 
 
 def test_all_rows_are_hashed_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.columns.label import Label
+from sizeguard.columns.sort import sorted_hashes
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Texts
 
@@ -71,11 +72,11 @@ class SymbolAliases:
 
     @cached_property
     def _sorted(self) -> tuple[Hashes, Int]:
-        """The hashes of all names in order, and the group of each."""
+        """The hashes of all names in order, and the index of each."""
         known = self._aliases.hashes
         hashes = hash_texts(self._aliases.names) if known is None else known
-        order = np.argsort(hashes, kind="stable")
-        return hashes[order], np.searchsorted(self._aliases.first, order, side="right") - 1
+        order, ordered = sorted_hashes(hashes)
+        return ordered, order
 
     def of_rows(self, label: Label) -> Iterator[tuple[str, ...]]:
         """Yield the other names of each row's symbol; few of half a million have some."""
@@ -83,11 +84,6 @@ class SymbolAliases:
         low, high = (found[places].tolist() for found in self._places(label.texts.take(used)))
         for i, start, end in zip(label.ids.tolist(), low, high, strict=True):
             yield self._named(label.texts[i], start, end) if start < end else ()
-
-    def others(self, name: str) -> tuple[str, ...]:
-        """Return the other names of a symbol's bytes, sorted."""
-        low, high = self._places(Texts.of([name]))
-        return self._named(name, int(low[0]), int(high[0]))
 
     def _places(self, names: Texts) -> tuple[Int, Int]:
         """Return the range [low, high) of each name's entries in `_sorted`."""
@@ -98,6 +94,7 @@ class SymbolAliases:
         """Return the sorted names of the alias groups of entries [low, high), except `name`."""
         found: set[str] = set()
         names, first = self._aliases.names, self._aliases.first
-        for group in self._sorted[1][low:high].tolist():
+        entries = self._sorted[1][low:high]
+        for group in (np.searchsorted(first, entries, side="right") - 1).tolist():
             found.update(names[i] for i in range(int(first[group]), int(first[group + 1])))
         return tuple(sorted(found - {name}))

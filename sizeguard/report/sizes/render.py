@@ -117,7 +117,7 @@ def _markdown(report: Report, limit: int) -> Iterator[str]:
 
     def group_lines(group: RowGroup, indent: str) -> Iterator[str]:
         name = markdown_cell(shown(group.level, group.text, 80))
-        yield line(group.sums, indent + name + aliases_of(report, group))
+        yield line(group.sums, indent + name + aliases_of(group))
         for child in group.children:
             yield from group_lines(child, indent + "&emsp;")
         if group.rest is not None:

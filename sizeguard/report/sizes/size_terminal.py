@@ -184,7 +184,7 @@ class _Table:
         return RowName(name, 2 * depth, suffix, is_symbol)
 
     def _group(self, group: RowGroup, depth: int = 0) -> Iterator[GridRow]:
-        name = self._name(group.level, group.text, depth, aliases_of(self.report, group))
+        name = self._name(group.level, group.text, depth, aliases_of(group))
         yield self._row(group.sums, name, depth)
         yield from self._children(group, depth + 1)
 

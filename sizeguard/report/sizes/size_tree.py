@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.size_report import UNATTRIBUTED, ByteSums, Report
+from sizeguard.columns.label import Label
+from sizeguard.columns.sums import sum_by
 
 Rows = npt.NDArray[np.int64]
 CHILDREN = 6  # parts to show of each group
@@ -20,6 +22,7 @@ class RowGroup:
 
     children: the largest groups of the next level, if worth showing
     rest: the other groups
+    aliases: number of other names of a symbol's bytes
     """
 
     level: str
@@ -27,6 +30,7 @@ class RowGroup:
     sums: ByteSums
     children: tuple[RowGroup, ...] = ()
     rest: Rest | None = None
+    aliases: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +68,9 @@ class SizeTree:
     unattributed: RowGroup | None
 
 
-def aliases_of(report: Report, group: RowGroup) -> str:
+def aliases_of(group: RowGroup) -> str:
     """Write the number of other names of a symbol's bytes; empty for none."""
-    if report.aliases is None or group.level != "symbol":
-        return ""
-    count = len(report.aliases.others(group.text))
-    return f" (+{count_of_aliases(count)})" if count else ""
+    return f" (+{count_of_aliases(group.aliases)})" if group.aliases else ""
 
 
 def count_of_aliases(count: int) -> str:
@@ -120,8 +121,9 @@ def _unattributed(report: Report) -> list[int]:
     """
     texts = report.labels[0].texts
     wanted = UNATTRIBUTED.encode()
-    candidates = np.flatnonzero(texts.lengths() == len(wanted)).tolist()
-    return [i for i in candidates if texts.raw(i) == wanted]
+    candidates = np.flatnonzero(texts.lengths() == len(wanted))
+    found = zip(candidates.tolist(), texts.take(candidates).all_raw(), strict=True)
+    return [i for i, text in found if text == wanted]
 
 
 def _groups(
@@ -133,21 +135,26 @@ def _groups(
     label = report.labels[depth]
     # Rows are sorted, so in a report with one level each row is a group.
     single = len(report.labels) == 1
-    ids, index = (
-        (rows, np.arange(len(rows))) if single else np.unique(label.ids[rows], return_inverse=True)
-    )
-    size = np.zeros(len(ids), np.int64)
-    np.add.at(size, index, getattr(report, metric_of(report))[rows])
-    first = np.full(len(ids), len(rows), np.int64)
-    np.minimum.at(first, index, np.arange(len(rows)))
-    order = (
-        first.argsort()
-        if report.sort == "name" or single
-        else np.lexsort([first, -_key(report, rows, index, len(ids), size)])
-    )
+    of_rows = getattr(report, metric_of(report))[rows]
+    if single:
+        ids, index, size = rows, np.arange(len(rows)), of_rows
+        order = index
+    else:
+        ids, index = np.unique(label.ids[rows], return_inverse=True)
+        size = sum_by(of_rows, index, len(ids))
+        first = np.full(len(ids), len(rows), np.int64)
+        np.minimum.at(first, index, np.arange(len(rows)))
+        order = (
+            first.argsort()
+            if report.sort == "name"
+            else np.lexsort([first, -_key(report, rows, index, len(ids), size)])
+        )
     shown = order[:limit] if limit else order
     members = _members(rows, index, shown, single)
-    groups = tuple(_group(report, rows_, depth) for rows_ in members)
+    counts = _alias_counts(report, depth, [int(label.ids[some[0]]) for some in members])
+    groups = tuple(
+        _group(report, some, depth, count) for some, count in zip(members, counts, strict=True)
+    )
     left = order[len(shown) :]
     if not len(left):
         return groups, None
@@ -159,9 +166,7 @@ def _groups(
 def _key(report: Report, rows: Rows, index: npt.NDArray[np.intp], groups: int, size: Rows) -> Rows:
     if report.sort != "count":
         return size
-    count = np.zeros(groups, np.int64)
-    np.add.at(count, index, report.count[rows])
-    return count
+    return sum_by(report.count[rows], index, groups)
 
 
 def _members(
@@ -175,7 +180,18 @@ def _members(
     return [rows[order[a:b]] for a, b in zip(start.tolist(), end.tolist(), strict=True)]
 
 
-def _group(report: Report, rows: Rows, depth: int) -> RowGroup:
+def _alias_counts(report: Report, depth: int, ids: Sequence[int]) -> list[int]:
+    """Return the number of other names of the symbols with these ids; 0 at other levels.
+
+    All at once, since a search takes as long for one symbol as for fifty.
+    """
+    if report.aliases is None or report.by[depth] != "symbol":
+        return [0] * len(ids)
+    symbols = Label(np.array(ids, np.int32), report.labels[depth].texts)
+    return [len(others) for others in report.aliases.of_rows(symbols)]
+
+
+def _group(report: Report, rows: Rows, depth: int, aliases: int) -> RowGroup:
     label = report.labels[depth]
     text = label.texts[int(label.ids[rows[0]])]
     children: tuple[RowGroup, ...] = ()
@@ -187,4 +203,4 @@ def _group(report: Report, rows: Rows, depth: int) -> RowGroup:
             children, rest = _groups(report, rows, depth + 1, CHILDREN + 1)
         if rest is None and len(children) == 1 and not children[0].text:
             children = children[0].children
-    return RowGroup(report.by[depth], text, report.sums(rows), children, rest)
+    return RowGroup(report.by[depth], text, report.sums(rows), children, rest, aliases)
