@@ -135,7 +135,14 @@ def checkout(tmp_path: Path) -> Path:
         (work / folder / "bin").mkdir(parents=True)
     (work / "bin").mkdir()
     gate = f"{sys.executable} -m sizeguard.cli.main gate --from-json result.json"
-    shown = f'shift\nprintf "%s\\n" "$@" >arguments.txt\nexec {gate} "$@"'
+    # An earlier result takes only options of the output.
+    shown = f"""shift
+printf "%s\\n" "$@" >arguments.txt
+for each; do
+  shift
+  case $each in --base=*|--app=*|--target=*) ;; *) set -- "$@" "$each" ;; esac
+done
+exec {gate} "$@\""""
     scripts = {
         ".ci/setup": 'echo "$*" >>setup.txt',
         ".venv/bin/sizeguard": shown,

@@ -32,9 +32,13 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return old, new
 
 
-def compared(pair: tuple[Path, Path], *conditions: str, more: tuple[str, ...] = ()) -> Result:
+def compared(
+    pair: tuple[Path, Path], *conditions: str, by: str = "section", format_: str = "terminal"
+) -> Result:
     words = [word for each in conditions for word in ("--fail-if", each)]
-    return CliRunner().invoke(cli, ["diff", *map(str, pair), "--by", "section", *words, *more])
+    return CliRunner().invoke(
+        cli, ["diff", *map(str, pair), "--by", by, "--format", format_, *words]
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,7 @@ def test_the_levels_shown_do_not_change_what_a_condition_counts(pair: tuple[Path
     metrics = ("dtype/Float", "operator/aten::relu", "component/kernels")
     conditions = [f"{metric} > 1MiB" for metric in metrics]
     by_section = compared(pair, *conditions).stderr
-    by_all = compared(pair, *conditions, more=("--by", "dtype,operator,component")).stderr
+    by_all = compared(pair, *conditions, by="dtype,operator,component").stderr
     assert by_section == by_all
     assert len(re.findall(r": [1-9][\d,]* B", by_section)) == len(metrics)
 
@@ -178,7 +182,7 @@ def test_equal_images_grow_by_nothing(pair: tuple[Path, Path]) -> None:
 
 
 def test_the_result_on_stdout_stays_the_formats(pair: tuple[Path, Path]) -> None:
-    done = compared(pair, "load > +0", more=("--format", "json"))
+    done = compared(pair, "load > +0", format_="json")
     assert done.exit_code == 1
     json.loads(done.stdout)
 

@@ -202,7 +202,6 @@ def command(
     if stored is not None:
         context.exit(_shown_again(context, stored, outputs))
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
-    from sizeguard.gate.reference.not_measured import not_measured
     from sizeguard.gate.request import Request
     from sizeguard.gate.run import run_gate
     from sizeguard.projects.reader import read_config
@@ -231,14 +230,23 @@ def command(
             )
         )
     except SizeguardError as error:
-        # If a file or another format than text was asked for, write it: it says that nothing was
-        # measured. The run may have ended before it could find out that a file is an input.
-        asked = [each for each in outputs.all() if each.file or each.format != "terminal"]
-        _emit(not_measured(root, error), [each for each in asked if not _may_be_input(each.file)])
+        _emit_error(root, error, outputs)
         raise
     print_policy(root, in_result=outputs.format == "terminal" and outputs.file is None)
     _emit(result, outputs.all())
     context.exit(result.exit_code)
+
+
+def _emit_error(root: Path, error: SizeguardError, outputs: Outputs) -> None:
+    """Say that nothing was measured in each file, and each format but text, that was asked for.
+
+    The run may have ended before it found out that a file is an input.
+    """
+    from sizeguard.gate.reference.not_measured import not_measured
+
+    asked = [each for each in outputs.all() if each.file or each.format != "terminal"]
+    free = [each for each in asked if not _may_be_input(root, each.file)]
+    _emit(not_measured(root, error), free)
 
 
 def _shown_again(context: click.Context, stored: Path, outputs: Outputs) -> int:
@@ -278,30 +286,34 @@ def _forget_earlier(root: Path, outputs: Outputs) -> None:
     from sizeguard.gate.reference.not_measured import may_be_written, unfinished
     from sizeguard.report.gate.earlier_results import is_earlier_result
 
-    earlier = []
+    replaced, removed = [], []
     for each in outputs.all():
         file = each.file
         if file is None or not is_there(file) or not file.is_file():
             continue
-        if is_earlier_result(file):
-            earlier.append((each, file))
-        elif not may_be_written(root, file):
+        if may_be_written(root, file):
+            replaced += [] if _may_be_input(root, file) else [each]
+        elif is_earlier_result(file):
+            removed.append(file)
+        else:
             raise OutputError(
                 f"{file}: is a file of the checkout and no result of a gate; name another file"
             )
-    nothing = unfinished(root) if earlier else None
-    for each, file in earlier:
-        if nothing is not None and may_be_written(root, file):
-            _emit(nothing, [each], summary=False)
-        elif not _is_tracked(root, file):
+    if replaced:
+        _emit(unfinished(root), replaced, summary=False)
+    for file in removed:
+        if not _is_tracked(root, file):
             file.unlink()
 
 
-def _may_be_input(file: Path | None) -> bool:
-    """Return whether a regular file is there that no gate wrote."""
-    from sizeguard.report.gate.earlier_results import is_earlier_result  # only after an error
+def _may_be_input(root: Path, file: Path | None) -> bool:
+    """Return whether the gate may read a file: a source of the checkout, or an image anywhere."""
+    from sizeguard.gate.reference.not_measured import may_be_written
+    from sizeguard.report.gate.earlier_results import is_binary, is_earlier_result
 
-    return file is not None and is_there(file) and file.is_file() and not is_earlier_result(file)
+    if file is None or not is_there(file) or not file.is_file():
+        return False
+    return is_binary(file) if may_be_written(root, file) else not is_earlier_result(file)
 
 
 def _is_tracked(root: Path, file: Path) -> bool:

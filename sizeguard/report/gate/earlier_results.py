@@ -32,12 +32,24 @@ def is_earlier_result(path: Path) -> bool:
     """
     if not path.is_file():
         return False
-    try:
-        with recognizable(path).open("rb") as file:
-            head = file.read(_HEAD)
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    head = _head(path)
     if b"\0" in head:
         return False
     text = head.decode("utf-8", "replace")
     return bool(_RESULT.match(text) or _VERDICT.search(text))
+
+
+def is_binary(path: Path) -> bool:
+    """Return whether a regular file holds a zero byte, as images and snapshots do.
+
+    Raises InputError if it cannot be read.
+    """
+    return b"\0" in _head(path)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with recognizable(path).open("rb") as file:
+            return file.read(_HEAD)
+    except OSError as error:
+        raise cannot_read(path, error) from error
