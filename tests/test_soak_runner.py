@@ -10,7 +10,7 @@ from tests.bench import run as bench
 from tests.soak import run as soak
 from tests.soak.room_mutants import draw
 from tests.soak.surviving_mutants import survivors
-from tests.soak.verdict_mutants import Mutant
+from tests.soak.verdict_mutants import Mutant, imported
 from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes, outcomes_in
 from tests.support.places import TESTS
 from tests.support.script import Tally, options_of
@@ -120,6 +120,24 @@ def test_a_mutant_is_judged_once(tmp_path: Path) -> None:
     assert outcomes.of(second, lambda: KILLED) == "survives"
     assert outcomes.of(third, lambda: KILLED) == LEFT
     assert third.key not in outcomes_in(file)
+
+
+def test_only_all_tests_let_a_mutant_survive(tmp_path: Path) -> None:
+    first, second = draw(["claims"], seed=1, count=2)
+    outcomes = Outcomes(tmp_path / "outcomes")
+    assert outcomes.of(first, lambda: "survives", is_last=False) == "survives"
+    assert outcomes.of(second, lambda: KILLED, is_last=False) == KILLED
+    assert {*outcomes_in(outcomes.file)} == {second.key}
+    assert outcomes.of(first, lambda: KILLED) == outcomes.of(second, lambda: "survives") == KILLED
+
+
+def test_tests_near_a_module_import_it() -> None:
+    text = (
+        "from sizeguard.gate import elimination\n"
+        "def f():\n    from sizeguard.gate.run import run_gate\n"
+    )
+    assert {"sizeguard.gate.elimination", "sizeguard.gate.run"} <= imported(text)
+    assert "sizeguard.gate.elimination" not in imported("text = 'sizeguard.gate.elimination'\n")
 
 
 def test_survivors_are_those_that_no_test_killed(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@
 Mutants swap comparisons, verdicts, `and` with `or`, minima with maxima, signs and small numbers,
 and negate conditions. All that decide are run in the modules of DECIDING; the rest, and all those
 of the modules of RECORDED, are drawn. Tests are collected once. Probes find the tests that run
-each line; those of its line judge a mutant, in a process that forks from the collection. A survivor
-is printed with its line. FILE is as that of room_mutants. Exit code 1 if one that decides survives
-in a module of DECIDING.
+each line; those of its line judge a mutant, in a process that forks from the collection. Those in
+files that import its module come first; the others run if a mutant is left. A survivor is printed
+with its line. FILE is as that of room_mutants. Exit code 1 if one that decides survives in a
+module of DECIDING.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType
 from zlib import crc32
@@ -344,6 +345,23 @@ def _judge(session: Session, mutant: Mutant) -> str:
     return "survives" if session.killer(mutant.change(), tests) is None else KILLED
 
 
+def _near(session: Session, among: Iterable[Mutant]) -> list[int]:
+    """List the tests in files that import one of the mutants' modules."""
+    modules = {mutant.module for mutant in among}
+    texts = {path: path.read_text(encoding="utf-8") for path in {i.path for i in session.items}}
+    near = {path for path, text in texts.items() if modules & imported(text)}
+    return [at for at, item in enumerate(session.items) if item.path in near]
+
+
+def imported(text: str) -> set[str]:
+    """Return the modules that a text imports, also by `from package import module`."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+    return found
+
+
 def main(arguments: list[str]) -> int:
     """Run the drawn mutants; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -371,11 +389,17 @@ def main(arguments: list[str]) -> int:
     left = [mutant for mutant in drawn if mutant.key not in outcomes.known]
 
     def work(session: Session) -> None:
-        session.trace(range(len(session.items)))
-        seconds = sum(session.seconds.values())
-        print(f"{len(session.items)} tests, {seconds:.0f} s", flush=True)
-        for mutant in left:
-            outcomes.of(mutant, lambda mutant=mutant: _judge(session, mutant))
+        every = range(len(session.items))
+        # 84 mutants of three modules took 2 min with 347 near tests; with all, 94 took 20 min.
+        for tests, is_last in ((_near(session, left), False), (every, True)):
+            if all(mutant.key in outcomes.known for mutant in left):
+                break
+            session.trace(tests)
+            seconds = sum(session.seconds.values())
+            print(f"{len(tests)} tests, {seconds:.0f} s", flush=True)
+            for mutant in left:
+                judge = partial(_judge, session, mutant)
+                outcomes.of(mutant, judge, is_last=is_last)
 
     files = [f"tests/test_{name}.py" for name in chosen.tests or TESTS]
     if left:

@@ -38,14 +38,20 @@ class Outcomes:
     def __post_init__(self) -> None:
         self.known = outcomes_in(self.file)
 
-    def of(self, mutant: Keyed, judge: Callable[[], str]) -> str:
-        """Return the known outcome, else that of `judge`; LEFT if the time is over."""
+    def of(self, mutant: Keyed, judge: Callable[[], str], *, is_last: bool = True) -> str:
+        """Return the known outcome, else that of `judge`; LEFT if the time is over.
+
+        is_last: whether all tests have run; before, only KILLED is kept
+        """
         if mutant.key in self.known:
             return self.known[mutant.key]
         self._end = self._end or time.monotonic() + 60 * self.minutes
         if time.monotonic() > self._end:
             return LEFT
-        outcome = self.known[mutant.key] = judge()
+        outcome = judge()
+        if outcome != KILLED and not is_last:
+            return outcome
+        self.known[mutant.key] = outcome
         with self.file.open("a", encoding="utf-8") as file:
             file.write(f"{mutant.key}\t{outcome}\t{mutant.place}\n")
         if outcome != KILLED:
