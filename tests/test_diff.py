@@ -169,7 +169,7 @@ def test_other_names_are_not() -> None:
 
 SUFFIXES = [
     "", ".cold", ".isra.0", ".part.3", ".constprop.0", ".constprop.12", ".llvm.1234567890123",
-    ".localalias", ".1", ".lto_priv.0",
+    ".localalias", ".1", ".lto_priv.0", "._omp_fn.3", ".cpp", ".cold" + 20 * ".12",
 ]  # fmt: skip
 HEADS = [
     "f",

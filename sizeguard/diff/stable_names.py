@@ -26,6 +26,14 @@ _RUST_CRATE = re.compile(rb"(?<=C)s[0-9A-Za-z]*_(?=\d)")
 _NAMELESS = b"(function at "
 
 _LAST = np.uint64(56)
+_MOST_DIGITS = 32  # digits and dots at an end that are skipped by column
+# Of the words in _SUFFIX.
+_LAST_LETTERS = np.array(
+    [
+        number_of(letters)
+        for letters in (b"cold", b"part", b"isra", b"prop", b"priv", b"llvm", b"lone", b"lias")
+    ]
+)
 _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
 _DOTS = np.uint64(ord(".")) * _ONES
@@ -124,12 +132,35 @@ class _Tail(Tails):
         may[far] = _has_dot(self.word(end[far] - 2 * WORD)) | _has_dot(
             self.word(end[far] - 3 * WORD)
         )
+        dotted = np.flatnonzero(may)
+        may[dotted] = self._ends_like_clone(start[dotted], end[dotted])
         hashed = np.flatnonzero(last >> _LAST == ord("E"))
         hashed = hashed[self.word(end[hashed] - 20) & np.uint64(0xFFFFFF) == number_of(b"17h")]
         may[hashed] = True
         first = self.word(start)
         may |= (first & np.uint64(0xFFFF) == number_of(b"_R")) | (first == number_of(_NAMELESS[:8]))
         return np.asarray(may & (end > start + 1), np.bool_)
+
+    def _ends_like_clone(
+        self, start: npt.NDArray[np.int64], end: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.bool_]:
+        """Check for the last letters of a clone's suffix before the digits and dots of an end.
+
+        Of the names of libtorch_cpu.so, 15,190 have another end with a dot, such as ._omp_fn.3;
+        to check each by a regular expression took 0.04 s.
+        """
+        end = end.copy()
+        left = np.arange(len(end))
+        for _ in range(_MOST_DIGITS):
+            last = self.word(end[left] - WORD)
+            is_number = is_digit(last) | (last >> _LAST == ord("."))
+            left = left[is_number & (end[left] > start[left])]
+            end[left] -= 1
+        letters = self.word(end - WORD) >> np.uint64(32)
+        found = np.isin(letters, _LAST_LETTERS)
+        found |= end < WORD  # before the buffer's first word there is nothing to read
+        found[left] = True
+        return np.asarray(found, np.bool_)
 
 
 def _has_dot(words: Hash) -> npt.NDArray[np.bool_]:
