@@ -21,8 +21,8 @@ from sizeguard.runtimes.build_facts import BuildFacts
 _SURER = 4
 
 
-class Rest(NamedTuple):
-    """Bytes of left-out features that the graph does not show, and their possible error."""
+class UngraphedBytes(NamedTuple):
+    """Bytes of left-out features that the section graph lacks, and their possible error."""
 
     load: int = 0
     slack: int = 0
@@ -63,7 +63,7 @@ class FeaturePrices:
 
     def rest(
         self, features: Collection[str] | None, before: Bool, after: Bool, *, linked: int
-    ) -> Rest:
+    ) -> UngraphedBytes:
         """Return the bytes that an image lacks beside the functions that are gone.
 
         features: the image's features; None for all
@@ -72,16 +72,16 @@ class FeaturePrices:
         linked:   the bytes of the difference
         """
         if features is None or self._facts.calibration.feature is None:
-            return Rest()
+            return UngraphedBytes()
         rows = [
             self._rest(name, features, after)
             for name, nodes in self._nodes.items()
             if name not in features and (not len(nodes) or before[nodes].any())
         ]
         if not rows:
-            return Rest()
+            return UngraphedBytes()
         slack = sum(self.slack(row) for row in rows) + self.slack(0, linked) - self.slack(0)
-        return Rest(sum(rows), slack)
+        return UngraphedBytes(sum(rows), slack)
 
     def slack(self, rest: int, linked: int = 0) -> int:
         """Return the bytes by which a price may be off, in either direction."""

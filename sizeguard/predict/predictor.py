@@ -27,7 +27,7 @@ from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import Bool, live, reachable
 from sizeguard.linkgraph.subjects import operators
-from sizeguard.predict.feature_prices import FeaturePrices, Rest, nodes_of_texts
+from sizeguard.predict.feature_prices import FeaturePrices, UngraphedBytes, nodes_of_texts
 from sizeguard.predict.image_layout import ImageLayout
 from sizeguard.predict.prediction import FeatureCost, PredictedSaving
 from sizeguard.predict.switch_edges import SwitchEdges
@@ -146,7 +146,7 @@ class Predictor:
         """Predict the sizes of a build that keeps these parts."""
         return self._size(kept)[0]
 
-    def _size(self, kept: Kept) -> tuple[Size, Rest]:
+    def _size(self, kept: Kept) -> tuple[Size, UngraphedBytes]:
         """Predict the sizes, and return what left-out features take beside their functions."""
         found = self.remaining(kept)
         seen = self._without(found, self._features.gone(kept.features))
