@@ -23,8 +23,10 @@ from tests.support.macho_samples import MachoSamples, build_samples
 from tests.support.operator_table import pytest_terminal_summary  # noqa: F401  (pytest finds the hook here)
 from tests.support.recorded_builds import recorded_runtime
 from tests.support.unit_guard import UnitGuard
+from tests.support.whole_products import choose
 
 ROOT = Path(__file__).resolve().parents[1]
+MACOS = ("arm64-macos", "x86_64-macos")
 
 # Files that take minutes on one worker, the longest first. With --dist loadfile a file runs on one
 # worker: started last, test_gate_history (13 minutes) ran alone for six.
@@ -132,7 +134,7 @@ def clang_full(native_tools: None) -> Build:
     return built(Variant("full"), find_toolchain("clang", None))
 
 
-@pytest.fixture(scope="session", params=["arm64-macos", "x86_64-macos"])
+@pytest.fixture(scope="session", params=choose(MACOS[:1], MACOS))
 def macos_full(request: pytest.FixtureRequest, native_tools: None) -> Build:
     return built(Variant("full"), find_toolchain(None, None, request.param))
 

@@ -206,6 +206,17 @@ def test_a_gate_that_ends_with_an_error_replaces_no_input(
         assert "apps" in read_gate_json(project / name).problems[0].message
 
 
+def test_an_old_pass_goes_even_if_another_output_is_refused(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    git(project, "init", "-q")
+    old = tmp_path_factory.mktemp("results") / "old.json"
+    old.write_text("PASS, and green: of yesterday")
+    with pytest.raises(OutputError, match=r"sizeguard\.yaml: is a file of the checkout"):
+        _run(["gate", "--also", "json=sizeguard.yaml", "--also", f"json={old}"])
+    assert read_gate_json(old).verdict == "inconclusive"
+
+
 @pytest.mark.parametrize("format_", GATE_FORMATS)
 def test_results_of_gates_are_recognized(format_: str, tmp_path: Path) -> None:
     file = tmp_path / "result"

@@ -286,7 +286,7 @@ def _forget_earlier(root: Path, outputs: Outputs) -> None:
     from sizeguard.gate.reference.not_measured import may_be_written, unfinished
     from sizeguard.report.gate.earlier_results import is_earlier_result
 
-    replaced, removed = [], []
+    replaced, removed, wrong = [], [], []
     for each in outputs.all():
         file = each.file
         if file is None or not is_there(file) or not file.is_file():
@@ -296,14 +296,16 @@ def _forget_earlier(root: Path, outputs: Outputs) -> None:
         elif is_earlier_result(file):
             removed.append(file)
         else:
-            raise OutputError(
-                f"{file}: is a file of the checkout and no result of a gate; name another file"
-            )
+            wrong.append(file)
     if replaced:
         _emit(unfinished(root), replaced, summary=False)
     for file in removed:
         if not _is_tracked(root, file):
             file.unlink()
+    if wrong:
+        raise OutputError(
+            f"{wrong[0]}: is a file of the checkout and no result of a gate; name another file"
+        )
 
 
 def _may_be_input(root: Path, file: Path | None) -> bool:

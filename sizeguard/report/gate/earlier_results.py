@@ -16,7 +16,7 @@ _BEGINNINGS = (
     r"# (EOF$|(TYPE|HELP) sizeguard)",
     r"\[\s*(\]|\{\s*\"type\": \"issue\",\s*\"check_name\")",
     r"::(notice|warning|error) ",
-    r"\{\s*\"schema_version\": *\d+,\s*(\"exit_code\": *\d+,\s*)?\"verdict\"",
+    r"\{\s*(\"schema_version\": *\d+,\s*)?(\"exit_code\": *\d+,\s*)?\"verdict\"",
     r"\{\s*\"\$schema\": *\"[^\"]*sarif[^$]*?\"name\": *\"sizeguard\"",
     r"<\?xml [^>]*>\s*<testsuites name=\"sizeguard gate\"",
     r"<!DOCTYPE html>(?s:.{,1000})<title>Size gate",
