@@ -72,7 +72,7 @@ class SymbolAliases:
 
     @cached_property
     def _sorted(self) -> tuple[Hashes, Int]:
-        """The hashes of all names in order, and the index of each."""
+        """The sorted hashes of all names, and the index of the name of each."""
         known = self._aliases.hashes
         hashes = hash_texts(self._aliases.names) if known is None else known
         order, ordered = sorted_hashes(hashes)

@@ -47,7 +47,7 @@ def readable(path: Path) -> Path:
 def recognizable(path: Path) -> Path:
     """Return the path of a file whose first bytes tell whether it is an input.
 
-    It may be an output of the command. Otherwise, this is readable(path).
+    Unlike readable(path), it accepts a file that the command will replace by its result.
     """
     path = _STAND_INS.get(path, path)
     _status(path)

@@ -136,7 +136,7 @@ class ImagePath(NamedPath):
     """A path that exists, or a member of a container that exists: app.zip!lib/x.so."""
 
     def __init__(self) -> None:
-        """Make the values of type Path."""
+        """Convert values to Path."""
         super().__init__(path_type=Path, exists=True)
 
     def is_member(self, path: Path) -> bool:

@@ -9,7 +9,7 @@ import functools
 import importlib
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,11 +67,13 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}.command is not a click command")
         command.name = cmd_name
-        _tell_exit_codes(f"{self._path} {cmd_name}".strip(), command)
-        _name_options(command)
-        _refuse_repeats(command)
-        if cmd_name not in _READ_BY_PROGRAMS:
-            _add_screen(f"{self._path} {cmd_name}".strip(), command)
+        path = f"{self._path} {cmd_name}".strip()
+        _tell_exit_codes(path, command)
+        for words, each in _leaves(path, command):
+            _name_options(each)
+            _refuse_repeats(each)
+            if cmd_name not in _READ_BY_PROGRAMS:
+                _add_screen(words, each)
         return command
 
     def resolve_command(
@@ -130,13 +132,17 @@ def _tell_exit_codes(path: str, command: click.Command) -> None:
             _tell_exit_codes(f"{path} {name}", each)
 
 
+def _leaves(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    """Yield the words and the command of each imported command that has no sub-commands."""
+    if not isinstance(command, click.Group):
+        yield path, command
+    elif not isinstance(command, LazyGroup):
+        for name, each in command.commands.items():
+            yield from _leaves(f"{path} {name}", each)
+
+
 def _name_options(command: click.Command) -> None:
     """Keep inputs from being overwritten; errors about a file name the option it was given with."""
-    if isinstance(command, click.Group):
-        if not isinstance(command, LazyGroup):
-            for each in command.commands.values():
-                _name_options(each)
-        return
     run = command.callback
     if run is None:
         return
@@ -158,11 +164,6 @@ def _name_options(command: click.Command) -> None:
 
 def _refuse_repeats(command: click.Command) -> None:
     """Make a second value of an option an error; click takes the last value and says nothing."""
-    if isinstance(command, click.Group):
-        if not isinstance(command, LazyGroup):
-            for each in command.commands.values():
-                _refuse_repeats(each)
-        return
     parse = command.parse_args
 
     def parse_once(ctx: click.Context, args: list[str]) -> list[str]:
@@ -202,12 +203,7 @@ def _begins_with(message: str, path: Path) -> bool:
 
 
 def _add_screen(path: str, command: click.Command) -> None:
-    """Add --ascii, --width and --wide to a command, or to its sub-commands, if they lack them."""
-    if isinstance(command, click.Group):
-        if not isinstance(command, LazyGroup):
-            for name, each in command.commands.items():
-                _add_screen(f"{path} {name}", each)
-        return
+    """Add --ascii, --width and --wide to a command if it lacks them."""
     known = {word for parameter in command.params for word in parameter.opts}
     options = [_ascii_option()]
     options += _width_options() if path not in _PRINTS_FILES else []

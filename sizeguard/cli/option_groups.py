@@ -63,7 +63,7 @@ class WrittenPath(NamedPath):
     """The path of a file that the command writes."""
 
     def __init__(self, *, allow_dash: bool = False) -> None:
-        """Make the values of type Path."""
+        """Convert values to Path."""
         super().__init__(path_type=Path, dir_okay=False, allow_dash=allow_dash)
 
 
@@ -74,7 +74,7 @@ class WrittenFolder(NamedPath):
     """
 
     def __init__(self, *files: str) -> None:
-        """Make the values of type Path."""
+        """Convert values to Path."""
         super().__init__(path_type=Path)
         self.files = files
 

@@ -117,7 +117,7 @@ def nodes_of_texts(graph: SectionGraph, texts: Collection[str]) -> list[int]:
 
 
 def _functions_by_name(graph: SectionGraph) -> dict[str, int]:
-    """Map mangled names to functions. Each symbol of Mach-O begins with an underscore."""
+    """Map mangled names to function nodes. Mach-O adds an underscore to each symbol."""
     under = "_" if graph.linker == "ld64.lld" else ""
     symbols = ((graph.symbol_of(node), node) for node in range(graph.nodes.sections))
     return {symbol.removeprefix(under): node for symbol, node in symbols}

@@ -79,8 +79,7 @@ class Browser:
         self.into, theirs_out = os.pipe()
 
         def pipes_as_3_and_4() -> None:
-            # Move both out of the way first: either pipe may have the number 3 or 4. The system
-            # picks free numbers: a fixed one can be that of the other pipe.
+            # Duplicate both first, to free numbers: either pipe may already be file 3 or 4.
             first = fcntl.fcntl(theirs_in, fcntl.F_DUPFD, 10)
             second = fcntl.fcntl(theirs_out, fcntl.F_DUPFD, 10)
             os.dup2(first, 3)

@@ -183,7 +183,7 @@ def _members(
 def _alias_counts(report: Report, depth: int, ids: Sequence[int]) -> list[int]:
     """Return the number of other names of the symbols with these ids; 0 at other levels.
 
-    All at once, since a search takes as long for one symbol as for fifty.
+    One search for all symbols takes as long as a search for one.
     """
     if report.aliases is None or report.by[depth] != "symbol":
         return [0] * len(ids)
