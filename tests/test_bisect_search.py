@@ -7,11 +7,14 @@ import math
 from dataclasses import dataclass
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.bisect.search import Built, Failed, Outcome, Search, search
 from tests.support.drawn import at_least
+
+pytestmark = pytest.mark.native
 
 COMMITS = 200
 BUCKETS = 3

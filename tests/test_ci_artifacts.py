@@ -37,6 +37,8 @@ from tests.support.hostile_results import (
 )
 from tests.support.local_hub import LocalHub, served
 
+pytestmark = pytest.mark.native
+
 SECONDS = 5.0
 FOOT = r"<sub>.*\[this run\]\(https://github\.example/org/runtime/actions/runs/42\).*</sub>"
 

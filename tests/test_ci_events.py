@@ -23,6 +23,8 @@ from tests.support.consistent_results import consistent
 from tests.support.gate_samples import everything, failing, passing, skipped, terms, undecided
 from tests.support.local_hub import BASE, HEAD, MERGE, TOKEN, LocalHub, pull, served, zipped
 
+pytestmark = pytest.mark.native
+
 OWN = {"head_repository": {"full_name": "org/runtime"}}
 OWN_PULL = {
     "head": {"sha": HEAD, "repo": {"full_name": "org/runtime"}, "label": "org:tiles"},

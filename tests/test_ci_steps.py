@@ -27,6 +27,8 @@ from tests.support.local_hub import HEAD, TOKEN, LocalHub, served, zipped
 from tests.support.parts import mostly_second
 from tests.support.workflow_expressions import Context
 
+pytestmark = pytest.mark.native
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -210,7 +212,6 @@ def test_the_measuring_workflow(checkout: Path, sample: str, code: int) -> None:
     assert "--base" not in (checkout / "arguments.txt").read_text()
 
 
-@pytest.mark.native
 def test_without_a_pull_request_there_is_no_number(checkout: Path) -> None:
     _, code = measuring(checkout, "passing", **{"github.event_name": "push", "github.base_ref": ""})
     assert code == 0
@@ -413,7 +414,6 @@ def test_the_gitlab_template(checkout: Path) -> None:
     assert (job["cache"]["policy"], job["cache"]["when"]) == ("$SIZEGUARD_CACHE", "always")
 
 
-@pytest.mark.native
 def test_the_pre_commit_hook(tmp_path: Path) -> None:
     """pre-commit runs the hook on selections that change.
 

@@ -28,6 +28,8 @@ from sizeguard.toolchains.targets import TARGETS
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS
 from tests.support.drawn import at_least
 
+pytestmark = pytest.mark.native
+
 BREAKS = " \t\n\"'><=;|&(:"  # Bash's default word separators
 
 

@@ -19,6 +19,8 @@ from sizeguard.report.writers.style import Style
 from tests.support.read_images import read_images
 from tests.support.recorded_builds import recorded_runtime
 
+pytestmark = pytest.mark.native
+
 FORMATS = ("terminal", "json", "csv", "markdown")
 
 

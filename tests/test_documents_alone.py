@@ -22,6 +22,8 @@ from tests.support.places import ROOT
 from tests.test_action import ACTION
 from tests.test_ci_steps import Runner
 
+pytestmark = pytest.mark.native
+
 PATTERNS = "*.md docs/**"
 # files that a change writes → whether it is recognized as a change of documents
 CHANGES: dict[str, tuple[dict[str, str], bool]] = {

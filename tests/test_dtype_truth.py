@@ -51,7 +51,7 @@ def test_without_dtypes_named_code_is_gone_and_neutral_code_stays(
     full = code_of(full_build)
     left = code_of(
         build_without_dtypes(
-            root, toolchain, "s", root / "build" / "tests" / "without-dtypes", everything(root)
+            root, toolchain, "s", root / "build" / "tests" / "dtype-truth", everything(root)
         )
     )
     named = sum(full.named.values())

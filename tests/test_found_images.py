@@ -16,6 +16,8 @@ from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.project import App, BuildSteps
 from tests.support.any_project import AnyProject, made_project
 
+pytestmark = pytest.mark.native
+
 LIMITS = "limits: {load: 1 MiB}\n"
 A = "a: {image: out/app, strip: false}"
 

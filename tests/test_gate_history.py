@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.gate_history import CONVOLUTION, FOR_EACH_RUN, GATHER_RUN, Repository
+from tests.support.whole_products import is_whole
 
 pytestmark = pytest.mark.native
 
@@ -123,13 +124,14 @@ def test_a_kilobyte_in_one_operator_fails_and_names_it(repository: Repository) -
     assert (
         sum(cause["new"] - cause["old"] for cause in app["causes"]) == load["actual"] - load["base"]
     )
-    # The base was measured when it was gated. Another store lacks it, so the gate builds it in a
-    # worktree, with the same result.
-    elsewhere = repository.gate(
-        "--app", "vision", SIZEGUARD_STORE=str(repository.root.parent / "store")
-    )
-    assert elsewhere.checks("vision")["load/growth"]["base"] == load["base"]
-    assert elsewhere.app("vision")["causes"] == app["causes"]
+    if is_whole():  # 40 s
+        # The base was measured when it was gated. Another store lacks it, so the gate builds it in
+        # a worktree, with the same result.
+        elsewhere = repository.gate(
+            "--app", "vision", SIZEGUARD_STORE=str(repository.root.parent / "store")
+        )
+        assert elsewhere.checks("vision")["load/growth"]["base"] == load["base"]
+        assert elsewhere.app("vision")["causes"] == app["causes"]
     commands = {command["label"]: command["text"] for command in app["commands"]}
     assert [*commands] == ["reproduce", "see why", "compare", "accept it", "make it normal"]
     # The first command repeats the verdict.
@@ -242,17 +244,17 @@ def test_a_new_baseline_makes_growth_normal_and_a_page_more_of_the_file_is_no_gr
     repository.leave()
 
 
-def test_six_changes_below_the_tolerance_creep(repository: Repository) -> None:
-    places = [GATHER_RUN, LINEAR, ADDMM, ADD, RELU, HARDTANH]
-    subjects = [f"A little more, {i}" for i in range(6)]
+def test_four_changes_below_the_tolerance_creep(repository: Repository) -> None:
+    places = [GATHER_RUN, LINEAR, ADD, HARDTANH]
+    subjects = [f"A little more, {i}" for i in range(4)]
     for i, (place, subject) in enumerate(zip(places, subjects, strict=True)):
         repository.branch(f"creep{i}")
         if place == HARDTANH:
             repository.shrink(HARDTANH)
-        repository.grow(place, 1100 if place == HARDTANH else 300)
+        repository.grow(place, 1250 if place == HARDTANH else 450)
         repository.commit(subject)
         gated = repository.gate()
-        if i < 5:
+        if i < 3:
             assert gated.code == 0, gated.result
             repository.merge()
     assert gated.code == 1
@@ -261,7 +263,7 @@ def test_six_changes_below_the_tolerance_creep(repository: Repository) -> None:
     assert creep["verdict"] == "fail"
     assert gated.checks("vision")["load/growth"]["verdict"] == "pass"
     shares = creep["shares"]
-    assert [share["subject"] for share in shares if 200 < share["delta"] < 400] == subjects
+    assert [share["subject"] for share in shares if 350 < share["delta"] < 512] == subjects
     assert sum(share["delta"] for share in shares) == creep["actual"] - creep["base"]
     repository.leave()
 

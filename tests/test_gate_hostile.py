@@ -50,6 +50,8 @@ from tests.support.hostile_results import (
     small,
 )
 
+pytestmark = pytest.mark.native
+
 NUMBER = re.compile(r"-?[\d,]+")
 
 texts = st.one_of(
@@ -76,7 +78,6 @@ def results(draw: st.DrawFn) -> GateResult:
     return poisoned_result
 
 
-@pytest.mark.native
 @at_least(60)
 @given(results())
 def test_markdown_is_inert(result: GateResult) -> None:
@@ -212,7 +213,6 @@ def test_json_sarif_and_csv_hold_the_texts(result: GateResult) -> None:
         assert all(cell.isprintable() for cell in row)
 
 
-@pytest.mark.native
 def test_each_hostile_text_in_each_format() -> None:
     """Put each hostile string everywhere at once, in case hypothesis did not draw it."""
     for text in HOSTILE:

@@ -22,6 +22,8 @@ from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_cell
 from tests.support.made_up import MadeUp, Part, parts, table
 
+pytestmark = pytest.mark.native
+
 LEVELS = st.lists(
     st.sampled_from(["operator", "kind", "symbol", "object", "dtype"]),
     min_size=1,

@@ -28,6 +28,8 @@ from sizeguard.measurement.measurement import Measurement
 from tests.support.edited_elf import ALLOC, NOBITS, NOTE, PROGBITS, WRITE, EditedElf, Header
 from tests.support.recorded_builds import recorded_runtime
 
+pytestmark = pytest.mark.native
+
 LIMITS = tuple(
     Limit(metric, "growth", parse_limit(text, "x"))
     for metric, text in (

@@ -17,6 +17,8 @@ from sizeguard.cli.error_lines import print_error
 from tests.support.own_python import run_python
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.native
+
 # Runs sizeguard with the code in the first argument in place of `select merge`.
 BROKEN = """
 import sys

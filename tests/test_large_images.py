@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,8 @@ from tests.support.made_elf import (
     MadeSymbol,
     make_elf,
 )
+
+pytestmark = pytest.mark.native
 
 FORM = Form()
 MIB = 1 << 20

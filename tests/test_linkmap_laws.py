@@ -15,6 +15,8 @@ from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.link_map import LinkMap, nearest_first
 from sizeguard.formats.linkmap.symbol_ranges import symbol_ranges
 
+pytestmark = pytest.mark.native
+
 TITLES = {"gnu": "\nLinker script and memory map\n\n", "gold": "\nMemory map\n\n"}
 BASE = 0x401000
 

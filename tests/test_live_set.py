@@ -22,6 +22,7 @@ from tests.support.link_cases import (
     Linked,
     link_case,
 )
+from tests.support.whole_products import choose
 
 
 def covering_set() -> list[Case]:
@@ -43,7 +44,7 @@ def test_the_set_covers_all_pairs() -> None:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("linker", choose(["bfd", "gold", "lld-19", "mold"], LINKERS))
 def test_live_set_equals_the_log(linker: str, tmp_path: Path) -> None:
     refused = []
     for case in covering_set():

@@ -42,6 +42,8 @@ from sizeguard.names.scan.type_grammar import (
 )
 from sizeguard.operators.dtypes import CODE_OF_NAME, COMPLEX_OF_REAL, NAME_OF_LETTER
 
+pytestmark = pytest.mark.native
+
 PIECES = (
     *("_ZN2at6native", "_ZN2at", "_Z", "plain_", "NS_", "N", "E", "_", "L", "3c10", "St", "_13add"),
     *(

@@ -18,6 +18,8 @@ import pytest
 from sizeguard.operators.dtypes import NAME_OF_CPP_TYPE, SCALAR_TYPES
 from tests.support.places import ROOT
 
+pytestmark = pytest.mark.native
+
 # Texts of modules by their dotted names below sizeguard/.
 Sources = Mapping[str, str]
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -28,6 +28,8 @@ from tests.support.git_runs import git
 from tests.support.places import DATA
 from tests.support.recorded_builds import RECORDED, recorded_images, recorded_runtime
 
+pytestmark = pytest.mark.native
+
 # Command lines with the option of their output, and the least number of files that they read.
 LINES = (
     ("report build/mlp --rules rules.yaml --output", 15),

@@ -30,6 +30,8 @@ from tests.support.git_runs import git
 from tests.support.own_python import sizeguard
 from tests.support.parts import mostly_second
 
+pytestmark = pytest.mark.native
+
 APPS = "apps:\n  shop: {selection: shop.yaml, models: []}\n"
 WAIVE = [
     "waive", "load", "--bytes", "1", "--reason", "r", "--owner", "o", "--expires", "2099-01-01",

@@ -6,6 +6,7 @@ from pathlib import Path
 from tests.support.defective_runtime import DEFECTS, Runtime
 from tests.support.refactored_forms import NEW_SELECTED_OPERATOR
 from tests.support.refactored_runtime import COVERING, REFACTORINGS, named
+from tests.support.whole_products import is_whole
 
 
 def test_there_are_enough_and_the_covering_ones_exist() -> None:
@@ -23,15 +24,12 @@ def test_each_refactoring_applies_to_the_sources(root: Path, tmp_path: Path) -> 
 def test_all_covering_refactorings_at_once_pass(
     root: Path, tmp_path: Path, native_tools: None
 ) -> None:
+    """A defect among them fails: with a switch in a header, and dtypes checked at run time."""
     runtime = Runtime(root, tmp_path)
     for name in COVERING:
         named(name).apply(runtime.root)
     assert runtime.judged().findings == ()
-
-
-def test_a_refactoring_hides_no_defect(root: Path, tmp_path: Path, native_tools: None) -> None:
-    """The switch of hardtanh is in a header, and the defect checks dtypes at run time."""
-    runtime = Runtime(root, tmp_path)
-    named("switch_in_a_header").apply(runtime.root)
+    if not is_whole():  # half a minute
+        return
     findings = runtime.outcome(DEFECTS / "runtime_check.patch").findings
     assert any(finding.startswith("fail dtype hardtanh:Double") for finding in findings), findings

@@ -21,6 +21,8 @@ from sizeguard.report.writers.style import Style, change_text
 from tests.support.golden_sample import diff, new, old
 from tests.support.screen_samples import FOLDER, PIPED, file_of, prepare, screens
 
+pytestmark = pytest.mark.native
+
 _COMMAND = re.compile(r"(?:^|  |→ |: )(?:sizeguard \S|Size-)")
 
 

@@ -13,6 +13,8 @@ import pytest
 
 from sizeguard.selection.read import read_selection
 
+pytestmark = pytest.mark.native
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 EXECUTORCH = REPOSITORY / "tests/data/models_executorch"
 TORCHSCRIPT = REPOSITORY / "tests/data/models_torchscript"

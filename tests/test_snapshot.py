@@ -40,6 +40,7 @@ from sizeguard.snapshots.packing import (
 from sizeguard.snapshots.snapshot import MAGIC, Snapshot, is_snapshot, read_snapshot, snapshot_bytes
 from tests.support.made_up import MadeUp, Part, parts
 from tests.support.places import DATA
+from tests.support.whole_products import choose
 
 HEAD = len(MAGIC) + 2 + 32
 
@@ -226,7 +227,7 @@ def forged(data: bytes, change: random.Random) -> bytes:
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", choose([0], [0, 1, 2]))
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_forged_snapshot_is_read_or_refused_in_one_line(
     tmp_path: Path, version: int, seed: int

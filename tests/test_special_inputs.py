@@ -22,6 +22,8 @@ from sizeguard.formats.linkmap import read_link_map
 from sizeguard.selection.read import read_selection
 from tests.support.made_elf import Form, MadeSection, make_elf
 
+pytestmark = pytest.mark.native
+
 # FIFO is the special file, ELF is an image, and YAML is a selection.
 COMMANDS = """\
 report FIFO

@@ -16,6 +16,8 @@ from tests.support.drawn_history import run_git
 from tests.support.places import ROOT
 from tests.test_policy_changes import commit, compared, repository, write
 
+pytestmark = pytest.mark.native
+
 __all__ = ["repository"]  # a fixture
 LOOSER = TRICKS["maximum"]
 LISTED = "native/apps/vision/selected_operators.yaml"

@@ -40,6 +40,8 @@ from sizeguard.projects.reader import read_config
 from tests.support.any_project import AnyProject, made_project
 from tests.support.recorded_builds import unpack
 
+pytestmark = pytest.mark.native
+
 CONFIG = """targets: {x86_64-linux: }
 limits: {load: 10 KiB}
 apps:

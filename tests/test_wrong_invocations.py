@@ -21,6 +21,8 @@ from tests.support.wrong_invocations import ALL, Wrong
 from tests.support.wrong_later import LATER
 from tests.support.wrong_more import CONFIGS, MORE, WAIVERS
 
+pytestmark = pytest.mark.native
+
 CONFIG = """targets:
   x86_64-linux:
 apps:

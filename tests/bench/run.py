@@ -2,8 +2,8 @@
 
     python -m tests.bench.run --torch-python PYTHON [--list] [--only NAME]… [--logs FOLDER]
 
-PYTHON is one that has torch 2.13; The first three do without. Exit code 1 if a
-benchmark failed.
+PYTHON has torch 2.13; the first three benchmarks do without it. Exit code 1 if a benchmark
+failed.
 """
 
 from __future__ import annotations

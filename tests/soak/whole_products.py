@@ -14,7 +14,7 @@ from tests.support.script import Tally, options_of
 from tests.support.whole_products import VARIABLE
 
 # Tests that choose cases, themselves or by a fixture of conftest.py.
-_CHOOSES = ("whole_products import choose", "macos_full")
+_CHOOSES = ("whole_products import", "macos_full")
 
 
 def main() -> int:

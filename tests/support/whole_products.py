@@ -13,4 +13,9 @@ _T = TypeVar("_T")
 def choose(few: Sequence[_T], whole: Sequence[_T]) -> Sequence[_T]:
     """Return all cases if the environment asks for them; the few must be among them."""
     assert all(case in whole for case in few)
-    return whole if os.environ.get(VARIABLE) else few
+    return whole if is_whole() else few
+
+
+def is_whole() -> bool:
+    """Return whether the environment asks for all cases."""
+    return bool(os.environ.get(VARIABLE))

@@ -238,6 +238,7 @@ OTHERS = (
     Wrong("select lint nothing", "nothing", ("is a folder",)),
     Wrong("select ops nothing", "nothing", ("is a folder",)),
     Wrong("select ops --list model.pt2", "--list", ("model",)),
+    Wrong("select ops --list -o all.yaml", "--list", ("select ops --list > FILE",)),
     Wrong("select ops model.pt2 --format html", "'html'", ("markdown", "--format")),
     Wrong("select adequacy model.pt2 --trace gone.yaml", "gone.yaml", ("no such file", "--trace")),
     Wrong("select static model.pt2 --build gone", "gone", ("--build",)),

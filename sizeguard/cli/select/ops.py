@@ -47,6 +47,10 @@ def command(
 
     if list_all == bool(models):
         raise click.UsageError("give one or more models, or --list")
+    if list_all and output is not None:
+        raise click.UsageError(
+            "-o writes a selection of models; to keep the list: sizeguard select ops --list > FILE"
+        )
     source = find_sources(runtime_source)
     if list_all:
         click.echo(library_text(library(source).values(), format_, screen_width()))
