@@ -6,7 +6,6 @@
 
 #include "native/runtime/dispatcher.h"
 #include "native/runtime/program.h"
-#include "native/runtime/program_view.h"
 
 namespace sg {
 namespace {
@@ -97,13 +96,13 @@ Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) 
   if (!complete_)
     return context.fail(Error::Missing,
                         "the program names operators or classes that this build lacks");
-  const size_t slot_count = view_->slot_count;
+  const size_t slot_count = code_->slot_count;
   auto* slots = context.allocate_zeroed<Value>(slot_count);  // zeros are None
   if (slots == nullptr) return Failed{};
   const Block* mark = context.newest();
   for (size_t i = 0; i < values(); ++i) assign(context, slots[i], constants_[i]);
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    assign(context, slots[view_->inputs->Get(i)->slot()], inputs[i]);
+    assign(context, slots[input(i).slot], inputs[i]);
     context.retain(inputs[i]);  // the run may use it up, but it is the caller's
   }
 
@@ -114,7 +113,7 @@ Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) 
   context.frame = nullptr;
   for (uint32_t i = 0; i < this->outputs(); ++i) {
     outputs[i] = Value();
-    if (done) assign(context, outputs[i], slots[view_->outputs->Get(i)]);
+    if (done) assign(context, outputs[i], slots[code_->outputs[i]]);
   }
   for (size_t i = 0; i < slot_count; ++i) context.release(slots[i]);
   for (const Value& input : inputs) context.return_to_owner(input);
@@ -126,57 +125,56 @@ Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) 
 // Longer than 40 lines: each kind of instruction has a case.
 Status Program::run_instructions(Context& context, Value* slots) {
   int64_t executed = 0;
-  for (uint32_t pc = 0; pc < view_->instructions->size();) {
+  for (uint32_t pc = 0; pc < code_->instructions.size;) {
     if (++executed > context.instruction_limit)
       return context.fail(Error::Budget, "more instructions than the limit");
-    const fb::Instruction& instruction = *view_->instructions->Get(pc);
-    const uint32_t* inputs = view_->slots->data() + instruction.first();
-    const uint32_t* outputs = inputs + instruction.inputs();
+    const Instruction& instruction = code_->instructions[pc];
+    const uint32_t* inputs = code_->slots.data + instruction.first;
+    const uint32_t* outputs = inputs + instruction.inputs;
     uint32_t next = pc + 1;
-    switch (instruction.kind()) {
-      case fb::Kind::Call: {
+    switch (instruction.kind) {
+      case InstructionKind::Call: {
         Value arguments[kMaxArguments];
         Value results[kMaxResults];
-        for (uint32_t i = 0; i < instruction.inputs(); ++i) arguments[i] = slots[inputs[i]];
+        for (uint32_t i = 0; i < instruction.inputs; ++i) arguments[i] = slots[inputs[i]];
         [[maybe_unused]] const uint64_t start = now();
-        if (!call_operator(context, *operators_[instruction.target()], arguments, results))
+        if (!call_operator(context, *operators_[instruction.target], arguments, results))
           return Failed{};
         if constexpr (SG_BUILD_FEATURE(profiling)) {
           if (OperatorProfile* profile = profile_; profile != nullptr) {
             record_feature("profiling");
-            profile[instruction.target()].calls += 1;
-            profile[instruction.target()].nanoseconds += now() - start;
+            profile[instruction.target].calls += 1;
+            profile[instruction.target].nanoseconds += now() - start;
           }
         }
         // Retain all results first: one of them may be an argument that another one replaces.
-        for (uint32_t i = 0; i < instruction.outputs(); ++i) context.retain(results[i]);
-        for (uint32_t i = 0; i < instruction.outputs(); ++i) {
+        for (uint32_t i = 0; i < instruction.outputs; ++i) context.retain(results[i]);
+        for (uint32_t i = 0; i < instruction.outputs; ++i) {
           context.release(slots[outputs[i]]);
           slots[outputs[i]] = results[i];
         }
         break;
       }
-      case fb::Kind::List: {
+      case InstructionKind::List: {
         Value list;
-        SG_TRY(make_list(context, static_cast<Tag>(instruction.target()), slots, inputs,
-                         instruction.inputs(), list));
+        SG_TRY(make_list(context, static_cast<Tag>(instruction.target), slots, inputs,
+                         instruction.inputs, list));
         assign(context, slots[outputs[0]], list);
         break;
       }
-      case fb::Kind::Jump:
-        next = instruction.target();
+      case InstructionKind::Jump:
+        next = instruction.target;
         break;
-      case fb::Kind::JumpFalse:
+      case InstructionKind::JumpFalse:
         if (slots[inputs[0]].tag != Tag::Bool)
           return context.invalid("a branch depends on something that is no bool");
-        if (slots[inputs[0]].integer == 0) next = instruction.target();
+        if (slots[inputs[0]].integer == 0) next = instruction.target;
         break;
-      case fb::Kind::Move:
+      case InstructionKind::Move:
         assign(context, slots[outputs[0]], slots[inputs[0]]);
         break;
     }
-    for (uint32_t i = 0; i < static_cast<uint32_t>(instruction.inputs()) + instruction.outputs();
-         ++i) {
+    for (uint32_t i = 0; i < static_cast<uint32_t>(instruction.inputs) + instruction.outputs; ++i) {
       if (last_uses_[inputs[i]] == pc) assign(context, slots[inputs[i]], Value());
     }
     pc = next;

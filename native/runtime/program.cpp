@@ -16,12 +16,26 @@ IntArrayRef integers(const flatbuffers::Vector<int64_t>* vector) {
   return {or_empty(vector)->data(), or_empty(vector)->size()};
 }
 
+template <InstructionKind kind, fb::Kind stored>
+constexpr bool kSame = static_cast<uint8_t>(kind) == static_cast<uint8_t>(stored);
+static_assert(kSame<InstructionKind::Call, fb::Kind::Call> &&
+              kSame<InstructionKind::List, fb::Kind::List> &&
+              kSame<InstructionKind::Jump, fb::Kind::Jump> &&
+              kSame<InstructionKind::JumpFalse, fb::Kind::JumpFalse> &&
+              kSame<InstructionKind::Move, fb::Kind::Move> && fb::Kind::MAX == fb::Kind::Move);
+static_assert(sizeof(Instruction) == sizeof(fb::Instruction) &&
+              alignof(Instruction) == alignof(fb::Instruction));
+
 }  // namespace
 
+inline const ProgramView& Program::view() const {
+  return *static_cast<const ProgramView*>(code_);
+}
+
 Program::~Program() {
-  if (view_ == nullptr) return;
+  if (code_ == nullptr) return;
   for (size_t i = 0; i < values(); ++i) context_->release(constants_[i]);
-  context_->deallocate(view_);
+  context_->deallocate(code_);
 }
 
 Status Program::load(Context& context, const void* data, size_t size) {
@@ -35,9 +49,10 @@ Status Program::load(Context& context, const void* data, size_t size) {
   auto* memory = static_cast<char*>(context.allocate_zeros(bytes));
   if (memory == nullptr) return Failed{};
   context_ = &context;
-  view_ = reinterpret_cast<ProgramView*>(memory);
-  *view_ = view;
-  constants_ = reinterpret_cast<Value*>(view_ + 1);
+  auto* kept = reinterpret_cast<ProgramView*>(memory);
+  *kept = view;
+  code_ = kept;
+  constants_ = reinterpret_cast<Value*>(kept + 1);
   operators_ = reinterpret_cast<const Operator**>(constants_ + values());
   last_uses_ = reinterpret_cast<uint32_t*>(operators_ + operators());
   SG_TRY(resolve(context));
@@ -52,12 +67,12 @@ Status Program::resolve(Context& context) {
   for (size_t i = 0; i < operators(); ++i) {
     operators_[i] = find_operator(operator_name(i), std::strlen(operator_name(i)));
   }
-  for (const fb::Instruction* instruction : *view_->instructions) {
-    if (instruction->kind() != fb::Kind::Call) continue;
-    const Operator* op = operators_[instruction->target()];
+  for (const Instruction& instruction : code_->instructions) {
+    if (instruction.kind != InstructionKind::Call) continue;
+    const Operator* op = operators_[instruction.target];
     if (op == nullptr) {
       complete_ = false;
-    } else if (!has_arity(op->schema, instruction->inputs(), instruction->outputs())) {
+    } else if (!has_arity(op->schema, instruction.inputs, instruction.outputs)) {
       return context.fail(Error::Invalid, "a call does not fit the operator's schema");
     }
   }
@@ -70,16 +85,16 @@ Status Program::create_constants(Context& context) {
       complete_ = false;
       continue;
     }
-    SG_TRY(create_value(context, *view_->values->Get(static_cast<uint32_t>(i)), constants_[i]));
+    SG_TRY(create_value(context, *view().values->Get(static_cast<uint32_t>(i)), constants_[i]));
     context.retain(constants_[i]);
   }
   return {};
 }
 
 Status Program::create_tensor(Context& context, int64_t index, Tensor& tensor) const {
-  const fb::TensorView& stored = *view_->tensors->Get(static_cast<uint32_t>(index));
+  const fb::TensorView& stored = *view().tensors->Get(static_cast<uint32_t>(index));
   const auto dtype = static_cast<ScalarType>(stored.dtype());
-  const auto* data = or_empty(view_->storages->Get(stored.storage())->data());
+  const auto* data = or_empty(view().storages->Get(stored.storage())->data());
   const int64_t start = stored.offset() * element_size(dtype);
   SG_ASSIGN(tensor, context.borrow(dtype, integers(stored.sizes()), integers(stored.strides()),
                                    data->data() + start, int64_t{data->size()} - start));
@@ -155,64 +170,65 @@ Status Program::create_value(Context& context, const fb::Value& stored, Value& v
 void Program::find_last_uses() {
   constexpr uint32_t kNever = UINT32_MAX;
   bool loops = false;
-  for (uint32_t i = 0; i < view_->instructions->size(); ++i) {
-    const fb::Instruction& instruction = *view_->instructions->Get(i);
-    loops |= (instruction.kind() == fb::Kind::Jump || instruction.kind() == fb::Kind::JumpFalse) &&
-             instruction.target() <= i;
-    const uint32_t end = instruction.first() + instruction.inputs() + instruction.outputs();
-    for (uint32_t k = instruction.first(); k < end; ++k) last_uses_[view_->slots->Get(k)] = i;
+  for (uint32_t i = 0; i < code_->instructions.size; ++i) {
+    const Instruction& instruction = code_->instructions[i];
+    loops |= (instruction.kind == InstructionKind::Jump ||
+              instruction.kind == InstructionKind::JumpFalse) &&
+             instruction.target <= i;
+    const uint32_t end = instruction.first + instruction.inputs + instruction.outputs;
+    for (uint32_t k = instruction.first; k < end; ++k) last_uses_[code_->slots[k]] = i;
   }
   // Constants belong to the program, outputs to the caller. In a loop, an earlier instruction may
   // read a slot again.
-  for (uint32_t slot = 0; slot < (loops ? view_->slot_count : values()); ++slot)
+  for (uint32_t slot = 0; slot < (loops ? code_->slot_count : values()); ++slot)
     last_uses_[slot] = kNever;
-  for (const uint32_t slot : *view_->outputs) last_uses_[slot] = kNever;
+  for (const uint32_t slot : code_->outputs) last_uses_[slot] = kNever;
 }
 
 bool Program::calls_operator(size_t index) const {
-  for (const fb::Instruction* instruction : *view_->instructions) {
-    if (instruction->kind() == fb::Kind::Call && instruction->target() == index) return true;
+  for (const Instruction& instruction : code_->instructions) {
+    if (instruction.kind == InstructionKind::Call && instruction.target == index) return true;
   }
   return false;
 }
 
 size_t Program::operators() const {
-  return view_->operators->size();
+  return view().operators->size();
 }
 const char* Program::operator_name(size_t index) const {
-  return view_->operators->Get(static_cast<uint32_t>(index))->c_str();
+  return view().operators->Get(static_cast<uint32_t>(index))->c_str();
 }
 size_t Program::values() const {
-  return view_->values->size();
+  return view().values->size();
 }
 size_t Program::inputs() const {
-  return view_->inputs->size();
+  return view().inputs->size();
 }
 size_t Program::outputs() const {
-  return view_->outputs->size();
+  return code_->outputs.size;
 }
 size_t Program::cases() const {
-  return view_->cases->size();
+  return view().cases->size();
 }
 
 const char* Program::missing_class(size_t index) const {
-  const fb::Value& value = *view_->values->Get(static_cast<uint32_t>(index));
+  const fb::Value& value = *view().values->Get(static_cast<uint32_t>(index));
   if (value.tag() != fb::Tag::Object) return nullptr;
   const char* name = value.text()->c_str();
   return find_class(name) == nullptr ? name : nullptr;
 }
 
 InputSpec Program::input(size_t index) const {
-  const fb::Input& input = *view_->inputs->Get(static_cast<uint32_t>(index));
+  const fb::Input& input = *view().inputs->Get(static_cast<uint32_t>(index));
   const auto* dims = or_empty(input.dims());
-  return {static_cast<Tag>(input.tag()), static_cast<ScalarType>(input.dtype()), dims->size(),
-          reinterpret_cast<const int64_t*>(dims->Data())};
+  return {static_cast<Tag>(input.tag()), static_cast<ScalarType>(input.dtype()), input.slot(),
+          dims->size(), reinterpret_cast<const int64_t*>(dims->Data())};
 }
 
 Status Program::load_case(Context& context, size_t index, Value* inputs) const {
   if constexpr (SG_BUILD_FEATURE(bundled_inputs)) {
     record_feature("bundled_inputs");
-    const fb::Case& stored = *view_->cases->Get(static_cast<uint32_t>(index));
+    const fb::Case& stored = *view().cases->Get(static_cast<uint32_t>(index));
     for (uint32_t i = 0; i < this->inputs(); ++i) {
       SG_TRY(create_value(context, *or_empty(stored.values())->Get(i), inputs[i]));
       context.retain(inputs[i]);

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "native/runtime/context.h"
+#include "native/runtime/instruction.h"
 #include "native/runtime/registry.h"
 
 namespace sg {
@@ -26,6 +27,7 @@ struct OperatorProfile {
 struct InputSpec {
   Tag tag;           // Tensor, Bool, Int or Double
   ScalarType dtype;  // of a tensor
+  uint32_t slot;
   size_t dim;
   /// Bounds of a dimension, inclusive.
   int64_t minimum(size_t axis) const { return bounds[2 * axis]; }
@@ -84,6 +86,7 @@ class Program {
   }
 
  private:
+  const ProgramView& view() const;
   Status resolve(Context& context);
   Status create_constants(Context& context);
   Status create_value(Context& context, const fb::Value& stored, Value& value) const;
@@ -93,7 +96,7 @@ class Program {
   void find_last_uses();
 
   Context* context_ = nullptr;
-  ProgramView* view_ = nullptr;  // the other tables lie behind it
+  ProgramCode* code_ = nullptr;  // of a ProgramView; the other tables lie behind it
   bool complete_ = true;         // see is_complete()
   const Operator** operators_ = nullptr;
   Value* constants_ = nullptr;

@@ -2,12 +2,13 @@
 
 #pragma once
 
+#include "native/runtime/instruction.h"
 #include "program_generated.h"
 
 namespace sg {
 
 /// Pointers into a program file. No pointer is null: a table that the file omits is empty.
-struct ProgramView {
+struct ProgramView : ProgramCode {
   template <typename T>
   using Tables = const flatbuffers::Vector<flatbuffers::Offset<T>>*;
 
@@ -17,10 +18,6 @@ struct ProgramView {
   Tables<fb::Storage> storages;
   Tables<fb::Input> inputs;
   Tables<fb::Case> cases;
-  const flatbuffers::Vector<const fb::Instruction*>* instructions;
-  const flatbuffers::Vector<uint32_t>* slots;
-  const flatbuffers::Vector<uint32_t>* outputs;
-  uint32_t slot_count;
 };
 
 /// Returns the vector, or an empty one for null. Each lookup of a field costs about 25 bytes of

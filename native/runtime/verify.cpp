@@ -14,9 +14,13 @@ bool is_aligned(const void* elements, uintptr_t alignment) {
 }
 
 /// Whether the elements of a vector are aligned.
-template <typename Vector>
-bool is_aligned(const Vector* vector, uintptr_t alignment) {
+template <typename T>
+bool is_aligned(const flatbuffers::Vector<T>* vector, uintptr_t alignment) {
   return is_aligned(static_cast<const void*>(vector->Data()), alignment);
+}
+
+ProgramCode::Array<uint32_t> array(const flatbuffers::Vector<uint32_t>* vector) {
+  return {or_empty(vector)->data(), or_empty(vector)->size()};
 }
 
 bool all_in(const flatbuffers::Vector<int64_t>* indices, int64_t minimum, int64_t limit) {
@@ -105,29 +109,28 @@ bool are_values_valid(const ProgramView& view, ProgramView::Tables<fb::Value> va
   return true;
 }
 
-bool is_instruction_valid(const ProgramView& view, const fb::Instruction& instruction) {
-  const uint32_t inputs = instruction.inputs();
-  const uint32_t outputs = instruction.outputs();
-  const uint32_t target = instruction.target();
-  if (instruction.first() > view.slots->size() ||
-      inputs + outputs > view.slots->size() - instruction.first())
+bool is_instruction_valid(const ProgramView& view, const Instruction& instruction) {
+  const uint32_t inputs = instruction.inputs;
+  const uint32_t outputs = instruction.outputs;
+  const uint32_t target = instruction.target;
+  if (instruction.first > view.slots.size || inputs + outputs > view.slots.size - instruction.first)
     return false;
   for (uint32_t i = 0; i < inputs + outputs; ++i) {
-    const uint32_t slot = view.slots->Get(instruction.first() + i);
+    const uint32_t slot = view.slots[instruction.first + i];
     // Constants are shared between runs: no instruction may write to their slots.
     if (slot >= view.slot_count || (i >= inputs && slot < view.values->size())) return false;
   }
-  switch (instruction.kind()) {
-    case fb::Kind::Call:
+  switch (instruction.kind) {
+    case InstructionKind::Call:
       return target < view.operators->size() && inputs <= kMaxArguments && outputs <= kMaxResults;
-    case fb::Kind::List:
+    case InstructionKind::List:
       return outputs == 1 && (target == static_cast<uint32_t>(fb::Tag::IntList) ||
                               target == static_cast<uint32_t>(fb::Tag::TensorList));
-    case fb::Kind::Jump:
-      return target <= view.instructions->size();
-    case fb::Kind::JumpFalse:
-      return inputs == 1 && target <= view.instructions->size();
-    case fb::Kind::Move:
+    case InstructionKind::Jump:
+      return target <= view.instructions.size;
+    case InstructionKind::JumpFalse:
+      return inputs == 1 && target <= view.instructions.size;
+    case InstructionKind::Move:
       return inputs == 1 && outputs == 1;
   }
   return false;
@@ -153,11 +156,12 @@ constexpr const char* detail(const char* text) {
 
 [[maybe_unused]] const char* find_defect(const ProgramView& view) {
   // Something names each slot, so the memory of a run is bounded by the size of the file.
-  const uint32_t named =
-      view.values->size() + view.inputs->size() + view.slots->size() + view.outputs->size();
+  const size_t named =
+      view.values->size() + view.inputs->size() + view.slots.size + view.outputs.size;
   if (view.slot_count > named || view.values->size() > view.slot_count)
     return detail("too many slots or values");
-  if (!is_aligned(view.instructions, 4) || !is_aligned(view.slots, 4)) return detail("misaligned");
+  if (!is_aligned(view.instructions.data, 4) || !is_aligned(view.slots.data, 4))
+    return detail("misaligned");
   for (const flatbuffers::String* name : *view.operators) {
     if (!is_printable(*name)) return detail("the name of an operator is no name");
   }
@@ -165,13 +169,13 @@ constexpr const char* detail(const char* text) {
     if (!is_tensor_valid(view, *tensor)) return detail("a tensor does not fit its data");
   }
   if (!are_values_valid(view, view.values, true)) return detail("a value is invalid");
-  for (const fb::Instruction* instruction : *view.instructions) {
-    if (!is_instruction_valid(view, *instruction)) return detail("an instruction is invalid");
+  for (const Instruction& instruction : view.instructions) {
+    if (!is_instruction_valid(view, instruction)) return detail("an instruction is invalid");
   }
   for (const fb::Input* input : *view.inputs) {
     if (!is_input_valid(view, *input)) return detail("an input is invalid");
   }
-  for (const uint32_t slot : *view.outputs) {
+  for (const uint32_t slot : view.outputs) {
     if (slot >= view.slot_count) return detail("an output is invalid");
   }
   for (const fb::Case* one : *view.cases) {
@@ -206,9 +210,11 @@ Status verify_program(Context& context, const void* data, size_t size, ProgramVi
     view.storages = or_empty(program.storages());
     view.inputs = or_empty(program.inputs());
     view.cases = or_empty(program.cases());
-    view.instructions = or_empty(program.instructions());
-    view.slots = or_empty(program.slots());
-    view.outputs = or_empty(program.outputs());
+    const auto* instructions = or_empty(program.instructions());
+    view.instructions = {reinterpret_cast<const Instruction*>(instructions->Data()),
+                         instructions->size()};
+    view.slots = array(program.slots());
+    view.outputs = array(program.outputs());
     view.slot_count = program.slot_count();
     defect = nullptr;
     if constexpr (SG_BUILD_FEATURE(program_verification)) defect = find_defect(view);
