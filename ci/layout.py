@@ -39,7 +39,7 @@ ROOMS: Mapping[str, str] = {
     "selection": "operators names models",
     "claims": "operators selection",
     "git": "",
-    "toolchains": "git builds",
+    "toolchains": "formats git builds",
     "runtimes": "operators names builds models selection claims git toolchains",
     "attribution": "formats operators names builds ledger linkgraph runtimes",
     "doctor": "formats names builds linkgraph",

@@ -54,6 +54,11 @@ def recognizable(path: Path) -> Path:
     return path
 
 
+def lacks_zip_list(error: Exception) -> bool:
+    """Return whether zipfile did not find the list of members, which is at the end of a file."""
+    return str(error) == "File is not a zip file"
+
+
 def _status(path: Path) -> os.stat_result | None:
     """Return the status of a file; None for a missing one. Raises InputError as readable does."""
     try:

@@ -11,7 +11,6 @@ from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import PT_LOAD, Elf, read_elf
 from sizeguard.formats.elf.common_symbols import with_common
 from sizeguard.formats.sniff import COFF, CONTAINERS, ELF, MACHO, PE, WASM, image_format
-from sizeguard.formats.undeclared_bytes import undeclared_bytes as undeclared_bytes
 
 if TYPE_CHECKING:
     from sizeguard.formats.macho.image import MachO

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import lacks_zip_list, readable
 from sizeguard.models.json_fields import Json
 
 MAXIMUM_JSON = 1 << 29  # bytes
@@ -85,7 +85,7 @@ def open_archive(path: Path) -> Pt2Archive:
     except ZIP_ERRORS as error:
         why = _one_line(error)
         more = f": {why}"
-        if why == "File is not a zip file":
+        if lacks_zip_list(error):
             with readable(path).open("rb") as begun:
                 is_begun = begun.read(4) == b"PK\x03\x04"
             more = ", or the file is truncated" if is_begun else ""

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.image_tools import image_tools
-from sizeguard.builds.measured_sizes import measure, segment_bytes, undeclared_bytes
+from sizeguard.builds.measured_sizes import measure, segment_bytes
 from sizeguard.builds.sizes import Sizes
+from sizeguard.formats.undeclared_bytes import undeclared_bytes
 from sizeguard.toolchains.environment import build_environment
 from sizeguard.toolchains.recipe import OtherImageError
 

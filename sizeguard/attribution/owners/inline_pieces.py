@@ -34,7 +34,7 @@ def levels_asked(by: Iterable[str], where: Iterable[str] = ()) -> frozenset[str]
 
 
 def uncounted_pieces(analysis: Analysis, levels: Collection[str]) -> Int:
-    """Return a mask of the rows that do not count as spans at these levels.
+    """Return the rows that do not count as spans at these levels.
 
     A snapshot always has the pieces; an analysis of the image only if a level needs them.
     """

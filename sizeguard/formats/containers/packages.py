@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import lacks_zip_list, readable
 from sizeguard.formats import magics
 from sizeguard.formats.archive import Archive, members
 from sizeguard.formats.containers.container import (
@@ -64,7 +64,7 @@ def _readable_as(path: Path, what: str) -> Iterator[None]:
     except _DAMAGED as error:
         words = str(error).splitlines()
         why = words[0] if words else type(error).__name__
-        if why == "File is not a zip file":  # it begins as one: the reader was chosen by that
+        if lacks_zip_list(error):  # it begins as one: the reader was chosen by that
             why = "the file is truncated; its list of members, at the end, is missing"
         raise InputError(f"{path}: cannot read this {what}: {why}") from error
 
