@@ -20,10 +20,10 @@ from tests.support.places import ROOT
 from tests.support.whole_products import choose
 
 NATIVE = ROOT / "native"
-# Branches, a composite with lists, and prepacked weights. Other models are left out by default,
+# Branches and a composite with lists. Other models are left out by default,
 # since a build takes twenty seconds.
 MODELS = choose(
-    [f"{name}/model.pt2" for name in ("branchy", "lstm_tagger", "quant_cnn")],
+    [f"{name}/model.pt2" for name in ("branchy", "lstm_tagger")],
     [
         *(f"{path.name}/model.pt2" for path in sorted((NATIVE / "models").iterdir())),
         "mlp/model_core.pt2",

@@ -16,6 +16,7 @@ import pytest
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.build_record import Build
 from sizeguard.runtimes.sizeguard.building.driver import build
+from sizeguard.runtimes.sizeguard.building.named_files import is_untold
 from sizeguard.runtimes.sizeguard.building.variants import (
     Variant,
     check_combination,
@@ -51,6 +52,8 @@ def test_images_keep_the_laws(core: Build) -> None:
     check_stripped_twin(core)
     check_report(core)
     assert str(ROOT) not in core.image.read_bytes().decode("latin-1")
+    # With a step that does not tell what it reads, each build compiles everything.
+    assert core.inputs and not [path for path in core.inputs.files if is_untold(path)]
 
 
 def test_chains_name_functions_and_no_mapping_symbols(core: Build) -> None:

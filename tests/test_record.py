@@ -21,6 +21,7 @@ from tests.support.recorded_links import (
     sizeguard,
     write_sources,
 )
+from tests.support.whole_products import choose
 
 pytestmark = pytest.mark.native
 
@@ -57,7 +58,7 @@ def test_the_live_set_is_the_linkers_own(tmp_path: Path, compiler: str, linker: 
     assert any(path.suffix == ".o" and path.parent != folder for path in copies)
 
 
-@pytest.mark.parametrize("linker", LINKERS)
+@pytest.mark.parametrize("linker", choose(["bfd", "lld"], [*LINKERS]))
 def test_rust_programs(tmp_path: Path, linker: str) -> None:
     """rustc links temporary objects and libraries; the linker's output goes to a file."""
     (tmp_path / "main.rs").write_text('fn main() { println!("{}", std::env::args().count()); }\n')

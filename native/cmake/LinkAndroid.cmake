@@ -37,7 +37,7 @@ foreach(library c m)
     OUTPUT "${stub}"
     COMMAND "${CMAKE_C_COMPILER}" --target=${CMAKE_C_COMPILER_TARGET} -shared -nostdlib -fuse-ld=lld
       -Wl,-soname,lib${library}.so -Wl,--build-id=none -Wl,-z,norelro "-Wl,--version-script=${SG_ANDROID_NAMES}/versions.txt"
-      -o "${stub}" "${SG_ANDROID_NAMES}/lib${library}.S"
+      "-Wl,--dependency-file=${CMAKE_BINARY_DIR}/lib${library}.link.d" -o "${stub}" "${SG_ANDROID_NAMES}/lib${library}.S"
     DEPENDS "${SG_ANDROID_NAMES}/lib${library}.S" "${SG_ANDROID_NAMES}/names.S" "${SG_ANDROID_NAMES}/versions.txt"
     VERBATIM)
   list(APPEND sg_android_stubs "${stub}")

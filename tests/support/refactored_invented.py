@@ -43,8 +43,8 @@ _ENTRIES = """\
 _PROFILE = """\
           if (OperatorProfile* profile = profile_; profile != nullptr) {
             record_feature("profiling");
-            profile[instruction.target()].calls += 1;
-            profile[instruction.target()].nanoseconds += now() - start;
+            profile[instruction.target].calls += 1;
+            profile[instruction.target].nanoseconds += now() - start;
           }
 """
 _CHANNELS = """\
@@ -135,7 +135,7 @@ INVENTED = (
             Edit(
                 INTERPRETER,
                 _PROFILE,
-                "          count_call(profile_, instruction.target(), start);\n",
+                "          count_call(profile_, instruction.target, start);\n",
             ),
             Edit(
                 INTERPRETER,
