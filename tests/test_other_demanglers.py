@@ -117,6 +117,15 @@ def test_the_nearest_name_shares_most_pieces() -> None:
     assert table.nearest("ns::quantizedd") == "ns::quantized()"
 
 
+def test_the_nearest_name_of_a_short_one_is_short() -> None:
+    """Pieces of two characters are in many long names."""
+    longer = [f"_ZN2ns{number}_invariant_inventorvtEv" for number in range(100)]
+    table = SymbolNames.of([*longer, "_init", "_fini"])
+    assert {name: table.nearest(name) for name in ("_invt", "_inti", "_iit", "_fnii")} == {
+        "_invt": "_init", "_inti": "_init", "_iit": "_init", "_fnii": "_fini",
+    }  # fmt: skip
+
+
 def test_identifiers_of_rust_are_no_references() -> None:
     symbol = "_RINvNtC1a5Break5B0_xyNtB2_3FooBa_E"
     assert [symbol[slice(*place)] for place in references(symbol) or ()] == ["B2_", "Ba_"]
