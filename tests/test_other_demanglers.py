@@ -126,6 +126,13 @@ def test_the_nearest_name_of_a_short_one_is_short() -> None:
     }  # fmt: skip
 
 
+def test_the_nearest_name_of_a_destructor_is_one() -> None:
+    """Its mangled name has the class once, and other members have more pieces of it."""
+    others = [f"_ZN2sg7Context{len(n)}{n}Ev" for n in (f"onx_xext_{i}" for i in range(100, 200))]
+    table = SymbolNames.of([*others, "_ZN2sg7ContextD1Ev"])
+    assert table.nearest("sg::Context::~Conxext()") == "sg::Context::~Context()"
+
+
 def test_identifiers_of_rust_are_no_references() -> None:
     symbol = "_RINvNtC1a5Break5B0_xyNtB2_3FooBa_E"
     assert [symbol[slice(*place)] for place in references(symbol) or ()] == ["B2_", "Ba_"]
