@@ -40,7 +40,8 @@ FOLDERS_DIFFER: list[tuple[str, dict[str, str]]] = [
     ("aarch64-linux", {"lto": "full"}),
     ("x86_64-macos", {"lto": "full"}),
 ]
-# Builds of the core. All of them cover each linker, each kind of link, and LTO with both compilers
+# Builds of the core. The whole list covers each linker, each kind of link, and LTO with both
+# compilers.
 OTHER_WAYS = choose(
     [
         ("gcc", "mold", "shared", ""),

@@ -125,8 +125,8 @@ def test_a_kilobyte_in_one_operator_fails_and_names_it(repository: Repository) -
         sum(cause["new"] - cause["old"] for cause in app["causes"]) == load["actual"] - load["base"]
     )
     if is_whole():  # 40 s
-        # The base was measured when it was gated. Another store lacks it, so the gate builds it in
-        # a worktree, with the same result.
+        # The usual store has the measurement of the base. With an empty store, the gate builds the
+        # base in a worktree, and the result is the same.
         elsewhere = repository.gate(
             "--app", "vision", SIZEGUARD_STORE=str(repository.root.parent / "store")
         )

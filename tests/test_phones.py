@@ -52,7 +52,7 @@ def test_images_keep_the_laws(core: Build) -> None:
     check_stripped_twin(core)
     check_report(core)
     assert str(ROOT) not in core.image.read_bytes().decode("latin-1")
-    # With a step that does not tell what it reads, each build compiles everything.
+    # If one step did not report its inputs, every build would compile everything again.
     assert core.inputs and not [path for path in core.inputs.files if is_untold(path)]
 
 

@@ -24,7 +24,7 @@ def test_each_refactoring_applies_to_the_sources(root: Path, tmp_path: Path) -> 
 def test_all_covering_refactorings_at_once_pass(
     root: Path, tmp_path: Path, native_tools: None
 ) -> None:
-    """A defect among them fails: with a switch in a header, and dtypes checked at run time."""
+    """In soak, a defect among them fails: hardtanh checks dtypes at run time, in a header."""
     runtime = Runtime(root, tmp_path)
     for name in COVERING:
         named(name).apply(runtime.root)

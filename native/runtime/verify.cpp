@@ -156,7 +156,7 @@ constexpr const char* detail(const char* text) {
 
 [[maybe_unused]] const char* find_defect(const ProgramView& view) {
   // Something names each slot, so the memory of a run is bounded by the size of the file.
-  const size_t named =
+  const uint32_t named =
       view.values->size() + view.inputs->size() + view.slots.size + view.outputs.size;
   if (view.slot_count > named || view.values->size() > view.slot_count)
     return detail("too many slots or values");

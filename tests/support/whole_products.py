@@ -17,5 +17,5 @@ def choose(few: Sequence[_T], whole: Sequence[_T]) -> Sequence[_T]:
 
 
 def is_whole() -> bool:
-    """Return whether the environment asks for all cases."""
+    """Return whether SIZEGUARD_WHOLE is set, as `make soak` does."""
     return bool(os.environ.get(VARIABLE))

@@ -21,10 +21,10 @@ _CUTOFF = 0.6  # of difflib's ratio
 _PIECES = 6  # of a word that no symbol has
 _SHORTEST = 3  # characters in a piece
 _SHORT_WORD = 8  # characters; in a shorter word, pieces of two may be all that is right
-_LONGER = 2  # characters that a short word may lack or have too many
+_LONGER = 2  # difference in length from a short word, in characters
 _FEW = 50_000  # names to search one by one: 5 ms a piece; a search of 76 MB takes 50 ms
 
-_DESTRUCTORS = ("D0Ev", "D1Ev", "D2Ev")  # names do not have the class a second time
+_DESTRUCTORS = ("D0Ev", "D1Ev", "D2Ev")  # instead of the class name after ~
 
 _SPELLED = re.compile(r"::|[( <]")
 
@@ -67,16 +67,17 @@ def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Seq
 
 
 def _best(text: str, score: Scores, names: Sequence[str]) -> list[str]:
-    """Return the names with the highest scores; of equal ones those of the expected length.
+    """Return the names with the highest scores; equal scores are ordered by length difference.
 
-    Pieces of a short word are in many long names. Names of about its length come first.
+    A short word shares its pieces with many long names, so names of similar length come first.
     """
     is_short = len(text) < _SHORT_WORD
     length = len(text) * _LENGTH if _SPELLED.search(text) else len(text)
-    least = np.partition(score, -_COMPARED)[-_COMPARED] if len(score) > _COMPARED else 0.0
-    rows = np.flatnonzero((score > 0) if is_short else (score >= least) & (score > 0))
+    is_cut = len(score) > _COMPARED and not is_short
+    least = np.partition(score, -_COMPARED)[-_COMPARED] if is_cut else 0.0
+    rows = np.flatnonzero((score >= least) & (score > 0))
     apart = np.array([abs(len(names[i]) - length) for i in rows.tolist()])
-    is_other = apart > _LONGER if is_short else np.zeros(len(rows), np.bool_)
+    is_other = (apart > _LONGER) & is_short
     order = np.lexsort((apart, -score[rows], is_other))[:_COMPARED]
     return [names[i] for i in rows[order].tolist()]
 
