@@ -42,6 +42,11 @@ class Refactoring:
     moved: tuple[tuple[str, str], ...] = ()
     joined: tuple[tuple[str, str], ...] = ()
 
+    def files(self) -> set[str]:
+        """List the files that it reads or writes."""
+        pairs = (*self.moved, *self.joined)
+        return {edit.file for edit in self.edits} | {file for pair in pairs for file in pair}
+
     def apply(self, root: Path) -> None:
         for edit in self.edits:
             path = root / edit.file
