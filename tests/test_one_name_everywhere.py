@@ -6,6 +6,7 @@ The links are recorded: one of ELF, two of Mach-O, whose symbols have another un
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +18,10 @@ from sizeguard.attribution.filters import matching_rows, parse_filters, symbol_n
 from sizeguard.attribution.open_analysis import analysis_of_files
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.open_build import Files, files_of
+from sizeguard.claims.verdict import ABSENT, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.open_graph import graph_of_objects
-from sizeguard.linkgraph.subjects import find_subject
+from sizeguard.linkgraph.subjects import find_subject, operators
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.metric import Metric, has_name, metric_value
 from sizeguard.names.dtype_of import dtype_of
@@ -27,6 +29,7 @@ from sizeguard.names.short import without_parameters, without_templates
 from sizeguard.names.spelling import shown_symbol
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.known_names import ClaimNames
+from sizeguard.verify.named_symbols import judge_named
 from tests.support.recorded_builds import recorded_runtime, unpack
 
 DRAWN = 25
@@ -125,3 +128,44 @@ def test_a_name_with_a_wrong_letter_is_unknown_to_every_user(link: Link) -> None
             assert not rows.any(), text
             with pytest.raises(InconclusiveError, match="nothing is called"):
                 find_subject(link.graph, text, dtype_of)
+
+
+def test_the_global_scope_is_exact_for_every_user(link: Link) -> None:
+    """`::f` is unknown if only `ns::f` exists; `::ns::f` means it."""
+    every = {symbol: shown_symbol(symbol).partition("(")[0] for symbol in symbols_of(link)}
+    inner = {symbol: path for symbol, path in every.items() if re.fullmatch(r"(\w+::)+\w+", path)}
+    assert inner
+    for symbol, path in inner.items():
+        text = f"::{path.partition('::')[2]}"
+        metric = Metric("symbol", text)
+        assert not has_name(link.analysis, metric), text
+        assert text in measurement_of(link.analysis, [str(metric)], levels=()).unmatched
+        rows = matching_rows(link.analysis, parse_filters(metric.filters))
+        assert rows is not None
+        assert not rows.any(), text
+        with pytest.raises(InconclusiveError, match=f"nothing is called {text}; nearest is"):
+            find_subject(link.graph, text, dtype_of)
+        for expect in (ABSENT, PRESENT):
+            (found,) = judge_named(link.names, text, expect)
+            assert found.verdict == INCONCLUSIVE
+            assert "nearest is" in found.cause
+        (there,) = judge_named(link.names, f"::{path}", PRESENT)
+        assert there.verdict == PASS, symbol
+
+
+def test_only_a_name_of_an_operator_means_a_kernel(tmp_path: Path) -> None:
+    """`aten::gelu` may be unregistered and its kernel linked; `other::gelu` means nothing."""
+    build = files_of(recorded_runtime(tmp_path).build)
+    graph = graph_of_objects(build.image, build.objects)
+    kernels = {
+        found[1]
+        for name in graph.symbols.names
+        if (found := re.fullmatch(r"sg::kernels::(\w+)\(.*", shown_symbol(name.decode())))
+    }
+    registered = {name.partition("::")[2].partition(".")[0] for name in operators(graph)}
+    unregistered = sorted(kernels - registered)
+    assert unregistered
+    for name in unregistered:
+        assert find_subject(graph, f"aten::{name}", dtype_of).kind == "kernel"
+        with pytest.raises(InconclusiveError, match="nothing is called"):
+            find_subject(graph, f"other::{name}", dtype_of)

@@ -57,8 +57,9 @@ def find_subject(graph: SectionGraph, text: str, dtype_of: Callable[[str], str])
     if found:
         return GraphSubject(text, "symbol", found)
     # The kernel of an operator that is not registered may still be present.
-    name = text.partition("::")[2].partition(".")[0]
-    found = _symbols(graph, f"kernels::{name}") if name else ()
+    namespace, _, name = text.partition(".")[0].partition("::")
+    is_operator = namespace in {each.partition("::")[0] for each in table}
+    found = _symbols(graph, f"kernels::{name}") if name and is_operator else ()
     if found:
         return GraphSubject(text, "kernel", found)
     nodes = graph.nodes

@@ -9,7 +9,11 @@ from sizeguard.names.globs import glob_regex
 
 
 def find_operators(text: str, operators: Collection[str]) -> tuple[str, ...]:
-    """Return the operators that a text means: one, all overloads, or a pattern's matches."""
+    """Return the operators that a text means: one, all overloads, or a pattern's matches.
+
+    Registered names have all their scopes, so that `::` before them adds nothing.
+    """
+    text = text.removeprefix("::")
     if text in operators:
         return (text,)
     if "*" in text or "?" in text:

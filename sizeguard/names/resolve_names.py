@@ -16,10 +16,18 @@ import numpy as np
 
 from sizeguard.base.nearest import nearest_names
 from sizeguard.columns.texts import Int
-from sizeguard.names.demangle import MOST_COMPARED, SWIFT, demangle
+from sizeguard.names.demangle import SWIFT
 from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import glob_regex, is_glob
-from sizeguard.names.spelling import Spelling, shown_symbol, spelling_of, spells
+from sizeguard.names.spelling import (
+    Spelling,
+    has_global_scope,
+    shown_symbol,
+    spelling_of,
+    spells,
+    without_global_scope,
+)
+from sizeguard.names.spellings.compare_spellings import demangled_long, same_text, spelled
 from sizeguard.names.spellings.nearest_symbol import nearest_symbol
 from sizeguard.names.spellings.plain_paths import (
     PlainPath,
@@ -70,8 +78,6 @@ _UNMANGLED = re.compile(
 _STREAMS = ("string", "istream", "ostream", "iostream")
 _TYPEDEFS = frozenset((*_STREAMS, *(f"basic_{each}" for each in _STREAMS)))
 _RUST = re.compile(rb"17h[0-9a-f]{16}E")
-_AFTER_WORD = re.compile(r"(?!\A~)\W")
-_FIRST_BREAK = re.compile(r"[ (]")  # before it, removing spaces and scopes has no effect
 # Claims request the instances of few templates again and again. In libtorch_cpu.so that many
 # demangled names take about 200 MB, that many places 256 MB.
 _SHOWN_KEPT = 1 << 19
@@ -192,14 +198,14 @@ class SymbolNames:
             return found
         # C functions have no parameters in their names.
         part = written.parts[0]
-        is_c = len(written.parts) == 1 and not part.arguments and part.parameters
-        return self.exact(part.name) if is_c else ()
+        is_c = len(written.parts) == 1 and not part.arguments
+        return self.exact(part.name) if is_c and (part.parameters or written.is_global) else ()
 
     def _whole(self, names: Sequence[str], text: str) -> tuple[str, ...]:
         """Find a spelling among the symbols with its words."""
         candidates = [(name, self._shown(name)) for name in names]
-        found = _same(candidates, text)
-        return found or _spelled([*candidates, *_long(candidates)], spelling_of(text))
+        found = same_text(candidates, text)
+        return found or spelled([*candidates, *demangled_long(candidates)], spelling_of(text))
 
     def _plain(self, names: Sequence[str], written: Spelling) -> tuple[str, ...]:
         """Find a spelling that has only names, without parsing a template's thousands of instances.
@@ -224,7 +230,7 @@ class SymbolNames:
                     found[2].append(name)
             elif here.bare == path:
                 found[not here.is_all].append(name)
-            elif here.bare.endswith(f"::{path}"):
+            elif here.bare.endswith(f"::{path}") and not written.is_global:
                 found[2].append(name)
         return next((tuple(each) for each in found if each), ())
 
@@ -240,7 +246,8 @@ class SymbolNames:
         return Resolved(text, (), False)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
-        """Find the symbols with a spelling that matches a pattern."""
+        """Find the symbols with a spelling that matches a pattern, which has all scopes."""
+        pattern = without_global_scope(pattern)
         matches = re.compile(glob_regex(pattern)).match
         plain = re.compile(glob_regex(pattern.replace(" ", ""))).match
         words = [word for word in _WORD.findall(pattern) if _is_kept(word)]
@@ -311,6 +318,10 @@ class SymbolNames:
 
     def nearest(self, text: str) -> str:
         """Find the symbol whose spelling is most like a text; empty if there is none."""
+        if has_global_scope(text):
+            text = without_global_scope(text)
+            if found := self.find(text):
+                return shown_symbol(found[0])
         words = [self._coded(word) for word in self._words(text) if word not in _ABBREVIATED]
         return nearest_symbol(text, words, self._holding, self.names)
 
@@ -342,46 +353,6 @@ class KnownNames:
         symbol = self.symbols.nearest(text)
         near += [symbol] if symbol else []
         return max(near, key=lambda each: _likeness(text, each), default="")
-
-
-Candidates = Sequence[tuple[str, str]]  # a symbol, and its demangled spelling
-
-
-def _same(candidates: Candidates, text: str) -> tuple[str, ...]:
-    """Find the symbols with the same demangled spelling, ignoring spaces, and their clones."""
-    wanted = text.replace(" ", "")
-    found = []
-    for name, shown in candidates:
-        first = _FIRST_BREAK.split(shown, 1)[0]
-        if not wanted.startswith(first) and not first.startswith(wanted):
-            continue
-        tight = shown.replace(" ", "")
-        for each in (tight, tight.replace("(anonymousnamespace)::", "")):
-            rest = each[len(wanted) :] if each.startswith(wanted) else None
-            if rest == "" or (rest is not None and rest.startswith((".", "[clone"))):
-                found.append(name)
-                break
-    return tuple(found)
-
-
-def _long(candidates: Candidates) -> list[tuple[str, str]]:
-    """Demangle the names that are too long to show."""
-    long = [(name, demangle(name, MOST_COMPARED)) for name, shown in candidates if name == shown]
-    return [(name, shown) for name, shown in long if name != shown]
-
-
-def _spelled(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
-    last = written.parts[-1].name.partition("[")[0].replace(" ", "")
-    if not last.startswith("operator") or "::" in last:
-        last = _AFTER_WORD.split(last, 1)[0]  # template arguments may be left out
-    parsed = [
-        (name, spelling_of(shown)) for name, shown in candidates if last in shown.replace(" ", "")
-    ]
-    for ends in (False, True):
-        found = tuple(name for name, shown in parsed if spells(written, shown, ends=ends))
-        if found:
-            return found
-    return ()
 
 
 def _as_llvm(match: re.Match[str]) -> str:

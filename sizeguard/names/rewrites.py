@@ -61,6 +61,7 @@ _REWRITES = (
     # binutils names the destructor of a lambda after an earlier type.
     (re.compile(r"(?<=[})])::~\w+(?=\(\))"), "::~"),
 )
+_SPACED = re.compile(r"(?<=[\w>)]) :: |\A:: ")
 _NUMBERED = re.compile(r"\{(lambda|unnamed type)(\([^{}]*\))?#(\d+)\}")
 _INTEGER = re.compile(
     r"(?<!::)\b(?:(?:unsigned|signed|long|short|int|__int128)\b ?)+(?:char\b ?)?(?<! )"
@@ -74,11 +75,16 @@ _EXPRESSION = re.compile(r"decltype|sizeof|[=!]=|&&\(|\|\|")
 
 def normal(text: str) -> str:
     """Rewrite a name as LLVM's demangler spells it."""
-    text = " ".join(text.split())
+    text = without_spaces(text)
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
     text = _NUMBER.sub(_llvm_number_of_bits, _INTEGER.sub(_llvm_integer, text))
     return _PARAMETER.sub(_llvm_parameter, _NUMBERED.sub(_llvm_number, text))
+
+
+def without_spaces(text: str) -> str:
+    """Write one space for several, and none around `::` with spaces on both sides."""
+    return _SPACED.sub("::", " ".join(text.split()))
 
 
 def without_defaults(text: str) -> str:

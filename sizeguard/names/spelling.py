@@ -2,7 +2,7 @@
 
 A spelling is a list of parts between `::`. A user may leave out the result, parameters, qualifiers,
 template arguments, ABI tags, unnamed namespaces and the suffix of a clone. Everything that is
-written must agree.
+written must agree, also a `::` at the start: no scope is left out before it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from functools import lru_cache
 from itertools import pairwise
 
 from sizeguard.names.demangle import demangle, demangle_rust
-from sizeguard.names.rewrites import ANONYMOUS, is_expression, normal, without_defaults
+from sizeguard.names.rewrites import (
+    ANONYMOUS,
+    is_expression,
+    normal,
+    without_defaults,
+    without_spaces,
+)
 from sizeguard.names.short import split_name, top_level
 from sizeguard.names.spellings.omitted import agree_without_omitted
 
@@ -55,6 +61,8 @@ _OPERATOR = re.compile(r"\boperator(?:<=>|<<=?|<=?)(?![\w:])")
 # A typedef of std, also as the first class of `construction vtable for A-in-B`
 _TYPEDEF = re.compile(r"\A(string|[io]stream|iostream)(?=\Z|-in-)")
 _UNGROUPED = re.compile(r"[()]")
+_GLOBAL = re.compile(r"(?:\A|[ *&(])::(?=[\w~(])")
+_POINTER = re.compile(r"[*&]+")
 _FUNCTION = re.compile(r"&\((?![*&])")
 
 
@@ -72,15 +80,17 @@ class _Part:
 class Spelling:
     """A name as a user spells it.
 
-    special: `vtable for` and the like, which is part of the name
-    result:  result type of a function
-    clone:   `.cold`, `.isra.0`
+    special:   `vtable for` and the like, which is part of the name
+    result:    result type of a function
+    clone:     `.cold`, `.isra.0`
+    is_global: whether it begins with `::`, the global scope
     """
 
     special: str
     result: str
     parts: tuple[_Part, ...]
     clone: str
+    is_global: bool = False
 
     @property
     def is_nameless(self) -> bool:
@@ -160,6 +170,7 @@ def _unescaped(word: str) -> str:
 @lru_cache(maxsize=4096)
 def spelling_of(text: str) -> Spelling:
     """Split a name into the parts that a user may leave out."""
+    is_global = has_global_scope(text)
     text = _SHOWN_HASH.sub("", normal(text))
     if (array := _ARRAY.fullmatch(text)) and _is_constructor(spelling_of(array[3]).parts):
         text = f"{array[1]}({array[2]}){array[4]} {array[3]}"
@@ -167,14 +178,28 @@ def spelling_of(text: str) -> Spelling:
     rest = name.head + name.parameters + name.suffix
     of = _SPECIAL.match(name.result)
     special, result = (of[1], of[2] or "") if of else ("", name.result)
+    if result and (pointer := _POINTER.match(rest)):  # char *ns::f(int)
+        result, rest = f"{result} {pointer[0]}", rest[pointer.end() :]
     clone = ""
     if dot := (_CLONE.search(name.suffix) if name.parameters else _CLONE_OF_PATH.search(rest)):
         clone = dot[0]
         rest = rest[: -len(clone)]
     parts = tuple(_part(part) for part in _split(rest))
     if result and _is_constructor(parts):
-        return Spelling(_tight(special), "", _with_first(parts, _tight(result)), clone)
-    return Spelling(_tight(special), _tight(result), parts, clone)
+        parts, result = _with_first(parts, _tight(result)), ""
+    return Spelling(_tight(special), _tight(result), parts, clone, is_global)
+
+
+def has_global_scope(text: str) -> bool:
+    """Return whether the path of a name begins with `::`, after `vtable for` or a result."""
+    if "::" not in text or not _GLOBAL.search(text := without_spaces(text)):
+        return False
+    return split_name(text).head.lstrip("*&").startswith("::")
+
+
+def without_global_scope(text: str) -> str:
+    """Remove each `::` that begins a path."""
+    return _GLOBAL.sub(lambda match: match[0].partition("::")[0], without_spaces(text))
 
 
 def _is_constructor(parts: Sequence[_Part]) -> bool:
@@ -239,8 +264,10 @@ def _part(text: str) -> _Part:
 def spells(written: Spelling, actual: Spelling, *, ends: bool = False) -> bool:
     """Return whether a user's spelling means a name.
 
-    ends: whether outer scopes may be left out, too
+    ends: whether outer scopes may be left out, too; never those before `::`
     """
+    if ends and written.is_global:
+        return False
     if written.special != actual.special or (written.clone and written.clone != actual.clone):
         return False
     if written.result and actual.result and not _agree(written, written.result, actual.result):

@@ -1,0 +1,52 @@
+"""Compare a spelling with candidates: symbols that contain its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sizeguard.names.demangle import MOST_COMPARED, demangle
+from sizeguard.names.spelling import Spelling, spelling_of, spells
+
+_AFTER_WORD = re.compile(r"(?!\A~)\W")
+_FIRST_BREAK = re.compile(r"[ (]")  # before it, removing spaces and scopes has no effect
+
+Candidates = Sequence[tuple[str, str]]  # a symbol, and its demangled spelling
+
+
+def same_text(candidates: Candidates, text: str) -> tuple[str, ...]:
+    """Find the symbols with the same demangled spelling, ignoring spaces, and their clones."""
+    wanted = text.replace(" ", "")
+    found = []
+    for name, shown in candidates:
+        first = _FIRST_BREAK.split(shown, 1)[0]
+        if not wanted.startswith(first) and not first.startswith(wanted):
+            continue
+        tight = shown.replace(" ", "")
+        for each in (tight, tight.replace("(anonymousnamespace)::", "")):
+            rest = each[len(wanted) :] if each.startswith(wanted) else None
+            if rest == "" or (rest is not None and rest.startswith((".", "[clone"))):
+                found.append(name)
+                break
+    return tuple(found)
+
+
+def demangled_long(candidates: Candidates) -> list[tuple[str, str]]:
+    """Demangle the names that are too long to show."""
+    long = [(name, demangle(name, MOST_COMPARED)) for name, shown in candidates if name == shown]
+    return [(name, shown) for name, shown in long if name != shown]
+
+
+def spelled(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
+    """Find the symbols that a spelling means; an entire path wins over the end of one."""
+    last = written.parts[-1].name.partition("[")[0].replace(" ", "")
+    if not last.startswith("operator") or "::" in last:
+        last = _AFTER_WORD.split(last, 1)[0]  # template arguments may be left out
+    parsed = [
+        (name, spelling_of(shown)) for name, shown in candidates if last in shown.replace(" ", "")
+    ]
+    for ends in (False, True):
+        found = tuple(name for name, shown in parsed if spells(written, shown, ends=ends))
+        if found:
+            return found
+    return ()
