@@ -260,6 +260,22 @@ def test_the_checkouts_own_build_is_measured_in_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.native
+def test_nothing_seems_to_move_in_place(tmp_path: Path) -> None:
+    """An image in place has no record of its link, so the base is measured without one, too."""
+    project = project_of(tmp_path, "build: make app", "map: app.map")
+    assert project.run("gate").code in (0, 3)  # the base is measured with the record of its link
+    project.write({"lib.c": SOURCES["lib.c"] + GROWN, ".gitignore": "app\napp.map\n"})
+    subprocess.run(["make", "-s", "app"], cwd=project.root, check=True)
+    (app,) = result_of(project.run("gate", "--base", "HEAD", "--in-place", "--format", "json"))[
+        "apps"
+    ]
+    grown = {cause["operator"]: cause["new"] - cause["old"] for cause in app["causes"]}
+    assert [cause["symbol"] for cause in app["causes"] if cause["kind"] == "symbol"] == ["g"]
+    assert "moved" not in [cause["kind"] for cause in app["causes"]]
+    assert all(more >= 0 for more in grown.values())
+
+
+@pytest.mark.native
 def test_claims_the_run_and_libraries_that_ship_count(tmp_path: Path) -> None:
     project = project_of(
         tmp_path, "build: make", "map: app.map", "also: libf.so", "run: ./app", "present: [main]"

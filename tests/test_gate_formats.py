@@ -26,7 +26,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.plain_data import LONGEST, decode
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
-from sizeguard.gate.causes.growth_result import Cause
+from sizeguard.gate.causes.growth_result import MOVED, Cause
 from sizeguard.gate.gate_result import NOT_RUN, AppResult, Check, GateResult
 from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.gate_json import result_of
@@ -236,6 +236,20 @@ def test_a_comment_fits_and_says_what_it_leaves_out(apps: int, targets: int, che
 
         whole = len(markdown_text(result, 1 << 30).encode())
         assert whole - size <= len(text.encode()) <= whole - size + 200
+
+
+def test_long_names_of_moved_code_are_shortened_and_stay_different() -> None:
+    long = "std::vector<std::basic_string<char, std::char_traits<char>>>::_M_realloc_insert"
+    causes = tuple(
+        Cause("(core)", "", long + end, size, size, MOVED, MOVED, origin="aten::add")
+        for end, size in (("<int>", 9), ("<long>", 8))
+    )
+    result = replace(failing(), apps=(replace(failing().apps[0], causes=causes),))
+    lines = gate_text(result, "terminal", Style(width=100)).splitlines()
+    (moved,) = [line for line in lines if "aten::add → (core): " in line]
+    names = moved.partition("(core): ")[2].split(", ")
+    assert len(set(names)) == 2 and max(map(len, names)) <= 36
+    assert long + "<int>" in gate_text(result, "terminal", Style(width=100, full=True))
 
 
 def test_the_five_largest_causes() -> None:

@@ -62,6 +62,7 @@ class AnyBuildRecipe:
     twins: recipes of the images of other apps that the same commands build
     by_all_files: all files decide that are in scope or that builds opened, read or not
     is_fixed: whether `reads` decide, not those that the store has now
+    with_links: keep the records of links
     """
 
     app: str
@@ -74,6 +75,7 @@ class AnyBuildRecipe:
     by_all_files: bool = False
     is_fixed: bool = False
     reads: Reads | None = None
+    with_links: bool = True
 
     @property
     def files(self) -> ImageFiles:
@@ -100,6 +102,7 @@ class AnyBuildRecipe:
             "packages": files_key(package_lists()),
             "package": package_hash(),
             **({"rules": steps.rules} if steps.rules else {}),
+            **({} if self.with_links else {"links": "none"}),
             **self._stripping(repository, commit),
         }
 
@@ -200,7 +203,7 @@ class AnyBuildRecipe:
             *(self.app, self.target, self.files, key, steps.build, steps.rules, others)
         )
         folder = tree.made / self.app
-        gather(tree.path, made, folder, records_of_tree(tree))
+        gather(tree.path, made, folder, records_of_tree(tree) if self.with_links else None)
         return folder / RECORD
 
     def run_after(self, tree: Worktree, limits: Limits) -> str:
@@ -233,7 +236,7 @@ class AnyBuildRecipe:
         The steps are named by their id, which is unique as long as they live.
         """
         names = (self.app, self.target, self.group, self.image, self.store, self.by_all_files)
-        return (*names, id(self.steps), self._reads)
+        return (*names, self.with_links, id(self.steps), self._reads)
 
     @property
     def _reads(self) -> Reads | None:

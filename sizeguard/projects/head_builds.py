@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -73,12 +73,24 @@ class HeadBuilds:
         ignore_own_folder(self.root, self.is_git)
         return checked_out_commit(self.root)
 
+    def recipe(self, app: App, target: str) -> AnyBuildRecipe | None:
+        """Return the recipe for commits of an app; None if its image is measured as found.
+
+        An image in place has no record of its link. Other commits are then measured without one,
+        or bytes would seem to move between operators.
+        """
+        found = recipe_of_app(app, target, self.store)
+        if found is None or not self.in_place:
+            return found
+        twins = tuple(replace(twin, with_links=False) for twin in found.twins)
+        return replace(found, twins=twins, with_links=False)
+
     def build(self, app: App, target: str) -> HeadBuild:
         """Build an app for a target, or return its last build if none of its inputs changed.
 
         Raises BuildError.
         """
-        recipe = recipe_of_app(app, target, self.store)
+        recipe = self.recipe(app, target)
         if recipe is None or self.in_place:
             found = self._found(app, target, recipe)
             commit = self.commit if recipe is not None and self.is_git else ""
@@ -101,7 +113,7 @@ class HeadBuilds:
 
     def to_build(self, app: App, target: str) -> AnyBuildRecipe | None:
         """Return the recipe for an app on a target; None if it need not or cannot be built."""
-        recipe = recipe_of_app(app, target, self.store)
+        recipe = self.recipe(app, target)
         if recipe is None or self.in_place or not self.is_git:
             return None
         return recipe if self.last(recipe, target) is None else None

@@ -14,7 +14,7 @@ from sizeguard.gate.policy.waiver_use import in_force
 from sizeguard.gate.request import Request
 from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.tree_contents import commit_files
-from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
+from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import CONFIG
 
 
@@ -74,7 +74,7 @@ def _keys(request: Request, commit: str) -> list[str]:
     """
     found = []
     for app, target in request.other_pairs():
-        recipe = recipe_of_app(app, target.name, request.history.place.store.folder)
+        recipe = request.heads.recipe(app, target.name)
         key = (
             request.heads.content(app, target.name)
             if recipe is None

@@ -16,7 +16,6 @@ from sizeguard.gate.gate_result import CREEP, Base
 from sizeguard.gate.request import Request
 from sizeguard.measurement.measured_commits import find_measured
 from sizeguard.measurement.measurers import HeadWish, Wish, attempts_in_waves
-from sizeguard.projects.any_build import recipe_of_app
 from sizeguard.projects.pairs import recipe_of_commits
 from sizeguard.projects.project import App, Target
 from sizeguard.toolchains.recipe import Recipe
@@ -83,7 +82,7 @@ def _commits(request: Request, base: Base | None) -> Iterator[Wish]:
 
 def _recipe(request: Request, app: App, target: Target) -> Recipe | None:
     if not app.is_selective:
-        watched = recipe_of_app(app, target.name, request.history.place.store.folder)
+        watched = request.heads.recipe(app, target.name)
         return watched.as_known if watched is not None else None
     if not request.has_own_sources:
         return None

@@ -257,7 +257,7 @@ def _why(builds: Sequence[BuildFindings], frame: Frame) -> Iterator[Block]:
     apps = bad or [build.app for build in builds]
     yield from cause_block(apps, frame.links, 2)
     yield from part_blocks(apps, 2)
-    moved = [line for app in bad for line in moved_lines(app)]
+    moved = [line for app in bad for line in moved_lines(app, _NAME)]
     rows = [f"- {size} bytes: {prose(text)}" for size, text in dict.fromkeys(moved)]
     if rows:
         yield Block(2, ["", "**Moved to another operator**", ""], rows)

@@ -21,6 +21,7 @@ from sizeguard.report.writers.style import Style
 
 CAUSES = 8  # shown when the gate fails
 CLAIMS = 5  # broken claims of a build
+_MOVED = 36  # characters of the name of a piece that moved
 SAVINGS = 12  # operators that a selective build saves most of
 
 
@@ -65,12 +66,13 @@ def changes(app: AppResult, style: Style) -> Iterator[str]:
     causes = changed(app)
     yield from _largest(app, causes, style)
     yield from _parts(app, style)
-    lines = moved_lines(app)
+    lines = moved_lines(app, 0 if style.full else _MOVED)
     if lines:
         yield ""
         yield "moved to another operator"
     for size, text in lines[:CAUSES]:
-        yield from wrapped(f"  {size:>9}  {printable(text)}", 0, style)
+        line = f"  {size:>9}  {printable(text)}"
+        yield from [line] if style.full else wrapped(line, 0, style)
     if len(lines) > CAUSES:
         yield f"  {'':>9}  {len(lines) - CAUSES:,} more"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sizeguard.gate.causes.growth_result import MOVED, Cause, DependencyGrowth, FileGrowth
 from sizeguard.gate.gate_result import AppResult
+from sizeguard.report.screen.grid import RowName, distinct
 
 _PARTS = 3  # names of moved code to show
 
@@ -13,8 +14,11 @@ def changed(app: AppResult) -> tuple[Cause, ...]:
     return tuple(cause for cause in app.causes if cause.kind != MOVED)
 
 
-def moved_lines(app: AppResult) -> list[tuple[str, str]]:
-    """Write the bytes that moved between operators: source, destination and the largest parts."""
+def moved_lines(app: AppResult, room: int = 0) -> list[tuple[str, str]]:
+    """Write the bytes that moved between operators: source, destination and the largest parts.
+
+    room: characters of each name; 0 for no limit
+    """
     sums: dict[tuple[str, str], list[Cause]] = {}
     for cause in app.causes:
         if cause.kind == MOVED and cause.operator:
@@ -24,7 +28,9 @@ def moved_lines(app: AppResult) -> list[tuple[str, str]]:
         names = [cause.symbol for cause in causes if cause.symbol]
         more = f" and {len(names) - _PARTS} more" if len(names) > _PARTS else ""
         size = sum(cause.new for cause in causes)
-        parts = f": {', '.join(names[:_PARTS])}{more}" if names else ""
+        largest = [RowName(name, is_symbol=True) for name in names[:_PARTS]]
+        texts = distinct(largest, room) if room else [name.text for name in largest]
+        parts = f": {', '.join(texts)}{more}" if texts else ""
         lines.append((f"{size:,}", f"{origin} → {operator}{parts}"))
     return lines
 
