@@ -28,6 +28,7 @@ class LinkedFile:
     is_installed: whether an installation includes it
     is_test:      whether the build system's tests run it
     objects:      folders of its objects, and archives that it is linked from
+    configuration: Release, Debug …, if one build folder has several
     """
 
     path: Path
@@ -35,6 +36,7 @@ class LinkedFile:
     is_installed: bool = False
     is_test: bool = False
     objects: tuple[Path, ...] = ()
+    configuration: str = ""
 
 
 @dataclass(frozen=True, slots=True)

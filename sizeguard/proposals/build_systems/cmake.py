@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,7 @@ _TEST = re.compile(
 _INSTALL = re.compile(
     r"file\(INSTALL\b[^\n]*?\bTYPE (?:EXECUTABLE|SHARED_LIBRARY|MODULE)\b(.*?)\)\s*$", re.M | re.S
 )
+_CONFIGURATION = re.compile(r"impl-(.+)\.ninja")  # a file of Ninja Multi-Config
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _SKIPPED = frozenset({".git", ".sizeguard", "CMakeTmp", "CMakeScratch", "_CMakeLTOTest-CXX"})
 _GENERATOR, _TYPE, _SETTINGS = "generator", "type", "settings"  # names of BuildFolder.facts
@@ -45,11 +46,12 @@ _GENERATOR, _TYPE, _SETTINGS = "generator", "type", "settings"  # names of Build
 
 @dataclass(frozen=True, slots=True)
 class _LinkCommand:
-    """A link command: the path of its output, and the target and objects of LinkedFile."""
+    """A link command: the path of its output, and other fields of LinkedFile."""
 
     output: Path
     target: str
     objects: tuple[Path, ...]
+    configuration: str = ""
 
 
 class CMake:
@@ -78,7 +80,7 @@ class CMake:
             _TYPE: known.get("CMAKE_BUILD_TYPE", ""),
             _SETTINGS: json.dumps(settings),
         }
-        return BuildFolder(source, folder, tuple(_linked(folder)), facts)
+        return BuildFolder(source, folder, _of_newest_configuration(_linked(folder)), facts)
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
         """Configure with the cache's settings, and build the targets of the images."""
@@ -91,7 +93,7 @@ class CMake:
         made = ["cmake", "--build", place.folder]
         notes = []
         if build.fact(_GENERATOR).endswith("Multi-Config"):
-            configs = sorted({image.path.parent.name for image in images})
+            configs = sorted({each.configuration or each.path.parent.name for each in images})
             made += ["--config", configs[0]] if configs else []
         elif not build.fact(_TYPE):
             notes.append(
@@ -125,7 +127,20 @@ def _linked(folder: Path) -> Iterator[LinkedFile]:
     for link in _links(folder):
         path = Path(os.path.normpath(folder / link.output))
         real = path.resolve()
-        yield LinkedFile(path, link.target, real in installed, real in tests, link.objects)
+        yield LinkedFile(
+            *(path, link.target, real in installed, real in tests, link.objects),
+            configuration=link.configuration,
+        )
+
+
+def _of_newest_configuration(links: Iterable[LinkedFile]) -> tuple[LinkedFile, ...]:
+    """Leave out the files of all configurations but one, because a command builds one."""
+    found = tuple(links)
+    built = [each for each in found if each.configuration and each.path.is_file()]
+    if not built:
+        return found
+    newest = max(built, key=lambda each: each.path.stat().st_mtime_ns).configuration
+    return tuple(each for each in found if each.configuration in ("", newest))
 
 
 def _links(folder: Path) -> Iterator[_LinkCommand]:
@@ -136,7 +151,10 @@ def _links(folder: Path) -> Iterator[_LinkCommand]:
             found = True
             inputs = [folder / name for name in each.inputs]
             # A second output is the import library, or another name of the same file.
-            yield _LinkCommand(folder / each.outputs[0], _target(each.inputs), _objects(inputs))
+            output, name = folder / each.outputs[0], _CONFIGURATION.fullmatch(file.name)
+            configuration = name[1] if name else ""
+            objects = _objects(inputs, configuration)
+            yield _LinkCommand(output, _target(each.inputs), objects, configuration)
     if found:
         return
     for path in files_of_build(folder, skipped=_SKIPPED):
@@ -163,13 +181,13 @@ def _target(inputs: Sequence[str]) -> str:
     return next((found[1] for name in inputs if (found := _TARGET.search(name))), "")
 
 
-def _objects(inputs: Sequence[Path]) -> tuple[Path, ...]:
+def _objects(inputs: Sequence[Path], configuration: str = "") -> tuple[Path, ...]:
     """Return archives, and for objects the folder TARGET.dir that they are in, each once."""
     found = []
     for path in inputs:
         if path.suffix in (".o", ".obj"):
             home = next((each for each in path.parents if each.suffix == ".dir"), None)
-            found.append(home or path)
+            found.append(home / configuration if home else path)
         elif path.suffix == ".a":
             found.append(path)
     return tuple(dict.fromkeys(found))

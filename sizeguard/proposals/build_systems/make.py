@@ -22,15 +22,16 @@ from sizeguard.proposals.build_folder import (
     shell_words,
     text_of_file,
 )
+from sizeguard.proposals.build_systems.make_rules import (
+    STANDARD,
+    calls_for,
+    makefiles,
+    makes_a_file,
+)
 
-_FILES = ("GNUmakefile", "makefile", "Makefile")
-_RULE = re.compile(r"^([^\s#:=][^#:=\n]*?)\s*:(?![:=])", re.M)
-_SETTING = re.compile(r"^\s*(?:export\s+)?(\w+)\s*[:?]?:?=[ \t]*([^#\n]*)", re.M)
-_USE = re.compile(r"\$[({](\w+)[)}]")
 _CONFIGURED = re.compile(r"^  \$ (\S*configure\b.*)$", re.M)
 _CALLS_MAKE = re.compile(r"\$[({]MAKE[)}]|\bmake\s+-C\b|^SUBDIRS\s*=", re.M)
 RECURSIVE = "recursive"  # fact: the Makefile calls Makefiles in folders below
-_DEPTH = 5  # levels of settings that refer to settings
 
 
 class Make:
@@ -40,8 +41,8 @@ class Make:
     packages = ("make", "g++")
 
     def recognises(self, folder: Path) -> bool:
-        """Return whether a folder has a Makefile."""
-        return any((folder / name).is_file() for name in _FILES)
+        """Return whether a folder has a Makefile, or another one that made a file here."""
+        return any((folder / name).is_file() for name in STANDARD) or makes_a_file(folder)
 
     def read(self, folder: Path) -> BuildFolder:
         """Read how it was configured; links are unknown, so images are searched for."""
@@ -58,14 +59,16 @@ class Make:
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
         """Make the images with their rules, from scratch if the tree may have old outputs."""
-        known = _targets(build.folder)
-        words = ["make", *([] if place.is_fresh else ["-B"])]
-        if place.folder != ".":
-            words += ["-C", place.folder]
         names = [str(image.path.relative_to(build.folder)) for image in images]
-        if names and all(name in known and name[0] != "-" and "=" not in name for name in names):
-            words += names
-        return Commands(_configure(build, place), shell_words(words, place.root))
+        steps = [_configure(build, place)]
+        made = []
+        for call in calls_for(build.folder, names):
+            if call.folder:
+                below = os.path.normpath(f"{place.folder}/{call.folder}")
+                steps.append(shell_words(["mkdir", "-p", below], place.root))
+            words = ["make", *([] if place.is_fresh else ["-B"]), *call.words(place.folder)]
+            made.append(shell_words(words, place.root))
+        return Commands(" && ".join(filter(None, steps)), " && ".join(made))
 
     def advice(self, missing: str, image: str) -> str:
         """Return the make variable to set."""
@@ -116,17 +119,4 @@ def _is_tracked(path: Path) -> bool:
 
 
 def _makefile(folder: Path) -> str:
-    return next((text_of_file(folder / name) for name in _FILES if (folder / name).is_file()), "")
-
-
-def _targets(folder: Path) -> set[str]:
-    """Read the targets of a Makefile's own rules, with plain variables expanded."""
-    text = _makefile(folder).replace("\\\n", " ")
-    settings = {each[1]: each[2].strip() for each in _SETTING.finditer(text)}
-    found: set[str] = set()
-    for each in _RULE.finditer(text):
-        names = each[1]
-        for _ in range(_DEPTH):
-            names = _USE.sub(lambda use: settings.get(use[1], use[0]), names)
-        found.update(names.split())
-    return {name.removeprefix("./") for name in found}
+    return next((text_of_file(folder / name) for name in makefiles(folder)), "")

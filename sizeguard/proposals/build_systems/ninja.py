@@ -43,11 +43,12 @@ class Ninja:
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
         """Build the images by their paths; the generator of build.ninja is known only for GN."""
         names = [str(image.path.relative_to(build.folder)) for image in images]
-        made = shell_words(["ninja", "-C", place.folder, *names], place.root)
+        at = ["-C", place.folder] if place.folder != "." else []
+        made = shell_words(["ninja", *at, *names], place.root)
         if build.fact("gn"):
             words = ["gn", "gen", place.folder, f"--args={build.fact('gn').strip()}"]
-            at = ["--root", place.source] if place.source != "." else []
-            return Commands(shell_words([*words, *at], place.root), made)
+            words += ["--root", place.source] if place.source != "." else []
+            return Commands(shell_words(words, place.root), made)
         if build.folder == build.source and place.is_fresh and place.folder == place.source:
             return Commands("", made)
         return Commands(
