@@ -27,7 +27,7 @@ from sizeguard.base.plain_data import LONGEST, decode
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import MOVED, Cause
-from sizeguard.gate.gate_result import NOT_RUN, AppResult, Check, GateResult
+from sizeguard.gate.gate_result import GROWTH, NEEDED, NOT_RUN, AppResult, Check, GateResult
 from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.gate_json import result_of
 from sizeguard.report.gate.gate_words import slack_text
@@ -250,6 +250,22 @@ def test_long_names_of_moved_code_are_shortened_and_stay_different() -> None:
     names = moved.partition("(core): ")[2].split(", ")
     assert len(set(names)) == 2 and max(map(len, names)) <= 36
     assert long + "<int>" in gate_text(result, "terminal", Style(width=100, full=True))
+
+
+def test_a_missing_base_has_one_reason_and_a_command_of_its_own_line() -> None:
+    why = f"the merge base does not build: {'no such type ' * 9}; review"
+    advice = f"{why}: sizeguard baseline update --app vision"
+    app = replace(failing().apps[0], commands=(), causes=())
+    load = next(each for each in app.checks if each.kind == GROWTH)
+    unknown = replace(load, verdict=INCONCLUSIVE, headroom=None, limit=None, advice=advice)
+    needed = replace(unknown, id="needed", metric="needed", kind=NEEDED)
+    app = replace(app, verdict=INCONCLUSIVE, checks=(unknown, needed), verification=None)
+    result = replace(failing(), apps=(app,), verdict=INCONCLUSIVE)
+    text = gate_text(result, "terminal", Style(width=80))
+    assert text.count("does not build") == 1
+    assert "needed libraries: there is no base, as for the sizes" in " ".join(text.split())
+    assert "\n    sizeguard baseline update --app vision\n" in f"{text}\n"
+    assert f"\n  {advice}\n" in f"{gate_text(result, 'terminal', Style(width=80, full=True))}\n"
 
 
 def test_the_five_largest_causes() -> None:

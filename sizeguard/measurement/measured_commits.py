@@ -110,7 +110,8 @@ def measure_commit(place: MeasurementPlace, revision: str, recipe: Recipe) -> Me
     commit = commit_id(place.repository, revision)
     measured = try_commit(place, commit, measurement_key(place, commit, recipe), recipe)
     if measured.analysis is None:
-        raise DoesNotBuildError(f"{revision} does not build: {measured.failure}")
+        shown = commit[:10] if revision == commit else revision
+        raise DoesNotBuildError(f"{shown} does not build: {measured.failure}")
     return measured
 
 

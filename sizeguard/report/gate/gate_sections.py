@@ -21,6 +21,7 @@ from sizeguard.report.writers.style import Style
 
 CAUSES = 8  # shown when the gate fails
 CLAIMS = 5  # broken claims of a build
+_TO_RUN = ": sizeguard "  # before a command in advice
 _MOVED = 36  # characters of the name of a piece that moved
 SAVINGS = 12  # operators that a selective build saves most of
 
@@ -186,11 +187,15 @@ def commands_to_try(commands: Sequence[Command], style: Style) -> Iterator[str]:
     for command in commands:
         label = printable(command.label) if command.label != before else ""
         before = command.label
-        yield (
-            f"  {label:<16} {printable(command.text)}"
-            if command.label
-            else f"  {printable(command.text)}"
-        )
+        text = printable(command.text)
+        reason, _, words = text.rpartition(_TO_RUN)
+        if command.label:
+            yield f"  {label:<16} {text}"
+        elif style.full or len(text) + 2 <= style.width or not reason:
+            yield f"  {text}"
+        else:
+            yield from wrapped(f"  {reason}:", 0, style)
+            yield f"    {_TO_RUN[2:]}{words}"
 
 
 def waivers(result: GateResult, style: Style) -> Iterator[str]:

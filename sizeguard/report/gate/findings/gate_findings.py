@@ -12,6 +12,7 @@ from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import (
     ELIMINATION,
+    GROWTH,
     MACHINE,
     NEEDED,
     NOT_RUN,
@@ -188,12 +189,15 @@ def _library(app: AppResult, library: LibrarySize) -> GateFinding:
 
 def _needed(app: AppResult, check: Check) -> GateFinding:
     what = check.metric.partition("/")[2]
+    # The sizes have no base for the same reason, which is said once.
+    is_said = any(each.kind == GROWTH and each.advice == check.advice for each in app.checks)
+    why = "there is no base, as for the sizes" if is_said else check.advice
     message = (
         ""
         if check.verdict == PASS
         else f"{what} is needed, but the {check.since} does not need it"
         if what
-        else f"needed libraries: {check.advice}"
+        else f"needed libraries: {why}"
     )
     return GateFinding(
         "needed", app.app, app.target, check.metric, check.id, check.verdict, message,
