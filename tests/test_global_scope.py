@@ -6,7 +6,7 @@ import pytest
 
 from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import is_glob
-from sizeguard.names.resolve_names import KnownNames, SymbolNames
+from sizeguard.names.resolve_names import KEPT, KnownNames, SymbolNames
 from sizeguard.names.spelling import shown_symbol
 
 RETAIN = "_ZN2sg7Context6retainERKNS_6TensorE"
@@ -38,7 +38,7 @@ UNKNOWN = {
     "int *::get<int>()": "_ZN2sg3getIiEEPT_v",
 }
 ELF = SymbolNames.of(MEANT.values())
-MACHO = SymbolNames.of(f"_{symbol}" for symbol in MEANT.values())
+MACHO = SymbolNames.of((f"_{symbol}" for symbol in MEANT.values()), KEPT)
 
 
 @pytest.mark.parametrize(("text", "symbol"), MEANT.items())

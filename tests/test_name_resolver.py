@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.names.globs import common_pattern, is_glob
-from sizeguard.names.resolve_names import KnownNames, SymbolNames, find_operators
+from sizeguard.names.resolve_names import DROPPED, KEPT, KnownNames, SymbolNames, find_operators
 from sizeguard.names.spelling import shown_symbol
 from tests.support.drawn import at_least
 
@@ -107,7 +107,8 @@ SPELLINGS = {
     "main": ("main", "main(int, char**)"),
 }
 KNOWN = SymbolNames.of(SPELLINGS)
-MACHO = SymbolNames.of(f"_{symbol}" for symbol in SPELLINGS)
+MACHO = SymbolNames.of((f"_{symbol}" for symbol in SPELLINGS), KEPT)
+DROPPED_NAMES = SymbolNames.of(SPELLINGS, DROPPED)
 OPERATORS = ("aten::add.Tensor", "aten::add.Scalar", "aten::gelu")
 
 
@@ -121,7 +122,7 @@ def test_every_spelling_finds_its_symbol_on_elf_and_macho(symbol: str, text: str
     # A table with Rust names, such as KNOWN, searches for words without their lengths
     assert symbol in SymbolNames.of([symbol]).find(text)
     # verify reads Mach-O symbols without their underscore, but users copy it from nm
-    assert symbol in KNOWN.find(f"_{symbol}")
+    assert symbol in DROPPED_NAMES.find(f"_{symbol}")
 
 
 @pytest.mark.parametrize(
@@ -244,7 +245,7 @@ def test_the_nearest_name_is_said() -> None:
 
 def test_names_of_a_section_graph_have_both_formats() -> None:
     """`why` searches the graph's symbols; those of Mach-O objects have a leading underscore."""
-    table = SymbolNames.of(["__ZL7table_ai", "__Z4deadi", "_main"])
+    table = SymbolNames.of(["__ZL7table_ai", "__Z4deadi", "_main"], KEPT)
     assert table.find("table_a") == ("__ZL7table_ai",)
     assert table.find("dead(int)") == ("__Z4deadi",)
     assert table.find("main") == ("_main",)

@@ -193,3 +193,23 @@ def test_an_operator_is_judged_by_its_entries(
         )
     (known,) = judge_named(ClaimNames(runtime, operators=("aten::erf",)), "aten::erf", ABSENT)
     assert (known.kind, known.verdict) == ("operator", PASS)
+
+
+def test_a_pattern_means_operators_and_symbols(runtime: Evidence) -> None:
+    """The operator is gone, and functions whose names match are still there."""
+    known = ClaimNames(runtime, operators=("aten::retain_grad",))
+    found = judge_named(known, "*retain*", ABSENT)
+    kinds = {(each.kind, each.verdict) for each in found}
+    assert kinds >= {("operator", PASS), ("symbol", FAIL)}
+    assert any(each.name.startswith("sg::Context::retain(") for each in found)
+    (alone,) = judge_named(known, "aten::retain*", ABSENT)
+    assert (alone.kind, alone.verdict) == ("operator", PASS)
+
+
+@pytest.mark.parametrize("text", ["tensor.cpp", "tensor", "crtstuff.c", "_main", "init"])
+def test_names_of_source_files_and_half_names_are_unknown(runtime: Evidence, text: str) -> None:
+    """The symbol table has a file tensor.cpp and functions main and _init."""
+    for expect in (ABSENT, PRESENT):
+        (found,) = judge_named(ClaimNames(runtime), text, expect)
+        assert (found.verdict, found.how) == (INCONCLUSIVE, UNKNOWN)
+    assert judged(runtime, "_init" if text == "init" else "main").verdict == FAIL

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from sizeguard.names.resolve_names import SymbolNames
+from sizeguard.names.resolve_names import DROPPED, KEPT, NOT_ADDED, SymbolNames
 from sizeguard.names.spellings.omitted import without_defaults_of_std
 
 WRITTEN = {
@@ -58,13 +58,12 @@ WRITTEN = {
         "construction vtable for std::ostream-in-std::pairably<char>",
     ),
     "_RINvNtCs1234_4core3num5limbsC3f16EB2_": (
-        "core[1234a]::num::limbs::<f16[0]>",
+        "core[3c1c0]::num::limbs::<f16[0]>",
         "core::num::limbs::<f16>",
     ),
     "_ZN2ns1BclEi": ("ns::B::operator() (int)", "ns::B::operator ()"),
     "_RINvC7mycrate4pickReKb1_Kc78_EB2_": (
         "mycrate::pick::<&str, true: bool, 'x': char>",
-        "mycrate[0123456789abcdef]::pick::<&str, true: bool, 'x': char>",
         "mycrate::pick::<&str, true, 'x'>",
         "mycrate::pick<&str, true, 'x'>",
         "mycrate::pick",
@@ -78,10 +77,14 @@ WRITTEN = {
     "_Z6memberM1PKDoFifE": ("member(int (P::*)(float) noexcept const)",),
     "_RNvMs_Cs1234_7mycrateNtB4_3Foo3bar": ("mycrate::Foo::bar", "Foo::bar"),
     "_RNvNtCs1234_7mycrate8unsigned3bar": ("mycrate::unsigned::bar",),
+    "_ZTVN2ns1VE": ("vtable for ns::V",),
+    "_ZN2ns1AC2Ev": ("ns::A::A()",),
+    "_ZN2ns1ED2Ev": ("ns::E::~ E()", "ns::E::~E"),
+    "_ZZ3runvENKUlvE_clEv": ("run()::{lambda()#1}::operator()() const",),
     "$s4main3fooyySiF": ("main.foo(Swift.Int) -> ()", "main.foo(Swift.Int)", "main.foo"),
 }
 KNOWN = SymbolNames.of(WRITTEN)
-MACHO = SymbolNames.of(f"_{symbol}" for symbol in WRITTEN)
+MACHO = SymbolNames.of((f"_{symbol}" for symbol in WRITTEN), KEPT)
 
 
 @pytest.mark.parametrize(
@@ -109,6 +112,13 @@ def test_a_written_spelling_means_its_symbol_alone(symbol: str, text: str) -> No
         "ns::operator >",
         "mycrate::Bar::bar",
         "main.fo",
+        "mycrate[0123456789abcdef]::pick::<&str, true: bool, 'x': char>",
+        "core[3c1c1]::num::limbs::<f16>",
+        "mycrate[12345]::Foo::bar",
+        "ns::A::~ A",
+        "vtable for const ns::V",
+        "vtable for vtable for ns::V",
+        "run()::{lambda()#0}::operator()() const",
     ],
 )
 def test_another_type_or_number_is_unknown(text: str) -> None:
@@ -139,3 +149,34 @@ def test_a_type_of_two_systems_is_ambiguous_if_both_overloads_exist() -> None:
 )
 def test_only_default_arguments_at_the_end_are_left_out(text: str, short: str) -> None:
     assert without_defaults_of_std(text) == short
+
+
+@pytest.mark.parametrize("underscore", [NOT_ADDED, KEPT, DROPPED])
+def test_an_underscore_is_part_of_a_name_unless_the_format_adds_it(underscore: str) -> None:
+    """`start` is not _start, nor exit _exit; nm shows main of Mach-O as _main."""
+    added = "_" * (underscore == KEPT)
+    table = SymbolNames.of([f"{added}{name}" for name in ("_start", "main", "_ZN1aE")], underscore)
+    assert table.find("_start") == (f"{added}_start",)
+    assert table.find("main") == (f"{added}main",)
+    assert table.find("__ZN1aE") == (f"{added}_ZN1aE",)
+    assert table.find("_main") == ((f"{added}main",) if underscore != NOT_ADDED else ())
+    assert table.find("start") == table.meant("start*").names == ()
+    assert table.meant("_mai*").names == ((f"{added}main",) if underscore != NOT_ADDED else ())
+    assert table.find("__main") == table.find("___start") == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["main(", "main()::x", "vtable for main", "main<int>", "main.cold"]
+)
+def test_only_parameters_are_added_to_a_name_of_c(text: str) -> None:
+    table = SymbolNames.of(["main"])
+    assert table.find("main(int, char**)") == ("main",)
+    assert table.find(text) == ()
+
+
+def test_the_hash_of_a_rust_function_must_agree() -> None:
+    one, other = (f"_ZN1a1f17h{digit * 16}E" for digit in "12")
+    table = SymbolNames.of([one, other])
+    assert table.find("a::f") == (one, other)
+    assert table.find(f"a::f::h{'2' * 16}") == table.find(f"f::h{'2' * 16}") == (other,)
+    assert table.find(f"a::f::h{'3' * 16}") == ()

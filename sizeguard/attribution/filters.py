@@ -145,11 +145,13 @@ def unattributed_rows(analysis: Analysis) -> Mask:
 
 def symbol_names(analysis: Analysis) -> SymbolNames:
     """Index the symbols that have bytes."""
-    from sizeguard.names.resolve_names import SymbolNames  # 8 ms, which most reports save
+    from sizeguard.names.resolve_names import KEPT, NOT_ADDED, SymbolNames  # 8 ms
 
+    underscore = KEPT if analysis.image.adds_underscore else NOT_ADDED
     label = analysis.label("symbol")
     used = np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))
-    return SymbolNames.of(text for i in used.tolist() if (text := label.texts[i]))
+    names = (text for i in used.tolist() if (text := label.texts[i]))
+    return SymbolNames.of(names, underscore)
 
 
 def _rows_of_symbol(analysis: Analysis, name: str) -> Mask:

@@ -288,5 +288,4 @@ class LedgerAnalysis:
     @property
     def _adds_underscore(self) -> bool:
         """Return whether the format puts an underscore before each name."""
-        image = self._rows.ledger.image
-        return image.format == "macho" or (image.format in ("pe", "coff") and image.arch == "i386")
+        return self._rows.ledger.image.adds_underscore

@@ -55,6 +55,11 @@ class ImageInfo:
     regions: tuple[RegionUse, ...] | None = None
     kind: str = ""
 
+    @property
+    def adds_underscore(self) -> bool:
+        """Return whether the format puts an underscore before each name."""
+        return self.format == "macho" or (self.format in ("pe", "coff") and self.arch == "i386")
+
 
 class Owners:
     """Owners of spans, as columns; NONE if not known.

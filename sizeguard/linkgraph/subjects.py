@@ -84,17 +84,17 @@ def _symbols(graph: SectionGraph, text: str) -> tuple[int, ...]:
     for name, node in zip(graph.symbols.names, graph.symbols.node.tolist(), strict=True):
         if node >= 0:
             of_name.setdefault(name.decode("utf-8", "backslashreplace"), set()).add(node)
-    found = _symbol_names(of_name).meant(text)
+    found = _symbol_names(graph, of_name).meant(text)
     exact = {node for name in found.names for node in of_name[name]}
     nodes = graph.nodes
     loaded = {node for node in exact if nodes.is_alloc[node]}
     return tuple(sorted(loaded or exact))
 
 
-def _symbol_names(names: Iterable[str]) -> SymbolNames:
-    from sizeguard.names.resolve_names import SymbolNames  # 14 ms, which operators save
+def _symbol_names(graph: SectionGraph, names: Iterable[str]) -> SymbolNames:
+    from sizeguard.names.resolve_names import KEPT, NOT_ADDED, SymbolNames  # 14 ms
 
-    return SymbolNames.of(names)
+    return SymbolNames.of(names, KEPT if graph.linker == "ld64.lld" else NOT_ADDED)
 
 
 def _branches(
@@ -120,7 +120,7 @@ def _nearest(graph: SectionGraph, text: str, table: dict[str, list[int]]) -> str
         cutoff=0.75,
     )
     symbols = _symbol_names(
-        {name.decode("utf-8", "backslashreplace") for name in graph.symbols.names}
+        graph, {name.decode("utf-8", "backslashreplace") for name in graph.symbols.names}
     )
     found = near[0] if near else symbols.nearest(text)
     return f"; nearest is {found}" if found else " in the objects of this link"

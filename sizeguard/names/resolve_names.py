@@ -18,7 +18,7 @@ from sizeguard.base.nearest import nearest_names
 from sizeguard.columns.texts import Int
 from sizeguard.names.demangle import SWIFT
 from sizeguard.names.find_operators import find_operators
-from sizeguard.names.globs import glob_regex, is_glob
+from sizeguard.names.globs import is_glob
 from sizeguard.names.spelling import (
     Spelling,
     has_global_scope,
@@ -29,6 +29,7 @@ from sizeguard.names.spelling import (
 )
 from sizeguard.names.spellings.compare_spellings import demangled_long, same_text, spelled
 from sizeguard.names.spellings.nearest_symbol import nearest_symbol
+from sizeguard.names.spellings.patterns import NamePattern
 from sizeguard.names.spellings.plain_paths import (
     PlainPath,
     exact_path,
@@ -36,7 +37,11 @@ from sizeguard.names.spellings.plain_paths import (
     may_have_path,
     plain_path,
 )
+from sizeguard.names.spellings.rust_hashes import has_hashes
 from sizeguard.names.spellings.second_readings import second_readings
+
+# The underscore that Mach-O adds before each name: there is none, names have it, names lost it
+NOT_ADDED, KEPT, DROPPED = "not added", "kept", "dropped"
 
 # Words of demangled names that mangled names abbreviate or omit.
 _ABBREVIATED = frozenset(
@@ -105,15 +110,18 @@ class SymbolNames:
     Names are demangled only on request: a symbol that a spelling means contains the words of the
     spelling, each after its length. The 530,469 symbols of libtorch_cpu.so take 0.3 s to join; a
     look-up takes about 40 ms.
+
+    underscore: whether the format adds one before each name, and whether the table's names have it
     """
 
     names: tuple[str, ...]
+    underscore: str = NOT_ADDED
     _hits: dict[str, Int] = field(default_factory=dict, repr=False)
 
     @staticmethod
-    def of(names: Iterable[str]) -> SymbolNames:
-        """Store each name once. Names of Mach-O may have their first underscore or not."""
-        return SymbolNames(tuple(dict.fromkeys(names)))
+    def of(names: Iterable[str], underscore: str = NOT_ADDED) -> SymbolNames:
+        """Store each name once."""
+        return SymbolNames(tuple(dict.fromkeys(names)), underscore)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -152,8 +160,14 @@ class SymbolNames:
         return text.startswith(b"_R") or b"\n_R" in text or _RUST.search(text) is not None
 
     def exact(self, text: str) -> tuple[str, ...]:
-        """Find a symbol as the linker spells it, with its clones: f, f.cold, f.isra.0."""
-        for name in (text, f"_{text}", text[1:] if text.startswith("_") else text):
+        """Find a symbol as the linker spells it, with its clones: f, f.cold, f.isra.0.
+
+        _f and f differ, unless the format adds the underscore; that of __Z always is an added one.
+        """
+        others = [f"_{text}"] if self.underscore == KEPT else []
+        if text.startswith(("__Z", "__R") if self.underscore == NOT_ADDED else "_"):
+            others += [text[1:]] if self.underscore != KEPT else []
+        for name in (text, *others):
             if name in self._index:
                 clones = self._clones.get(name.partition(".")[0], ())
                 return (name, *(each for each in clones if each.startswith(f"{name}.")))
@@ -193,13 +207,14 @@ class SymbolNames:
         if not any(part.name for part in written.parts):
             return ()
         names = self._candidates(text)
-        found = self._plain(names, written) if written.is_plain else self._whole(names, text)
-        if found:
+        among = self._plain(names, written) if written.is_plain else self._whole(names, text)
+        if found := tuple(name for name in among if has_hashes(name, text)):
             return found
         # C functions have no parameters in their names.
         part = written.parts[0]
-        is_c = len(written.parts) == 1 and not part.arguments
-        return self.exact(part.name) if is_c and (part.parameters or written.is_global) else ()
+        is_c = len(written.parts) == 1 and not part.arguments and not written.special
+        is_c &= part.parameters.endswith(")") or (written.is_global and not part.parameters)
+        return self.exact(part.name) if is_c else ()
 
     def _whole(self, names: Sequence[str], text: str) -> tuple[str, ...]:
         """Find a spelling among the symbols with its words."""
@@ -247,25 +262,24 @@ class SymbolNames:
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """Find the symbols with a spelling that matches a pattern, which has all scopes."""
-        pattern = without_global_scope(pattern)
-        matches = re.compile(glob_regex(pattern)).match
-        plain = re.compile(glob_regex(pattern.replace(" ", ""))).match
-        words = [word for word in _WORD.findall(pattern) if _is_kept(word)]
-        longest = max(words, key=len, default="")
-        every = _WORD.findall(pattern)
+        wanted = NamePattern.of(pattern)
+        longest = max(filter(_is_kept, wanted.words), key=len, default="")
+        words = [word for word in wanted.words if word not in _ABBREVIATED]
+        words = [word for word in words if not _HASH.fullmatch(word)]
         found = []
-        for name in self._with_word(longest) if longest else self.names:
+        of_swift = [name for name, _ in self._swift if longest and longest not in name]
+        for name in [*self._with_word(longest), *of_swift] if longest else self.names:
             shown = shown_symbol(name)
-            if matches(name) or matches(shown):
+            plain = name.removeprefix("_") if self.underscore == KEPT else name
+            has_words = all(word in shown for word in words)
+            if (
+                wanted.as_shown.match(name)
+                or wanted.as_shown.match(plain)
+                or (has_words and wanted.matches(plain, plain if shown == name else shown))
+            ):
                 found.append(name)
-            elif shown != name and all(word in shown for word in every):
-                spelling = spelling_of(shown)
-                bare = shown[len(spelling.result) :].lstrip() if spelling.result else shown
-                path = spelling.special.replace(" ", "") + spelling.bare()
-                if matches(bare) or plain(path):
-                    found.append(name)
-            elif name.startswith("_") and matches(name[1:]):
-                found.append(name)
+        if self.underscore == DROPPED and pattern.startswith("_"):  # as nm shows it
+            found += [name for name in self.glob(pattern[1:]) if name not in found]
         return tuple(found)
 
     def _candidates(self, text: str) -> list[str]:

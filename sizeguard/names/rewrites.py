@@ -9,6 +9,7 @@ import struct
 ANONYMOUS = "(anonymous namespace)"
 
 _REWRITES = (
+    (re.compile(r"(?<=::)~ (?=\w)"), "~"),
     # Methods of Rust: <core::Foo>::new
     (re.compile(r"\A<((?:(?! as )[^<>]|<[^<>]*>)+)>::"), r"\1::"),
     # The global scope
@@ -129,6 +130,8 @@ def _llvm_number_of_bits(match: re.Match[str]) -> str:
 def _llvm_number(match: re.Match[str]) -> str:
     """Spell {lambda(int)#2} as LLVM does: 'lambda0'(int); the first one has no number."""
     number = int(match[3])
+    if not number:
+        return match[0]  # there is no such lambda
     word = "lambda" if match[1] == "lambda" else "unnamed"
     return f"'{word}{number - 2 if number > 1 else ''}'{match[2] or ''}"
 

@@ -13,9 +13,9 @@ from sizeguard.formats import sniff
 from sizeguard.formats.binary import Binary, ImageSymbols
 from sizeguard.formats.elf import read_elf
 from sizeguard.names.registered import Registration
-from sizeguard.names.resolve_names import KnownNames, Resolved, SymbolNames
+from sizeguard.names.resolve_names import DROPPED, KnownNames, Resolved, SymbolNames
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.evidence.macho import read_macho_image
+from sizeguard.verify.evidence.macho import plain, read_macho_image
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.evidence.object_registrations import registered_by
 from sizeguard.verify.evidence.tables import registered_in
@@ -60,13 +60,15 @@ class ClaimNames:
         """Names that only the map, another build or the operator libraries have."""
         symbols: list[str] = []
         operators = dict.fromkeys(self.operators)
-        if self.evidence.link_map is not None:
-            symbols += [symbol.name for symbol in self.evidence.link_map.symbols]
+        underscore = self.evidence.names.underscore
+        if (link_map := self.evidence.link_map) is not None:
+            is_plain = underscore == DROPPED and link_map.linker == "ld64"
+            symbols += [plain(s.name) if is_plain else s.name for s in link_map.symbols]
         for path in self.others:
             image = _image(path)
             symbols += _symbols(image)
             operators |= dict.fromkeys(registered_in(image, ()).operators)
-        return KnownNames(SymbolNames.of(symbols), operators)
+        return KnownNames(SymbolNames.of(symbols, underscore), operators)
 
     def operators_called(self, text: str) -> tuple[str, ...]:
         """Find the operators that a text means, in the image, its objects or elsewhere."""

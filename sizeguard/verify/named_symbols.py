@@ -30,15 +30,18 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
     if not text.strip():
         raise InputError(f"--{expect}: the name is empty; write --{expect} SYMBOL")
     marked = _MARKED.fullmatch(text)
-    if marked is None:
-        operators = names.operators_called(text)
-        if operators:
-            return tuple(judge_registered(names, "operator", name, expect) for name in operators)
+    operators = names.operators_called(text) if marked is None else ()
+    judged = tuple(judge_registered(names, "operator", name, expect) for name in operators)
+    if judged and "*" not in text and "?" not in text:
+        return judged
     found = names.resolve(marked[1] if marked else text)
     if found.is_glob:
         if marked:
             raise InputError(f"{text}: a constant goes with one name, not with a pattern")
-        return _judge_pattern(names, found, expect)
+        # A pattern may match symbols, too: *gelu* means aten::gelu and kernels::gelu(…)
+        return (
+            judged if judged and not found.names else judged + _judge_pattern(names, found, expect)
+        )
     code = _code(names.evidence, found.names or (found.text,))
     if marked:
         code = _with_constant(names.evidence, code, int(marked[2], 16))

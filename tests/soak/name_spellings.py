@@ -45,7 +45,7 @@ def names_of(path: Path) -> tuple[list[str], str]:
     is_macho = sniff.image_format(path) == sniff.MACHO
     image: Binary = read_macho_image(path) if is_macho else read_elf(path)
     tables = (*image.static_symbols, *image.dynamic_symbols)
-    names = [s.name.partition("@")[0] for t in tables for s in t.objects() if s.section and s.name]
+    names = [name.partition("@")[0] for table in tables for name in table.defined_names() if name]
     return names, "_" if is_macho else ""
 
 

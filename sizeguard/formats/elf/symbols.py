@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sizeguard.base.errors import InputError
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Bytes, Int, Int32, Texts
-from sizeguard.formats.elf.layout import SHN_LORESERVE, SHN_XINDEX, Layout
+from sizeguard.formats.elf.layout import SHN_LORESERVE, SHN_XINDEX, STT_FILE, STT_SECTION, Layout
 
 # Names may share suffixes. A table whose names are many times as long as its strings is designed to
 # exhaust memory.
@@ -107,7 +107,8 @@ class SymbolTable:
 
     @cached_property
     def _defined(self) -> Int:
-        return np.flatnonzero(self.section)
+        """Rows of definitions; names of source files and of sections define nothing."""
+        return np.flatnonzero((self.section != 0) & ~np.isin(self.type, (STT_FILE, STT_SECTION)))
 
     def defined_names(self) -> list[str]:
         """Return the names of the definitions; some are empty."""

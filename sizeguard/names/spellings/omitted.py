@@ -20,6 +20,11 @@ def agree_without_omitted(written: str, actual: str) -> bool:
     return written == actual or without_defaults_of_std(written) == without_defaults_of_std(actual)
 
 
+def without_omitted(text: str) -> str:
+    """Remove what users leave out in template arguments: f<8> for f<8ul>; also all spaces."""
+    return without_defaults_of_std(_CAST.sub("", _SUFFIX.sub(r"\1", text.replace(" ", ""))))
+
+
 def without_defaults_of_std(text: str) -> str:
     """Remove trailing default arguments: std::map<int, A> for the one with less and allocator.
 

@@ -126,9 +126,10 @@ class Evidence:
     @cached_property
     def names(self) -> SymbolNames:
         """All symbols of the image, its objects and its debug information."""
-        from sizeguard.names.resolve_names import SymbolNames  # 14 ms, which operators save
+        from sizeguard.names.resolve_names import DROPPED, NOT_ADDED, SymbolNames  # 14 ms
 
-        return SymbolNames.of((*self.objects.index, *self.symbols, *self.inlined))
+        underscore = NOT_ADDED if as_macho(self.image) is None else DROPPED
+        return SymbolNames.of((*self.objects.index, *self.symbols, *self.inlined), underscore)
 
     @cached_property
     def operators(self) -> Mapping[str, tuple[Registration, ...]]:

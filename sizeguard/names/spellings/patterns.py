@@ -1,0 +1,124 @@
+"""Match patterns with all spellings of a symbol, so that none of them hides it from a claim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sizeguard.names.globs import glob_regex
+from sizeguard.names.rewrites import ANONYMOUS, normal, without_defaults
+from sizeguard.names.short import split_name, without_parameters, without_templates
+from sizeguard.names.spelling import spelling_of, without_global_scope
+from sizeguard.names.spellings.omitted import without_omitted
+from sizeguard.names.spellings.second_readings import second_readings
+
+_OPTIONAL = re.compile(r"[ (<&[{.]")  # what a path of names and wildcards does not contain
+_TAG = re.compile(r"\[abi:\w+\]")
+_QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?))+\Z")
+_CONST = re.compile(r"(?<![\w:>])((?:unsigned |long )*[\w:]+) const(?=[&*,)> ])")
+_WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
+
+
+@dataclass(frozen=True, slots=True)
+class NamePattern:
+    """A pattern, with the regular expressions that match names.
+
+    text:     the pattern
+    as_shown: matches a symbol, or its demangled text with all spaces
+    tight:    matches spellings without spaces
+    bare:     matches them with or without the pattern's result, for symbols that have none
+    words:    words that each reading of the pattern has, with or without its result
+    """
+
+    text: str
+    as_shown: re.Pattern[str]
+    tight: re.Pattern[str]
+    bare: re.Pattern[str]
+    words: tuple[str, ...]
+
+    @staticmethod
+    def of(pattern: str) -> NamePattern:
+        """Read a pattern, as written and as demanglers would spell it."""
+        pattern = without_global_scope(pattern)
+        texts = _readings(pattern)
+        bare = [*texts, *_readings(_without_result(pattern))]
+        words = set.intersection(*({*_WORD.findall(text)} for text in bare))
+        as_shown = re.compile(glob_regex(pattern))
+        return NamePattern(pattern, as_shown, _any(texts), _any(bare), tuple(sorted(words)))
+
+    def matches(self, symbol: str, shown: str) -> bool:
+        """Return whether any spelling of a symbol matches.
+
+        shown: its demangled text. A function of C has no parameters in its name.
+        """
+        if self.as_shown.match(symbol) or self.as_shown.match(shown):
+            return True
+        if shown == symbol:
+            return self.as_shown.match(f"{shown}()") is not None
+        tight = self.tight if spelling_of(shown).result else self.bare
+        return any(tight.match(text.replace(" ", "")) for text in self._spellings(shown))
+
+    def _spellings(self, shown: str) -> Iterator[str]:
+        """Yield spellings without the optional parts that the pattern does not mention."""
+        spelling = spelling_of(shown)
+        for path in (spelling.bare(), _without_nameless(_TAG.sub("", spelling.bare()))):
+            yield f"{spelling.special} {path}"
+        if not _OPTIONAL.search(self.text):
+            text = _without_start(_without_nameless(_TAG.sub("", shown)), spelling.result)
+            text = without_defaults(text) if "basic_" in self.text else text
+            yield from (text, without_templates(text))
+            return
+        text = normal(shown)
+        if "[abi:" not in self.text:
+            text = _TAG.sub("", text)
+        if ANONYMOUS not in normal(self.text):
+            text = _without_nameless(text)
+        text = text.removesuffix(spelling.clone)
+        texts = [text, without_defaults(text)]
+        if "const " in self.text:
+            texts += [_CONST.sub(r"const \1", each) for each in texts]
+        for whole in dict.fromkeys(texts):
+            for each in self._shorter(whole, spelling.result):
+                yield from dict.fromkeys((each, each + spelling.clone))
+        if " -> " in shown:  # a function of Swift without its result
+            yield shown.partition(" -> ")[0]
+
+    def _shorter(self, text: str, result: str) -> Iterator[str]:
+        """Yield a text without result, qualifiers, parameters and template arguments."""
+        texts = {text: None, _without_start(text, result): None}
+        texts |= dict.fromkeys([_QUALIFIERS.sub("", each) for each in texts])
+        if "(" not in self.text:
+            texts |= dict.fromkeys([without_parameters(each) for each in texts])
+        shorten = without_omitted if "<" in self.text else without_templates
+        yield from dict.fromkeys([*texts, *(shorten(each) for each in texts)])
+
+
+def _readings(pattern: str) -> list[str]:
+    """Return a pattern as written, with other types for size_t, and as demanglers spell it."""
+    readings = (each for more in second_readings(pattern) for each in more)
+    texts = list(dict.fromkeys((pattern, *readings)))
+    texts += [each for text in texts if (each := normal(text)) not in texts]
+    return list(dict.fromkeys([*texts, *map(without_omitted, texts)]))
+
+
+def _any(texts: list[str]) -> re.Pattern[str]:
+    """Make a regular expression for all patterns, without spaces."""
+    return re.compile("|".join(glob_regex(text.replace(" ", "")) for text in texts))
+
+
+def _without_result(pattern: str) -> str:
+    result = split_name(pattern).result
+    return pattern if result.endswith((" for", " to")) else pattern[len(result) :].lstrip()
+
+
+def _without_start(text: str, start: str) -> str:
+    """Remove a start that may have other spaces; return other texts unchanged."""
+    tight = start.replace(" ", "")
+    places = [i for i, character in enumerate(text) if character != " "]
+    is_start = text.replace(" ", "").startswith(tight) and len(tight) < len(places)
+    return text[places[len(tight)] :] if is_start else text
+
+
+def _without_nameless(text: str) -> str:
+    return text.replace(f"{ANONYMOUS}::", "")

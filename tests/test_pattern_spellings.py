@@ -1,0 +1,89 @@
+"""A pattern matches every spelling of a symbol, so that `--absent PATTERN` misses none.
+
+A pattern that matches nothing passes as absent. No outer scope of a pattern is left out.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from sizeguard.names.resolve_names import KEPT, SymbolNames
+
+FOO = "_ZN2ns3fooEmPKc"  # ns::foo(unsigned long, char const*)
+GET = "_ZNK2ns3Box3getEv"
+HIDDEN = "_ZN2ns12_GLOBAL__N_16hiddenEv"
+TAGS = "_ZN2ns4tagsB5cxx11Ev"
+APPLY = "_ZN2ns5applyIiLb1EEEvT_"  # void ns::apply<int, true>(int)
+PUSH = "_ZNSt6vectorIiSaIiEE9push_backERKi"
+CLEAR = "_ZNSt3mapIiN2ns1AESt4lessIiESaISt4pairIKiS1_EEE5clearEv"
+JOIN = "_ZN2ns4joinERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+COLD = "_ZN2ns4coldEv.cold"
+WRITE = "_ZNSo5writeEPKcl"
+MATCHES = {
+    "ns::f*": FOO,
+    "ns::foo(*": FOO,
+    "ns::f*(size_t, *": FOO,
+    "ns::f*(long unsigned int, const char*)": FOO,
+    "ns::f*( unsigned long , const char * )": FOO,
+    "ns :: f*(unsigned long,char const*)": FOO,
+    "void ns::f*(unsigned long, const char*)": FOO,
+    "ns::B*::get()": GET,
+    "ns::Box::g*() const": GET,
+    "ns::h*": HIDDEN,
+    "ns::hidden(*": HIDDEN,
+    "ns::{anonymous}::h*()": HIDDEN,
+    "ns::(anonymous namespace)::h*": HIDDEN,
+    "ns::t*()": TAGS,
+    "ns::tags(*": TAGS,
+    "ns::t*[abi:cxx11]()": TAGS,
+    "ns::apply(*": APPLY,
+    "ns::a*(int)": APPLY,
+    "void ns::a*(int)": APPLY,
+    "ns::a*<int,true>": APPLY,
+    "ns::a*<int, (bool)1>(int)": APPLY,
+    "std::vector<int>::p*": PUSH,
+    "std::v*::push_back(const int&)": PUSH,
+    "std::map<int, ns::A>::c*": CLEAR,
+    "std::map<int, ns::A, std::less<int>>::c*()": CLEAR,
+    "ns::j*(std::string const&)": JOIN,
+    "ns::j*(const std::basic_string<char>&)": JOIN,
+    "ns::c*()": COLD,
+    "ns::c*().cold": COLD,
+    "ns::c* [clone .cold]": COLD,
+    "std::basic_ostream::w*": WRITE,
+    "std::ostream::w*(char const*, long)": WRITE,
+    "main(*": "main",
+    "main.f*(Swift.Int)": "$s4main3fooyySiF",
+}
+TABLE = dict.fromkeys(MATCHES.values())
+ELF = SymbolNames.of(TABLE)
+MACHO = SymbolNames.of((f"_{symbol}" for symbol in TABLE), KEPT)
+
+
+@pytest.mark.parametrize(("pattern", "symbol"), MATCHES.items())
+def test_a_pattern_matches_every_spelling(pattern: str, symbol: str) -> None:
+    assert ELF.meant(pattern).names == (symbol,)
+    assert MACHO.meant(pattern).names == (f"_{symbol}",)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "foo*",
+        "hidden*",
+        "ns::foo(int, *",
+        "ns::f*(size_t, int*)",
+        "ns::B*::get() volatile",
+        "(anonymous namespace)::h*",
+        "ns::t*[abi:cxx12]()",
+        "int ns::apply(*",
+        "ns::a*<long,true>",
+        "std::map<int, ns::B>::c*",
+        "ns::c*().part",
+        "vtable for ns::*",
+        "mai?(*)x",
+    ],
+)
+def test_a_pattern_with_another_part_matches_nothing(pattern: str) -> None:
+    found = ELF.meant(pattern)
+    assert (found.names, found.is_glob) == ((), True)
