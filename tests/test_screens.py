@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from sizeguard.attribution.group import group
 from sizeguard.attribution.size_report import ByteSums
 from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
 from sizeguard.gate.causes.growth_result import Cause
@@ -15,10 +17,12 @@ from sizeguard.report.doctor.render import doctor_chunks
 from sizeguard.report.gate.gate_sections import cause_texts
 from sizeguard.report.screen.fit import fit
 from sizeguard.report.screen.legend import legend_lines
+from sizeguard.report.sizes.render import report_chunks
 from sizeguard.report.sizes.size_tree import Rest, rest_text
 from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.style import Style, change_text
 from tests.support.golden_sample import diff, new, old
+from tests.support.made_up import MadeUp
 from tests.support.screen_samples import FOLDER, PIPED, file_of, prepare, screens
 
 pytestmark = pytest.mark.native
@@ -157,3 +161,17 @@ def test_instances_are_never_cut_inside_a_number(width: int) -> None:
 def test_no_change_is_written_in_one_way(shown: dict[str, str]) -> None:
     assert not [name for name, text in shown.items() if "±0" in text]
     assert change_text(5, 5) == "+0"
+
+
+@pytest.mark.parametrize("format_", ["terminal", "markdown", "html"])
+def test_a_missing_build_id_is_left_out(format_: str) -> None:
+    def without_id(made: MadeUp) -> MadeUp:
+        made.image = replace(made.image, id="")
+        return made
+
+    report = group(without_id(new()), ["symbol"])
+    change = diff(without_id(old()), without_id(new()), ["symbol"])
+    for chunks in (report_chunks(report, format_, 3), diff_chunks(change, format_, 3)):
+        text = "".join(chunks)
+        assert "id none" not in text and "id `none`" not in text and "8f3c2d10" not in text
+    assert "8f3c2d10" in "".join(report_chunks(group(new(), ["symbol"]), format_, 3))

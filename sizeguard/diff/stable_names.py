@@ -24,6 +24,7 @@ _RUST_CRATE = re.compile(rb"(?<=C)s[0-9A-Za-z]*_(?=\d)")
 
 # A function without a name is called by its address, which changes between builds.
 _NAMELESS = b"(function at "
+_ALL_NAMELESS = b"(functions without a name)"
 
 _LAST = np.uint64(56)
 _MOST_DIGITS = 32  # digits and dots at an end that are skipped by column
@@ -42,7 +43,7 @@ _DOTS = np.uint64(ord(".")) * _ONES
 def key_of(name: bytes) -> bytes:
     """Return the name without the additions that distinguish builds or clones."""
     if name.startswith(_NAMELESS):
-        return _NAMELESS
+        return _ALL_NAMELESS
     if name.startswith(b"_R"):
         name = _RUST_CRATE.sub(b"", name)
     name = _CLONE.sub(b"", name)

@@ -16,6 +16,7 @@ from sizeguard.report.writers.size_rows import (
     image_json,
     json_rows,
     json_texts,
+    short_id,
     texts_of,
 )
 from sizeguard.report.writers.style import Style, growth_look, kib
@@ -218,7 +219,7 @@ def _change(metric: str, old: int, new: int) -> str:
 def _image(which: str, image: ImageInfo, *, full: bool) -> tuple[str, str]:
     name = f"{image.title}  {image.path}" if full else image.title
     return (
-        f"{which}  {printable(name)}  id {image.id[:8] or 'none'}",
+        f"{which}  {printable(name)}{short_id(image)}",
         f"load {image.load:,}   ram {image.ram:,}   file {image.file:,}",
     )
 

@@ -123,10 +123,10 @@ def _markdown(report: Report, limit: int) -> Iterator[str]:
         if group.rest is not None:
             yield rest_line(group.rest, indent + "&emsp;")
 
-    id_ = markdown_cell(image.id[:8] or "none")
+    id_ = f", id {markdown_cell(image.id[:8])}" if image.id else ""
     yield (
         f"**{markdown_cell(image.title)}** load {image.load:,}, ram {image.ram:,}, file"
-        f" {image.file:,}, id {id_}"
+        f" {image.file:,}{id_}"
     )
     yield ""
     if report.filters:

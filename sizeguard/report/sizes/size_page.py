@@ -12,6 +12,7 @@ from sizeguard.columns.texts import Texts
 from sizeguard.report.sizes.size_tree import count_of_aliases
 from sizeguard.report.writers.html_page import PageColumn, html_page
 from sizeguard.report.writers.printable import shown
+from sizeguard.report.writers.size_rows import short_id
 
 _MOST_ALIASES = 3
 
@@ -35,10 +36,9 @@ def report_html(report: Report) -> Iterator[str]:
     levels = zip(report.by, report.labels, strict=True)
     if report.left_out is not None:
         extra["leftOut"] = {name: getattr(report.left_out, name) for name in names}
-    id_ = f"  id {report.image.id[:8]}" if report.image.id else ""
     arch = "" if report.image.arch in report.image.title else f"  {report.image.arch}"
     yield from html_page(
-        f"{report.image.title}{arch}{id_}",
+        f"{report.image.title}{arch}{short_id(report.image)}",
         columns,
         [(level, _with_aliases(report, level, label)) for level, label in levels],
         extra,

@@ -28,6 +28,7 @@ from sizeguard.report.sizes.size_tree import (
     tree_of,
 )
 from sizeguard.report.writers.printable import NOTHING, printable
+from sizeguard.report.writers.size_rows import short_id
 from sizeguard.report.writers.style import Style, bar, kib, share
 
 # Without room, KiB are dropped first, then the running total, the count, the bar, the shares.
@@ -50,7 +51,7 @@ def _head(image: ImageInfo, style: Style) -> Iterator[str]:
     """
     title = printable(image.title)
     arch = "" if image.arch in title else f"  {printable(image.arch)}"
-    left = f"{title}{arch}  id {image.id[:8] or 'none'}"
+    left = f"{title}{arch}{short_id(image)}"
     right = f"load {image.load:,}   ram {image.ram:,}   file {image.file:,}"
     yield from head_lines(left, right, style)
 

@@ -12,6 +12,11 @@ from sizeguard.ledger.ledger import ImageInfo
 _PIECE = 10_000  # rows
 
 
+def short_id(image: ImageInfo) -> str:
+    """Return the beginning of the build id for a header; empty if there is none."""
+    return f"  id {image.id[:8]}" if image.id else ""
+
+
 def image_json(image: ImageInfo) -> dict[str, object]:
     """Describe the image."""
     return {
