@@ -213,3 +213,16 @@ def test_names_of_source_files_and_half_names_are_unknown(runtime: Evidence, tex
         (found,) = judge_named(ClaimNames(runtime), text, expect)
         assert (found.verdict, found.how) == (INCONCLUSIVE, UNKNOWN)
     assert judged(runtime, "_init" if text == "init" else "main").verdict == FAIL
+
+
+def test_present_means_what_the_base_had(opened: Opener) -> None:
+    """The base has a function `subject`; what is left is Failure::subject, the end of a path."""
+    now, base = opened("15"), opened("13").image.path
+    assert judged(now, "subject", PRESENT).verdict == PASS
+    (lost,) = judge_named(ClaimNames(now, others=(base,)), "subject", PRESENT)
+    assert (lost.verdict, lost.bytes) == (FAIL, 0)
+    for text in ("Failure::subject", "::Failure::subject"):
+        (there,) = judge_named(ClaimNames(now, others=(base,)), text, PRESENT)
+        assert there.verdict == PASS
+    (still,) = judge_named(ClaimNames(now, others=(base,)), "subject", ABSENT)
+    assert (still.verdict, still.bytes) == (FAIL, 18)

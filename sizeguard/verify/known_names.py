@@ -85,6 +85,17 @@ class ClaimNames:
             self._resolved[text] = self._resolve(text)
         return self._resolved[text]
 
+    def lost(self, text: str) -> tuple[str, ...]:
+        """Find the symbols elsewhere whose entire path is a text that the image has only as an end.
+
+        `f` means ns::f if there is no other; if the base has f itself, that is what is present.
+        """
+        whole = f"::{text.removeprefix('::')}"
+        here, elsewhere = self._here.symbols, self._elsewhere.symbols
+        if here.exact(text) or here.find(whole):
+            return ()
+        return elsewhere.find(whole)
+
     def _resolve(self, text: str) -> Resolved:
         found = self._here.resolve(text)
         if found.names and not found.is_glob:

@@ -6,7 +6,15 @@ import re
 from collections.abc import Sequence
 
 from sizeguard.base.errors import InputError
-from sizeguard.claims.verdict import ABSENT, INCONCLUSIVE, NOT_GENERATED, PASS, UNKNOWN, Verdict
+from sizeguard.claims.verdict import (
+    ABSENT,
+    INCONCLUSIVE,
+    NOT_GENERATED,
+    PASS,
+    PRESENT,
+    UNKNOWN,
+    Verdict,
+)
 from sizeguard.names.demangle import demangle
 from sizeguard.names.resolve_names import Resolved
 from sizeguard.names.spelling import shown_symbol
@@ -42,7 +50,8 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
         return (
             judged if judged and not found.names else judged + _judge_pattern(names, found, expect)
         )
-    code = _code(names.evidence, found.names or (found.text,))
+    lost = names.lost(found.text) if expect == PRESENT and found.names else ()
+    code = _code(names.evidence, lost or found.names or (found.text,))
     if marked:
         code = _with_constant(names.evidence, code, int(marked[2], 16))
     if not found.names and not code.there and not names.unknown_ok:
