@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -237,3 +239,36 @@ def test_command(full_build: Build) -> None:
             cli, ["why", str(full_build.image.parent), "aten::erf", "--format", format_]
         ).output
         assert "aten::erf(t)t" in text
+
+
+SOURCE = """
+int helper(int x) { return x * 7 + 3; }
+int kept(int x) { return helper(x) + 11; }
+int dead(int x) { return x * x * x + 5; }
+int main(int count, char **words) { return count; }
+"""
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("options", "subject", "expected"),
+    [
+        (("-Wl,--gc-sections", "-Wl,--undefined=kept"), "kept", "which no known root reaches"),
+        (("-Wl,--gc-sections", "-Wl,--undefined=kept"), "dead", "and removed dead"),
+        ((), "dead", "kept; the link's options are not recorded"),
+        (("-Wl,--gc-sections",), "main", "main  "),
+    ],
+)
+def test_what_keeps_code_without_references_is_not_guessed(
+    tmp_path: Path, options: tuple[str, ...], subject: str, expected: str
+) -> None:
+    """Without a record, `why` said that the link had no --gc-sections, and dead code was there."""
+    (tmp_path / "a.c").write_text(SOURCE)
+    compile_ = ["gcc", "-Os", "-fno-inline", "-ffunction-sections", "-c", "a.c"]
+    subprocess.run(compile_, cwd=tmp_path, check=True)
+    subprocess.run(["gcc", *options, "a.o", "-o", "app"], cwd=tmp_path, check=True)
+    command = [sys.executable, "-m", "sizeguard", "why", "app", "--objects", "a.o", subject]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == (3 if "--undefined" in " ".join(options) else 0), done.stderr
+    assert expected in done.stdout + done.stderr
+    assert "without --gc-sections" not in done.stdout

@@ -25,6 +25,9 @@ from sizeguard.linkgraph.inputs.objects import names_of
 from sizeguard.linkgraph.inputs.recorded_link import read_link
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.recorded_files import missing_record, with_record
+from sizeguard.names.spelling import shown_symbol
+
+NOT_REMOVED = "not removed"  # why an unrecorded link keeps what nothing refers to
 
 
 def graph_of_path(path: Path, objects: Sequence[Path] = ()) -> SectionGraph:
@@ -83,12 +86,36 @@ def graph_of_objects(image: Path, objects: Sequence[Path]) -> SectionGraph:
     inputs = without_lto(inferred(elf, expand(objects)))
     loaded = load(inputs)
     graph = graph_of(loaded)
-    known = _check(elf, graph)
-    if (known & ~live(graph)).any():
-        # The graph would remove something that is in the image, so the linker did not remove
-        # anything.
-        graph = graph_of(replace(loaded, inputs=replace(inputs, gc_sections=False)))
-    return graph
+    kept = _check(elf, graph) & ~live(graph)
+    if not kept.any():
+        return graph
+    # The graph would remove something that is in the image, so the linker did not remove anything.
+    _check_whole(elf, graph, graph.symbol_of(int(np.flatnonzero(kept)[0])))
+    graph = graph_of(replace(loaded, inputs=replace(inputs, gc_sections=False)))
+    return replace(graph, root_kind=dict.fromkeys(graph.root_kind, NOT_REMOVED))
+
+
+def _check_whole(elf: Elf, graph: SectionGraph, kept: str) -> None:
+    """Check that the image has all functions and objects of a link that removed nothing.
+
+    kept: a symbol that the link kept although no known root reaches it
+
+    Raises InconclusiveError if it also removed one: an option or a script keeps some.
+    """
+    there: set[bytes] = set()
+    for table in elf.static_symbols:
+        there.update(names_of(table, np.flatnonzero(table.section)))
+    there |= {name.partition(b"@")[0] for name in there}
+    y = graph.symbols
+    named = y.is_global & (y.node >= 0) & (y.size > 0) & np.isin(y.type, (STT_FUNC, STT_OBJECT))
+    for i in np.flatnonzero(named).tolist():
+        if y.names[i] not in there and graph.nodes.is_alloc[y.node[i]]:
+            removed = y.names[i].decode("utf-8", "backslashreplace")
+            raise InconclusiveError(
+                f"{elf.path}: the link kept {shown_symbol(kept)}, which no known root reaches, and"
+                f" removed {shown_symbol(removed)}: an option or a linker script says why;"
+                f" {HOW_TO_RECORD}"
+            )
 
 
 def _check(elf: Elf, graph: SectionGraph) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

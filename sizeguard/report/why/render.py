@@ -24,6 +24,7 @@ ROOTS = {
     "exported": "exported",
     "retain attribute": "is marked as retained",
     "no --gc-sections": "linked without --gc-sections",
+    "not removed": "kept; the link's options are not recorded",
 }
 
 

@@ -60,9 +60,11 @@ def check_presence(evidence: Evidence, graph: SectionGraph, subject: GraphSubjec
     if is_there is None or is_there == is_live:
         return
     where = "is in" if is_there else "is not in"
+    is_unknown = is_there and evidence.record is None
     raise InconclusiveError(
         f"{subject.name} {where} {evidence.image.path}, but the objects and options of the link"
         f" {'keep' if is_live else 'remove'} it: they belong to another link"
+        f"{', or an option that is not recorded keeps it' if is_unknown else ''}"
     )
 
 
