@@ -5,6 +5,7 @@ All other numbers are folded, and the whole fits GitHub's limit.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -48,7 +49,7 @@ from sizeguard.report.gate.shared.build_findings import (
     is_urgent,
     own_claims,
 )
-from sizeguard.report.gate.shared.markdown_shared import build_names, shared_sizes
+from sizeguard.report.gate.shared.markdown_shared import build_names, changed_sizes, shared_sizes
 from sizeguard.report.gate.shared.shared_builds import GroupedFindings, grouped_findings
 from sizeguard.report.gate.shared.shared_findings import SharedFinding
 from sizeguard.report.verify.verify_words import claim_message
@@ -66,6 +67,7 @@ from sizeguard.report.writers.printable import middle
 _NAME = 80  # characters of a name
 _NAMED = 3  # builds to name in a sentence
 _CLAIMS = 5  # broken claims, and pieces of advice
+_TABLES = 4  # passing builds with a table of their own
 _COMMANDS = 12  # lines of commands to show
 _MESSAGE = 1_200  # characters of one finding: a compiler's message can have 20,000
 _BARE = Frame()
@@ -92,8 +94,7 @@ def _blocks(result: GateResult, frame: Frame) -> Iterator[Block]:
     if urgent:
         yield from wrong
     yield from shared_sizes(parts.sizes)
-    for build in parts.builds:
-        yield from _sizes(build)
+    yield from _all_sizes(parts.builds)
     yield from unchanged_builds(builds)
     yield from growths(result)
     if not urgent:
@@ -236,6 +237,17 @@ def _of_build(build: BuildFindings) -> Iterator[_Item]:
             yield _Item(finding.verdict, instruction(finding.advice))
 
 
+def _all_sizes(builds: Sequence[BuildFindings]) -> Iterator[Block]:
+    """Write the sizes of builds: of many that pass, in one table."""
+    passing = [build.app for build in builds if build.verdict == PASS and is_changed(build.app)]
+    is_short = len(passing) <= _TABLES
+    for build in builds:
+        if is_short or build.verdict != PASS:
+            yield from _sizes(build)
+    if not is_short:
+        yield from changed_sizes(passing)
+
+
 def _sizes(build: BuildFindings) -> Iterator[Block]:
     """Write the sizes of a build that fails or changed."""
     app = build.app
@@ -301,18 +313,19 @@ def _limit(line: CheckLine) -> str:
 
 def _todo(builds: Sequence[BuildFindings]) -> Iterator[Block]:
     """Write the commands of all builds that fail, each once."""
-    commands = [
-        each for build in builds if build.verdict != PASS for each in todo(build.app, build.found)
-    ]
-    commands = list(dict.fromkeys(commands))
+    by_build = [todo(build.app, build.found) for build in builds if build.verdict != PASS]
+    commands = list(dict.fromkeys(each for found in by_build for each in found))
     runnable = [command for command in commands if is_command(command.text)]
     if runnable:
+        # All commands of a build, or none; a build's own may be more than fit.
+        ends = itertools.accumulate(len(found) for found in by_build)
+        room = max((end for end in ends if end <= _COMMANDS), default=_COMMANDS)
         lines = [
             f"{command.text}{f'  # {command.label}' if command.label else ''}"
-            for command in runnable[:_COMMANDS]
+            for command in runnable[:room]
         ]
-        if len(runnable) > _COMMANDS:
-            lines.append(f"# and {len(runnable) - _COMMANDS:,} more for other builds and limits")
+        if len(runnable) > room:
+            lines.append(f"# and {len(runnable) - room:,} more for other builds and limits")
         title = "**Do one of**" if len(lines) > 1 else "**Next steps**"
         yield Block(1, ["", title, "", *fenced(lines)])
     rest = [command for command in commands if command not in runnable]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sizeguard.claims.verdict import PASS
 from sizeguard.gate.gate_result import PARENT, AppResult, GateResult
@@ -22,6 +22,7 @@ from sizeguard.report.gate.gate_sections import (
 from sizeguard.report.gate.gate_words import (
     CheckLine,
     base_text,
+    counted,
     elimination_text,
     headline,
     limit_lines,
@@ -47,6 +48,7 @@ from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import NONE, Style
 
 _NOTES = 12  # lines of passing builds
+_MOST = 12  # lines of builds; of more, those with the least room or different growth are shown
 _NUMBER = 12  # characters: the sentence on claims fits three columns
 
 
@@ -128,9 +130,17 @@ def _many(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
         yield from wrapped(f"  ! {printable(f'{app.app}: {note}')}", 0, style)
     if len(said) > _NOTES:
         yield f"    {len(said) - _NOTES:,} more: sizeguard gate --format json"
-    rows = [(build.app, line) for build in passing if (line := _least(build.app))]
+    yield from _least_room([build.app for build in passing], style)
+
+
+def _least_room(apps: Iterable[AppResult], style: Style) -> Iterator[str]:
+    """Write the limit with the least room of each build; of many builds, those with the least."""
+    rows = [(app, line) for app in apps if (line := _least(app))]
     if not rows:
         return
+    more = len(rows) - _MOST
+    if more > 0:
+        rows = sorted(rows, key=lambda each: _room_of(each[1]))[:_MOST]
     yield ""
     name_width = max(
         len(cut(printable(f"{app.app} {app.target}"), style.room(40))) for app, _ in rows
@@ -146,12 +156,19 @@ def _many(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
             f"  {name:<{name_width}}{line.headroom or 0:>+{_NUMBER + 2},}  {mark(PASS, style)}  "
         )
         yield start + cut(text, room)
+    if more > 0:
+        yield f"  {counted(more, 'more build')} with more room: sizeguard gate --format json"
+
+
+def _room_of(line: CheckLine) -> float:
+    """Return the headroom relative to the limit."""
+    return (line.headroom or 0) / (line.limit or 1)
 
 
 def _least(app: AppResult) -> CheckLine | None:
     """Find the limit with the smallest relative headroom."""
     lines = [line for line in limit_lines(app) if line.headroom is not None and line.limit]
-    return min(lines, key=lambda line: (line.headroom or 0) / (line.limit or 1), default=None)
+    return min(lines, key=_room_of, default=None)
 
 
 def _matrix(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
@@ -179,12 +196,27 @@ def _growths(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
     grown = [app for app in grown if app.base != PARENT]  # then HEAD is the merge base
     if not grown:
         return
-    width = max(len(cut(printable(f"{app.app} {app.target}"), style.room(40))) for app in grown) + 2
     yield ""
     yield "  growth since the merge base, in bytes"
-    for app in grown:
-        name = cut(printable(f"{app.app} {app.target}"), style.room(40))
-        yield f"  {name:<{width}}{growth_text(app)}"
+    named = [
+        (cut(printable(f"{app.app} {app.target}"), style.room(40)), growth_text(app))
+        for app in grown
+    ]
+    lines = _alike(named) if len(named) > _MOST else named
+    width = max(len(name) for name, _ in lines) + 2
+    for name, text in lines:
+        yield f"  {name:<{width}}{text}"
+
+
+def _alike(lines: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Join builds with equal texts: camera x86_64-linux and 27 more."""
+    found: dict[str, list[str]] = {}
+    for name, text in lines:
+        found.setdefault(text, []).append(name)
+    return [
+        (f"{names[0]} and {len(names) - 1:,} more" if len(names) > 1 else names[0], text)
+        for text, names in found.items()
+    ]
 
 
 def _cell(build: BuildFindings | None, width: int, style: Style) -> str:

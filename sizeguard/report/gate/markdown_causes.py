@@ -10,8 +10,9 @@ from sizeguard.report.gate.comment_blocks import Block
 from sizeguard.report.gate.gate_words import cause_name, counted
 from sizeguard.report.gate.moved_code import changed, dependency_text, file_text
 from sizeguard.report.gate.shared.shared_causes import SharedCause, shared_causes
+from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.markdown import code, linked, prose, row
-from sizeguard.report.writers.printable import middle
+from sizeguard.report.writers.printable import middle, printable
 from sizeguard.report.writers.source_links import SourceLinks
 
 CAUSES = 5  # largest causes of a growth
@@ -33,7 +34,14 @@ def cause_block(apps: Sequence[AppResult], links: SourceLinks | None, rank: int)
         row(["change", "cause"]),
         "|---:|---|",
     ]
-    rows = [row([_change(each), _cause(each, apps, links)]) for each in shared[:CAUSES]]
+    shown = shared[:CAUSES]
+    names = [cause_name(each.causes[0]) for each in shown]
+    # Different symbols stay different
+    texts = distinct([RowName(printable(name), is_symbol=True) for name in names], _NAME)
+    rows = [
+        row([_change(each), _cause(each, text, apps, links)])
+        for each, text in zip(shown, texts, strict=True)
+    ]
     yield Block(rank, head, rows, [*_rest(shared[CAUSES:], apps)])
 
 
@@ -62,12 +70,13 @@ def _change(shared: SharedCause) -> str:
     return f"{shared.change}{both}"
 
 
-def _cause(shared: SharedCause, apps: Sequence[AppResult], links: SourceLinks | None) -> str:
+def _cause(
+    shared: SharedCause, name: str, apps: Sequence[AppResult], links: SourceLinks | None
+) -> str:
     """Write operator, symbol, place and builds on separate lines; phones are too narrow."""
     cause = shared.causes[0]
     owner = " ".join(code(middle(text, _NAME)) for text in (cause.operator, cause.dtype) if text)
-    name = cause_name(cause)
-    symbol = code(middle(name, _NAME)) if cause.symbol else prose(name) if name else ""
+    symbol = code(name) if cause.symbol else prose(name) if name else ""
     place = next((_place(each, links) for each in shared.causes if each.place), "")
     builds = _builds(shared.builds, apps) if len(apps) > 1 else ""
     return "<br>".join(part for part in (owner, symbol, place, builds) if part) or "–"

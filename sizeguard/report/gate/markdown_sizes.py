@@ -25,6 +25,7 @@ ICONS = {PASS: "✅", FAIL: "❌", INCONCLUSIVE: "⚠️", NOT_RUN: "➖"}
 TITLE = 140  # characters that GitHub shows of a status
 _SIZES = ("load", "file", "ram")
 _NAME = 40  # characters of an app or target
+_MATRIX = 12  # apps in a table that is not folded
 _WORST = (FAIL, INCONCLUSIVE, PASS, NOT_RUN)
 
 
@@ -82,7 +83,11 @@ def matrix(builds: Sequence[BuildFindings]) -> Iterator[Block]:
         row([code(middle(name, _NAME)), *(cells.get((name, target), "") for target in targets)])
         for name in names
     ]
-    yield Block(0, head, rows)
+    if len(names) <= _MATRIX:
+        yield Block(0, head, rows)
+        return
+    fold = ["", "<details>", f"<summary>load of all {_builds(len(builds))}</summary>"]
+    yield Block(1, [*fold, *head], rows, ["", "</details>"])
 
 
 def _cell(build: BuildFindings) -> str:

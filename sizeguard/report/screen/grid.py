@@ -221,7 +221,10 @@ def _shortened(name: RowName, width: int) -> str:
     if name.short:
         return middle(name.short, width)
     text = shortened(name.text, width) if name.is_symbol else name.text
-    return text if len(text) <= width else middle(name.text, width)
+    if len(text) <= width:
+        return text
+    # Of a long name, the arguments say less than its beginning and end.
+    return middle(text if len(name.text) > 2 * width else name.text, width)
 
 
 def _common(names: Sequence[str]) -> int:

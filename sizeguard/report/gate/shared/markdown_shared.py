@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from sizeguard.claims.verdict import PASS
 from sizeguard.gate.gate_result import AppResult, Check
 from sizeguard.report.gate.comment_blocks import Block
 from sizeguard.report.gate.gate_words import counted
@@ -11,11 +12,12 @@ from sizeguard.report.gate.markdown_sizes import ICONS
 from sizeguard.report.gate.shared.shared_builds import SharedSizes
 from sizeguard.report.writers.markdown import code, row
 from sizeguard.report.writers.printable import middle
-from sizeguard.report.writers.style import change_text
+from sizeguard.report.writers.style import NONE, change_text
 
 _NAME = 40  # characters of an app or target
 _NAMED = 12  # builds to name in a sentence
 _LIMIT = 80  # characters of a metric
+_ROWS = 10  # builds in a table; details have all
 
 
 def shared_sizes(sizes: Iterable[SharedSizes]) -> Iterator[Block]:
@@ -30,7 +32,27 @@ def shared_sizes(sizes: Iterable[SharedSizes]) -> Iterator[Block]:
             metric = code(middle(checks[0].metric, _LIMIT))
             title = f"#### {ICONS[each.verdict]} {counted(len(each.apps), 'build')} exceed {metric}"
             head = row(["", "base", "new", "change", "limit"])
-            yield Block(1, ["", title, "", head, "|---|---:|---:|---:|---:|"], [*map(_row, checks)])
+            lines = ["", title, "", head, "|---|---:|---:|---:|---:|"]
+            yield Block(1, lines, [*map(_row, checks[:_ROWS])], _more(len(checks), 5))
+
+
+def changed_sizes(apps: Sequence[AppResult]) -> Iterator[Block]:
+    """Write the loaded bytes of many builds that pass, the largest change first."""
+    sizes = [(app, app.old_sizes.load if app.old_sizes else None, app.sizes) for app in apps]
+    known = [(app, old, new.load) for app, old, new in sizes if new is not None]
+    known.sort(key=lambda each: -abs(each[2] - (each[1] or 0)))
+    title = f"{ICONS[PASS]} {counted(len(known), 'build')} changed within their limits"
+    head = ["", title, "", row(["load", "base", "new", "change"]), "|---|---:|---:|---:|"]
+    rows = [
+        row([_name(app), NONE if old is None else f"{old:,}", f"{new:,}", change_text(old, new)])
+        for app, old, new in known[:_ROWS]
+    ]
+    yield Block(2, head, rows, _more(len(known), 4))
+
+
+def _more(count: int, columns: int) -> list[str]:
+    """Count the builds that the table leaves out."""
+    return [row([f"{count - _ROWS:,} more", *[""] * (columns - 1)])] if count > _ROWS else []
 
 
 def build_names(names: Sequence[str], most: int = _NAMED) -> str:
@@ -44,9 +66,12 @@ def _names(apps: Iterable[AppResult]) -> list[str]:
     return [f"{app.app} {app.target}" for app in apps]
 
 
+def _name(each: AppResult | Check) -> str:
+    return f"{code(middle(each.app, _NAME))}<br>{code(middle(each.target, _NAME))}"
+
+
 def _row(check: Check) -> str:
-    name = f"{code(middle(check.app, _NAME))}<br>{code(middle(check.target, _NAME))}"
-    base = "–" if check.base is None else f"{check.base:,}"
-    limit = "–" if check.limit is None else f"{check.limit:,}"
+    base = NONE if check.base is None else f"{check.base:,}"
+    limit = NONE if check.limit is None else f"{check.limit:,}"
     change = change_text(check.base, check.actual)
-    return row([name, base, f"**{check.actual:,}**", change, limit])
+    return row([_name(check), base, f"**{check.actual:,}**", change, limit])

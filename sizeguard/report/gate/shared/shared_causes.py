@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import AppResult
@@ -12,15 +12,15 @@ from sizeguard.report.gate.moved_code import changed
 
 @dataclass(slots=True)
 class SharedCause:
-    """A cause and its builds."""
+    """A cause and its builds: one cause for each."""
 
     causes: list[Cause] = field(default_factory=list)
     builds: list[AppResult] = field(default_factory=list)
 
     @property
     def weight(self) -> int:
-        """The largest change."""
-        return max(abs(cause.delta) for cause in self.causes)
+        """The sum of the changes of all builds."""
+        return sum(abs(cause.delta) for cause in self.causes)
 
     @property
     def change(self) -> str:
@@ -38,12 +38,23 @@ class SharedCause:
 
 
 def shared_causes(apps: Iterable[AppResult]) -> list[SharedCause]:
-    """Group the causes of all builds by operator, dtype and symbol, the largest change first."""
+    """Group the causes of all builds by operator, dtype and symbol, the largest sum first."""
     found: dict[tuple[str, ...], SharedCause] = {}
     for app in apps:
+        own: dict[tuple[str, ...], Cause] = {}
         for cause in changed(app):
-            key = (cause.operator, cause.dtype, cause.symbol, cause.kind)
-            one = found.setdefault(key, SharedCause())
+            # Overloads have one short name
+            key: tuple[str, ...] = (cause.operator, cause.dtype, cause.symbol, cause.kind)
+            before = own.get(key)
+            own[key] = cause if before is None else _joined(before, cause)
+        for name, cause in own.items():
+            one = found.setdefault(name, SharedCause())
             one.causes.append(cause)
             one.builds.append(app)
     return sorted(found.values(), key=lambda each: -each.weight)
+
+
+def _joined(one: Cause, other: Cause) -> Cause:
+    """Sum two causes; the place is that of the larger."""
+    larger = max(one, other, key=lambda each: abs(each.delta))
+    return replace(larger, old=one.old + other.old, new=one.new + other.new)
