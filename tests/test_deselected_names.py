@@ -38,6 +38,10 @@ def file(path: str, member: str = "") -> Any:
         # A member, or a function that a kernel's own scope has, is another function.
         ("_ZN2sg6gather3runEv", "run"),
         ("_ZZN2sg6gatherEvE5total", "total"),
+        ("_ZN2sg9elsewhereli7_gatherEy", "gather"),
+        ("_ZN3app6gather17h0123456789abcdefE", "gather"),
+        ("gather$variant", "gather"),
+        ("gather$variant.cold", "gather"),
         ("operator()", "operator()"),
         ("gather", "gather"),
     ],

@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.names.pointers import Pointers
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
+from sizeguard.verify.leaks import written_names
 from sizeguard.verify.leaks.deselected_code import DeselectedCode
 from sizeguard.verify.leaks.foreign_code import KnownFunctions
 from sizeguard.verify.leaks.written_names import judge_written_names
@@ -167,7 +169,8 @@ def calling_code(opened: Opener, changed: dict[str, Any], lto: Any = ()) -> Any:
     )
     symbols = [SimpleNamespace(section=section, address=4) for section in (0, CODE, TEXTS)]
     relocations = {CODE: table} | ({given["table"]: table} if "table" in given else {})
-    evidence = opened("00", b"\0" + GELU.encode() + b"\0", RELOCATIONS)
+    before = b"\0x" if given.get("is_tail") else b"\0"
+    evidence = opened("00", before + GELU.encode() + b"\0", RELOCATIONS)
     objects: Any = SimpleNamespace(
         files=[SimpleNamespace(relocations=relocations, symbols=symbols)], made_by_lto=lto
     )
@@ -243,3 +246,50 @@ def test_lto_hides_no_caller_in_a_known_function(
     found = judge_written_names(code, [GELU])
     assert found.verdict == verdict
     assert verdict != INCONCLUSIVE or GELU in found.evidence[0]
+
+
+@pytest.mark.parametrize(
+    "text, pointed, length, verdict",
+    [
+        (f"x{GELU}", 1, 0, FAIL),
+        (f"x{GELU}", 0, 0, PASS),
+        (f"x{GELU}", 2, 0, PASS),
+        (f"my::{GELU}(t)", 4, 0, FAIL),
+        (f"x{GELU}_", 1, 0, PASS),  # the name is longer
+        (f"x{GELU}_", 1, len(GELU), FAIL),  # a string_view ends there
+        (f"x{GELU}_", 1, len(GELU) + 1, PASS),
+        (f"x{GELU}_", 0, len(GELU), PASS),
+    ],
+)
+def test_a_part_of_a_text_is_a_name_if_a_pointer_leads_to_it(
+    opened: Opener,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    pointed: int,
+    length: int,
+    verdict: str,
+) -> None:
+    """Linkers merge texts that end alike: aten::gelu may be the tail of another one."""
+    word = length.to_bytes(8, "little")
+    evidence = opened("00", word + b"\0" * 16 + text.encode() + b"\0", RELOCATIONS)
+    (start,) = evidence.shipped_bytes.constant(text.encode())
+    at, target = np.array([start - 16]), np.array([start + pointed])
+    monkeypatch.setattr(written_names, "pointers_of", lambda _: Pointers(at, target))
+    assert judge_written_names(DeselectedCode(evidence, None), [GELU]).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "changed, verdict, is_said",
+    [
+        ({"offset": 6}, FAIL, False),  # in a function that the full build lacks
+        ({}, PASS, True),
+        ({"target": 3}, PASS, False),  # nothing refers to the name
+        ({"content": b"x" + NAMED[12:], "offset": 6}, PASS, False),  # no object has it as a text
+    ],
+)
+def test_code_refers_to_the_tail_of_a_text(
+    opened: Opener, changed: dict[str, Any], verdict: str, is_said: bool
+) -> None:
+    found = judge_written_names(calling_code(opened, {"is_tail": True} | changed), [GELU])
+    assert found.verdict == verdict
+    assert ("but for 1 that code calls by name" in found.evidence[0]) == is_said

@@ -12,6 +12,7 @@ from tests.support import (
     leak_later,
     leak_linked,
     leak_links,
+    leak_names,
 )
 from tests.support.leak_kinds import Leak, source
 
@@ -30,5 +31,6 @@ ALL_LEAKS = {
         *leak_linked.LEAKS,
         *leak_invented.INVENTED,
         *leak_formal.FORMAL,
+        *leak_names.NAMES,
     )
 }

@@ -32,7 +32,7 @@ class Registered:
 
 def registered_in(image: Binary, classes: Iterable[str]) -> Registered:
     """Find every entry in the image's data. classes: names that count as class names."""
-    pointers, names = _pointers(image), tuple(classes)
+    pointers, names = pointers_of(image), tuple(classes)
     return Registered(
         _by_name(read_entries(image, pointers, SCHEMAS)),
         _by_name(read_entries(image, pointers, exact_names(names))) if names else {},
@@ -46,7 +46,7 @@ def _by_name(entries: Sequence[Registration]) -> dict[str, tuple[Registration, .
     return {name: tuple(found[name]) for name in sorted(found)}
 
 
-def _pointers(image: Binary) -> Pointers:
+def pointers_of(image: Binary) -> Pointers:
     """Return the words of an image that may be addresses, as the program sees them."""
     if isinstance(image, MachoImage):
         at, target = image.pointers.keys(), image.pointers.values()

@@ -29,10 +29,13 @@ _MOST_SHOWN = 8  # notes of a verdict; the rest is counted
 COPIES = "machine code of deselected functions"
 NAMESAKES = "functions named like deselected kernels"
 # Parts of names of lambdas and of function objects, as compilers and demanglers write them.
-_UNNAMED = re.compile(r"'?lambda\d*'?|\{.*\}|'?\$_\d+'?|operator\(\)|_FUN|__invoke|~\w+")
-# A conversion of a class; ABI tags and the module of a name.
+_UNNAMED = re.compile(
+    r"'?lambda\d*'?|\{.*\}|'?\$_\d+'?|operator\(\)|_FUN|__invoke|~\w+"
+    r"|h[0-9a-f]{16}"  # the hash of a function of Rust
+)
+# A conversion of a class; ABI tags, the module of a name, and what follows a $ in one of C.
 _CONVERSION = re.compile(r"::operator (?!new\b|delete\b|co_await\b).*")
-_TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.:]*")
+_TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.:]*|(?<=\w)\$\w*|\boperator\"\" _?")
 _INLINED = -1  # section of a piece that is inside of a function
 
 
@@ -121,7 +124,8 @@ def _namesakes(code: DeselectedCode, kernels: Iterable[str]) -> Iterator[Functio
     words = "|".join(f"{len(name)}{re.escape(name)}" for name in sorted(names, reverse=True))
     plain = "|".join(map(re.escape, names))
     mangled = re.compile(
-        rf"(?:{words})(?:(?=cl|cv)|(?![a-z_]))|\A(?:{plain})(?:<.*>)?(?:\.|\Z)|::(?:{plain})(?:<.*>)?\(\)\Z"
+        rf"(?:{words})(?:(?=cl|cv)|(?![a-z_]))|li\d+_(?:{plain})(?![a-z_])"
+        rf"|\A(?:{plain})(?:<.*>)?(?:[.$@]|\Z)|::(?:{plain})(?:<.*>)?\(\)\Z"
     )
     for found in _functions_there(code, mangled):
         if _is_namesake(code, found[0], names, mangled):

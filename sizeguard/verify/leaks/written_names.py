@@ -18,9 +18,12 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
+from sizeguard.linkgraph.elf.table_entries import POINTER
+from sizeguard.names.pointers import Pointers
 from sizeguard.verify.evidence.evidence import Evidence, functions_at
 from sizeguard.verify.evidence.object_evidence import ObjectFile
 from sizeguard.verify.evidence.placement import Node
+from sizeguard.verify.evidence.tables import pointers_of
 from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode
 from sizeguard.verify.leaks.foreign_code import KnownFunctions
 
@@ -42,7 +45,7 @@ def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
     callers = Callers(code)
     said: dict[str, bool] = {}
     found = []
-    for place in _places(evidence, names):
+    for place in _places(callers, names):
         if place.text not in said:
             said[place.text] = _is_said_by_code(callers, place.text.encode())
         if not said[place.text]:
@@ -71,6 +74,7 @@ class TextPlace(NamedTuple):
     address:  in the image; an offset in the file for unloaded bytes
     size:     bytes of the text
     is_whole: whether it is not part of a longer word
+    is_tail:  whether only something before it is part of that word
     """
 
     text: str
@@ -79,16 +83,23 @@ class TextPlace(NamedTuple):
     size: int
     section: str
     is_whole: bool
+    is_tail: bool = False
 
 
-def _places(evidence: Evidence, names: Sequence[str]) -> Iterator[TextPlace]:
+def _places(callers: Callers, names: Sequence[str]) -> Iterator[TextPlace]:
     """Find the names in the shipped file, in one-byte encodings only as whole words.
 
-    A mangled name has the length of a class before it, and any letters behind it.
+    A mangled name has the length of a class before it, and any letters behind it. A name that is
+    the tail of another text counts if something refers to it: linkers merge such texts.
     """
+    evidence = callers.code.evidence
     for name in names:
         for place in (*text_places(evidence, name), *_unloaded_places(evidence, name)):
-            if place.is_whole or place.width > 1:
+            if (
+                place.is_whole
+                or place.width > 1
+                or (place.section != UNLOADED and callers.refer_to(place))
+            ):
                 yield place
         if _SCOPE not in name:
             # in type information: N2sg15LinearOpContextE
@@ -107,8 +118,10 @@ def text_places(evidence: Evidence, text: str) -> Iterator[TextPlace]:
         for address in evidence.shipped_bytes.constant(wanted):
             around = evidence.shipped_bytes.around(address)
             at = address - around.address
-            is_whole = _is_whole(around.content, at, at + len(wanted), width)
-            yield TextPlace(text, width, address, len(wanted), around.section, is_whole)
+            end = at + len(wanted)
+            is_whole = _is_whole(around.content, at, end, width)
+            is_tail = not is_whole and _is_whole(around.content[at:], 0, len(wanted), width)
+            yield TextPlace(text, width, address, len(wanted), around.section, is_whole, is_tail)
 
 
 def _unloaded_places(evidence: Evidence, text: str) -> Iterator[TextPlace]:
@@ -141,6 +154,33 @@ class Callers:
         """Return whether LTO may have inlined callers into others without a trace."""
         evidence = self.code.evidence
         return evidence.has_lto and self.code.full is not None and evidence.frames is None
+
+    @cached_property
+    def _pointers(self) -> Pointers:
+        return pointers_of(self.code.evidence.shipped)
+
+    def refer_to(self, place: TextPlace) -> bool:
+        """Return whether a pointer leads to a part of a text, or an object has it as a text.
+
+        Without an end, its length must be beside the pointer, as in std::string_view.
+        """
+        at = self._pointers.at[self._pointers.target == place.address].tolist()
+        if place.is_tail:
+            return bool(at) or self._has_text(place.text.encode())
+        return any(self._word(k + step) == place.size for k in at for step in (-POINTER, POINTER))
+
+    def _word(self, address: int) -> int:
+        around = self.code.evidence.shipped_bytes.around(address)
+        start = address - around.address
+        return int.from_bytes(around.content[start : start + POINTER], "little")
+
+    def _has_text(self, name: bytes) -> bool:
+        """Return whether placed code or data refers to a text of its own object."""
+        for number, section, content in self.code.texts:
+            start = _whole_in(content, name) if name in content else -1
+            if start >= 0 and any(_references(self.code.evidence, number, section.index, start)):
+                return True
+        return False
 
     def are_known(self, node: Node, offset: int) -> bool:
         """Return whether the full build has the function at an offset, and those inlined there.

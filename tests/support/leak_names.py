@@ -1,0 +1,96 @@
+"""Leaks whose names are parts of longer texts, or are written as other languages write them."""
+
+from __future__ import annotations
+
+from tests.support.leak_entries import CODE, RUNTIME, TYPES
+from tests.support.leak_formal import _BEFORE, _BEHIND, _BODY, _terse
+from tests.support.leak_kinds import ELF, GATHER, Leak, source
+
+_VIEW = "#include <string_view>\n"
+_TAIL = 'static const char text[] = "xaten::gelu(tz)t";\n'
+_PARAMETERS = "Context& context, Tensor self, int64_t dim, Tensor index, bool"
+_CALL = "auto* c = (sg::Context*)argv[1]; auto* t = (sg::Tensor*)argv[2]; auto r = "
+
+# Names that are parts of texts.
+_ENTRY = (
+    RUNTIME + CODE + TYPES + _TAIL + "extern Entry entry; Entry entry = {serve, text + 1};\n"
+    "LEAK(keep(&entry))"
+)
+_MERGED = (
+    RUNTIME + CODE + "template <typename T> void store(T* v) {"
+    ' asm volatile("" : : "r"(v) : "memory"); }\n'
+    'LEAK(const char* const two[] = {"xaten::gelu(tz)t", "aten::gelu(tz)t"}; store(&two);'
+    " sg::Operator made{two[1], serve}; store(&made))"
+)
+_VIEWED = (
+    _VIEW + RUNTIME + CODE + "struct Named { std::string_view name; sg::BoxedKernel code; };\n"
+    'static const char text[] = "xaten::geluy";\n'
+    "extern const Named entry; const Named entry = {{text + 1, 10}, serve};\nLEAK(keep(&entry))"
+)
+_CLASS = (
+    _VIEW + 'static const char text[] = "xLinearOpContexty";\n'
+    "extern const std::string_view entry; const std::string_view entry = {text + 1, 15};\n"
+    "LEAK(keep(&entry))"
+)
+
+
+def _kernel(head: str, behind: str, call: str) -> str:
+    """Return the source of gather under another head, and what ends that."""
+    return f"{_BEFORE}{head}{_BODY}{behind}\n{_BEHIND}LEAK({call})"
+
+
+def _labelled(label: str) -> str:
+    head = f'[[gnu::noinline]] Result<Tensor> spare({_PARAMETERS}) asm("{label}");\n'
+    head += f"Result<Tensor> spare({_PARAMETERS}) "
+    return _kernel(head, "", "keep(&sg::elsewhere::spare)")
+
+
+_LITERAL = _kernel(
+    "struct Given { Context* context; Tensor* tensors; }; Given given;\n"
+    '[[gnu::noinline]] Result<Tensor> operator""_gather(unsigned long long dim) {'
+    " Context& context = *given.context; Tensor self = given.tensors[0];"
+    " Tensor index = given.tensors[1]; return [&]() -> Result<Tensor> ",
+    "(); }",
+    "using namespace sg::elsewhere; given = {(sg::Context*)argv[1], (sg::Tensor*)argv[2]};"
+    " auto r = 3_gather; keep(&r)",
+)
+_FRIEND = _kernel(
+    f"struct Holder {{ int n; friend Result<Tensor> gather(const Holder&, {_PARAMETERS}) ",
+    "};",
+    f"sg::elsewhere::Holder h{{argc}}; {_CALL}gather(h, *c, t[0], argc, t[1], true); keep(&r)",
+)
+_LOCAL = _kernel(
+    f"[[gnu::noinline]] Result<Tensor> outer({_PARAMETERS}) {{ struct Inner {{"
+    f" [[gnu::noinline]] static Result<Tensor> gather({_PARAMETERS}) ",
+    "}; return Inner::gather(context, self, dim, index, true); }",
+    f"{_CALL}sg::elsewhere::outer(*c, t[0], argc, t[1], true); keep(&r)",
+)
+_CONSTRAINED = _kernel(
+    "template <typename T> requires (sizeof(T) == 4)"
+    f" [[gnu::noinline]] Result<Tensor> gather(T, {_PARAMETERS}) ",
+    "",
+    f"{_CALL}sg::elsewhere::gather(argc, *c, t[0], argc, t[1], true); keep(&r)",
+)
+
+NAMES = (
+    Leak("name_in_the_middle", source("middle", _ENTRY), ("aten::gelu",), (ELF,)),
+    Leak("merged_tail", source("tail", _MERGED), ("aten::gelu",), (ELF,)),
+    Leak("string_view_in_a_text", source("viewed", _VIEWED), ("aten::gelu",), (ELF,)),
+    Leak("class_as_string_view", source("class_view", _CLASS), ("LinearOpContext",), (ELF,)),
+    Leak("literal_operator", _terse("literal", _LITERAL, "-O3"), GATHER, (ELF,)),
+    Leak("hidden_friend", _terse("friend", _FRIEND, "-O3"), GATHER, (ELF,)),
+    Leak("member_of_local_class", _terse("local", _LOCAL, "-O3"), GATHER, (ELF,)),
+    Leak("constrained_template", _terse("constrained", _CONSTRAINED, "-O3"), GATHER, (ELF,)),
+    Leak(
+        "name_of_rust",
+        _terse("rust", _labelled("_ZN3app6gather17h0123456789abcdefE"), "-O3", "-fno-lto"),
+        GATHER,
+        (ELF,),
+    ),
+    Leak(
+        "name_with_a_dollar",
+        _terse("dollar", _labelled("gather$variant"), "-O3", "-fno-lto"),
+        GATHER,
+        (ELF,),
+    ),
+)
