@@ -54,7 +54,9 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
     code = _code(names.evidence, lost or found.names or (found.text,))
     if marked:
         code = _with_constant(names.evidence, code, int(marked[2], 16))
-    if not found.names and not code.there and not names.unknown_ok:
+    # A constant elsewhere disproves absence; presence it proves only of a known name.
+    is_shown = bool(code.there) and expect == ABSENT
+    if not found.names and not is_shown and not names.unknown_ok:
         return (_unknown(names.evidence, found, text, expect),)
     is_unknown = not found.names and not code.pieces
     return (judge_code(names.evidence, "symbol", text, expect, code, not_generated=is_unknown),)
