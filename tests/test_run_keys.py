@@ -75,6 +75,29 @@ def test_a_result_whose_terms_changed_meanwhile_is_not_stored(
     assert stored == [(request, "inputs", result)]
 
 
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("is_repeatable", [False, True])
+def test_only_a_run_with_known_inputs_may_have_run_before(
+    is_repeatable: bool, again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole_run, "inputs_key", lambda *_, **__: "inputs")
+    monkeypatch.setattr(whole_run, "earlier_result", lambda *_: "passed")
+    request: Any = SimpleNamespace(is_repeatable=is_repeatable, again=again)
+    found = whole_run.earlier_run(request, None, ())
+    assert found == (
+        "inputs" if is_repeatable else None,
+        "passed" if is_repeatable and not again else None,
+    )
+
+
+def test_a_run_whose_inputs_are_not_known_is_not_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole_run, "terms_key", lambda *_: "terms")
+    monkeypatch.setattr(whole_run, "_pairs_with_tools", lambda _: pytest.fail("looks further"))
+    request: Any = SimpleNamespace(is_repeatable=False)
+    result: Any = SimpleNamespace()
+    whole_run.store_result(request, None, (), "terms", result)
+
+
 def test_without_a_list_of_packages_there_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     request: Any = SimpleNamespace(other_pairs=lambda: [])
     monkeypatch.setattr(whole_run, "_pairs_with_tools", lambda _: ())
