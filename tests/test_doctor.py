@@ -134,6 +134,18 @@ def test_packed_relocations(tmp_path: Path, flags: tuple[str, ...], change: str)
     assert "relocations" not in kinds(build(tmp_path, "fixed", *flags, "-no-pie", "-fno-pic"))
 
 
+@native
+def test_a_relocation_is_evidence_of_one_section(tmp_path: Path) -> None:
+    """The addresses of .tbss are those of the sections behind it."""
+    header = HEADER + "static thread_local int own[400] __attribute__((used));\n"
+    image = build(tmp_path, "tls", header=header)
+    found = finding(image, "relocations")
+    count = int(found.title.split()[0])
+    assert ".tbss" in {section.name for section in read_elf(image).sections}
+    assert sum(each.size for each in found.evidence) == 24 * count
+    assert found.parts == len(found.evidence)
+
+
 def test_bitmaps_of_packed_relocations() -> None:
     import numpy as np
 

@@ -38,14 +38,15 @@ def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
         return None
     # GNU ld for other machines ignores the option, or got it later.
     linkers = "GNU ld 2.38, " if elf.machine in ("x86_64", "x32", "i386") else ""
+    by_section = _by_section(facts, places)
     return SizeFinding(
         kind="relocations",
         title=f"{len(places):,} relative relocations are not packed",
         low=low,
         high=high,
         metric=LOAD,
-        evidence=largest(_by_section(facts, places)),
-        parts=len(places),
+        evidence=largest(by_section),
+        parts=len(by_section),
         change=f"-Wl,-z,pack-relative-relocs ({linkers}lld 15 or mold; glibc 2.36)"
         if facts.needs_glibc
         else f"-Wl,-z,pack-relative-relocs ({linkers}lld 15 or mold), or"
@@ -81,7 +82,8 @@ def _by_section(facts: ImageFacts, places: Int) -> dict[str, int]:
     """Sum the relocations' bytes by the section that they change."""
     sums = {}
     for section in facts.elf.sections:
-        if section.is_allocated and section.size:
+        # Addresses of .tbss are those of the sections behind it.
+        if section.is_allocated and section.file_size:
             low, high = np.searchsorted(places, [section.address, section.address + section.size])
             if high > low:
                 sums[section.name] = int(high - low) * facts.fixup_size

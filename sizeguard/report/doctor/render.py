@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
+from sizeguard.doctor.diagnosis import Diagnosis, EvidencePart, SizeFinding
 from sizeguard.report.screen.fit import screen_lines
+from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.markdown import prose
 from sizeguard.report.writers.printable import printable, shown
 from sizeguard.report.writers.style import Style
@@ -97,8 +98,9 @@ def _terminal(
         yield ""
         yield style.bold(f"{number}. {finding.title}")
         yield f"   {_bytes(finding)} bytes of {_where(finding)} ({_CERTAINTY[finding.confidence]})"
-        for each in finding.evidence[:_EVIDENCE]:
-            yield f"   {each.size:>12,}  {shown('symbol', each.name, style.room(style.width - 20))}"
+        largest = finding.evidence[:_EVIDENCE]
+        for each, name in zip(largest, _names(largest, style), strict=True):
+            yield f"   {each.size:>12,}  {name}"
         if finding.parts > _EVIDENCE and len(finding.evidence) > _EVIDENCE:
             yield f"   {'':12}  and {finding.parts - _EVIDENCE:,} more"
         for k, line in enumerate(_wrapped(finding.change, style.width - 12)):
@@ -111,6 +113,12 @@ def _terminal(
         yield ""
     for line in diagnosis.unknown:
         yield f"unknown: {printable(line)}"
+
+
+def _names(parts: Sequence[EvidencePart], style: Style) -> list[str]:
+    """Shorten the names of parts; different names stay different."""
+    names = [RowName(shown("symbol", each.name), is_symbol=True) for each in parts]
+    return [name.text for name in names] if style.full else distinct(names, style.width - 20)
 
 
 def _markdown(diagnosis: Diagnosis, findings: tuple[SizeFinding, ...]) -> Iterator[str]:

@@ -19,6 +19,7 @@ _ROOM = 32  # least characters of a name there
 _GAP = 2  # spaces between columns
 _SHORT = 60  # characters of a symbol that keeps its parameters
 _BY_RICH = 2_000  # rows
+_NARROW = 16  # characters in which the end of the arguments tells instances apart
 _LEAST = 12  # characters of a name on the narrowest terminal
 
 
@@ -223,8 +224,8 @@ def _shortened(name: RowName, width: int) -> str:
     text = shortened(name.text, width) if name.is_symbol else name.text
     if len(text) <= width:
         return text
-    # Of a long name, the arguments say less than its beginning and end.
-    return middle(text if len(name.text) > 2 * width else name.text, width)
+    # Arguments say less than the name itself, unless nearly nothing of it has room.
+    return middle(text if width > _NARROW else name.text, width)
 
 
 def _common(names: Sequence[str]) -> int:
