@@ -12,7 +12,7 @@ from sizeguard.attribution.size_report import ByteSums
 from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
-from sizeguard.report.diff.render import diff_chunks
+from sizeguard.report.diff.render import _without_scopes, diff_chunks
 from sizeguard.report.doctor.render import doctor_chunks
 from sizeguard.report.gate.gate_sections import cause_texts
 from sizeguard.report.screen.fit import fit
@@ -22,7 +22,7 @@ from sizeguard.report.sizes.size_tree import Rest, rest_text
 from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.style import Style, change_text
 from tests.support.golden_sample import diff, new, old
-from tests.support.made_up import MadeUp
+from tests.support.made_up import MadeUp, Part
 from tests.support.screen_samples import FOLDER, PIPED, file_of, prepare, screens
 
 pytestmark = pytest.mark.native
@@ -175,3 +175,20 @@ def test_a_missing_build_id_is_left_out(format_: str) -> None:
         text = "".join(chunks)
         assert "id none" not in text and "id `none`" not in text and "8f3c2d10" not in text
     assert "8f3c2d10" in "".join(report_chunks(group(new(), ["symbol"]), format_, 3))
+
+
+@pytest.mark.parametrize("width", [60, 70, 80, 120])
+def test_many_other_changes_are_counted_whole(width: int) -> None:
+    names = [f"engine::detail::a_function_of_some_length_{i:04}" for i in range(1_300)]
+    parts = [Part({"namespace": "engine::detail", "symbol": name}, 9) for name in names]
+    change = diff(MadeUp([], "a"), MadeUp(parts, "b"), ["namespace", "symbol"])
+    text = "".join(diff_chunks(change, "terminal", 2, Style(width=width)))
+    assert re.search(r"^ *\+11,682 +1,298 smaller changes(, at most 9 each)?$", text, re.M)
+    # The namespace is a part of the symbol, so it makes room for it
+    assert ("engine::detail  engine" in text) == (width == 120)
+
+
+def test_a_scope_is_left_out_only_of_its_own_names() -> None:
+    keys = [("operator", "aten::add"), ("namespace", "ns"), ("symbol", "nsx::f")]
+    assert _without_scopes(keys) == keys
+    assert _without_scopes([*keys[:2], ("symbol", "ns::f")]) == [keys[0], ("symbol", "ns::f")]

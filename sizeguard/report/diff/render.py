@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from sizeguard.report.writers.style import Style, growth_look, kib
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
+_AT_MOST = ", at most "
 _SHORT = 36  # characters of a symbol's name if it does not fit
 _NAMES = tuple(cause.replace("_", " ") for cause in CAUSES)
 
@@ -125,7 +126,7 @@ def _lines(diff: Diff, limit: int, width: int) -> _Shown:
     for i in range(number):
         keys = list(zip(diff.by, diff.keys(i), strict=True))
         names = "  ".join(shown(level, key, width) for level, key in keys)
-        short = "  ".join(shown(level, key, _SHORT) for level, key in keys)
+        short = "  ".join(shown(level, key, _SHORT) for level, key in _without_scopes(keys))
         if width and len(names) > width:
             names = f"{names[: width - 1]}…"
         old, new = int(diff.old[i]), int(diff.new[i])
@@ -135,8 +136,18 @@ def _lines(diff: Diff, limit: int, width: int) -> _Shown:
     rest = diff.delta[number:]
     if not len(rest):
         return _Shown(lines)
-    text = f"{len(rest):,} smaller changes, at most {int(np.abs(rest).max()):,} each"
+    text = f"{len(rest):,} smaller changes{_AT_MOST}{int(np.abs(rest).max()):,} each"
     return _Shown(lines, "1 smaller change" if len(rest) == 1 else text, int(rest.sum()))
+
+
+def _without_scopes(keys: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Leave out names that a later name begins with: the namespace of a symbol."""
+    texts = [shown(level, key) for level, key in keys]
+    return [
+        each
+        for number, each in enumerate(keys)
+        if not any(later.startswith(f"{texts[number]}::") for later in texts[number + 1 :])
+    ]
 
 
 def _count(diff: Diff, i: int) -> str:
@@ -196,7 +207,7 @@ def _rows(diff: Diff, limit: int, old: int, new: int) -> list[GridRow]:
             rows.append(GridRow(["", "", "", ""], count, "dim"))
     if largest.rest:
         cells = [f"{largest.rest_delta:+,}", "", "", ""]
-        name = RowName(largest.rest, short=largest.rest.partition(",")[0])
+        name = RowName(largest.rest, short=largest.rest.partition(_AT_MOST)[0])
         rows.append(GridRow(cells, name, looks={0: growth_look(largest.rest_delta)}))
     if diff.left_out is not None:
         cells = [f"{getattr(diff.left_out, diff.metric):+,}", "", "", ""]
