@@ -180,11 +180,11 @@ def test_a_missing_build_id_is_left_out(format_: str) -> None:
 @pytest.mark.parametrize("width", [60, 70, 80, 120])
 def test_many_other_changes_are_counted_whole(width: int) -> None:
     names = [f"engine::detail::a_function_of_some_length_{i:04}" for i in range(1_300)]
-    parts = [Part({"namespace": "engine::detail", "symbol": name}, 9) for name in names]
-    change = diff(MadeUp([], "a"), MadeUp(parts, "b"), ["namespace", "symbol"])
+    parts = [Part({"operator": "engine::detail", "symbol": name}, 9) for name in names]
+    change = diff(MadeUp([], "a"), MadeUp(parts, "b"), ["operator", "symbol"])
     text = "".join(diff_chunks(change, "terminal", 2, Style(width=width)))
     assert re.search(r"^ *\+11,682 +1,298 smaller changes(, at most 9 each)?$", text, re.M)
-    # The namespace is a part of the symbol, so it makes room for it
+    # The scope is a part of the symbol, so it makes room for it
     assert ("engine::detail  engine" in text) == (width == 120)
 
 
