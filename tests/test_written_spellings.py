@@ -116,6 +116,7 @@ def test_a_written_spelling_means_its_symbol_alone(symbol: str, text: str) -> No
         "core[3c1c1]::num::limbs::<f16>",
         "mycrate[12345]::Foo::bar",
         "ns::A::~ A",
+        "ns::foo[0]",
         "vtable for const ns::V",
         "vtable for vtable for ns::V",
         "run()::{lambda()#0}::operator()() const",

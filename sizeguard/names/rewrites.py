@@ -19,7 +19,7 @@ _REWRITES = (
     # Generic functions of Rust: max::<u8>
     (re.compile(r"(?<=\w)::<(?!impl |lambda|unnamed|anonymous|enum|struct|class|union)"), "<"),
     # Hashes of Rust crates; [0] of f16, which binutils takes for a crate
-    (re.compile(r"(?<=\w)\[(?:[0-9a-f]{5,16}|0(?=\](?:::|[>,]|\Z)))\]"), ""),
+    (re.compile(r"(?<=\w)\[(?:[0-9a-f]{5,16}|0(?=\](?:::|[>,])))\]"), ""),
     # Types of constants in Rust's generic arguments: <3: usize>
     (re.compile(r"(?<=[\w']): (?:[iu](?:8|16|32|64|128|size)|bool|char)(?=[],>])"), ""),
     # Suffixes of clones: [clone .cold] of binutils, (.cold) of LLVM

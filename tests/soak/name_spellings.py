@@ -23,7 +23,7 @@ from sizeguard.formats import sniff
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import read_elf
 from sizeguard.gate.verified_builds import verify_symbols
-from sizeguard.names.resolve_names import SymbolNames
+from sizeguard.names.resolve_names import DROPPED, NOT_ADDED, SymbolNames
 from sizeguard.verify.evidence.macho import read_macho_image
 from tests.support.places import ROOT
 from tests.support.symbol_spellings import demangled, drawn, edited, spellings
@@ -52,7 +52,7 @@ def names_of(path: Path) -> tuple[list[str], str]:
 def faults(path: Path, count: int, seed: int) -> list[str]:
     """List the spellings that miss their symbol, and the edited names that are known."""
     names, underscore = names_of(path)
-    table = SymbolNames.of(names)
+    table = SymbolNames.of(names, DROPPED if underscore else NOT_ADDED)
     chance = random.Random(seed)
     wrong = []
     symbols = [underscore + symbol for symbol in drawn(names, count, seed)]
@@ -81,7 +81,7 @@ def claim_faults(path: Path, count: int, seed: int) -> list[str]:
     for symbol, texts in spellings(symbols, underscore):
         right |= {text: f"{what} of {symbol}" for what, text in texts.items()}
         wrong[edited(texts.get("demangled", symbol), chance)] = None
-    table = SymbolNames.of(names)
+    table = SymbolNames.of(names, DROPPED if underscore else NOT_ADDED)
     unknown = [text for text in wrong if text not in right and not table.find(text)]
     texts = (*right, *unknown)
     found: dict[tuple[str, str], list[Verdict]] = {}
