@@ -220,8 +220,8 @@ WRONG = [
     ("", r"sizeguard\.yaml: is empty", True),
     ("apps: [a]", r"sizeguard\.yaml:1:7: apps is a table", True),
     ("aps: {}", r"sizeguard\.yaml:1:1: unknown key 'aps'; nearest is 'apps'", True),
-    ("growth: {load: 1%}", "names no apps", True),
-    ("apps: {}", r"sizeguard\.yaml:1:7: names no apps", True),
+    ("growth: {load: 1%}", "names no apps; sizeguard init", True),
+    ("apps: {}", r"sizeguard\.yaml:1:7: names no apps; sizeguard init", True),
     ("apps:\n  a: {models: [m.pt2]}", r"sizeguard\.yaml:2:6: app a needs selection", True),
     ("apps:\n  a: {selection: s, models: m}", r"sizeguard\.yaml:2:29: models is a list", True),
     (
@@ -344,6 +344,14 @@ def test_a_wrong_configuration_is_named_with_its_place(
         ("limits: {lod: 1 KiB}", "3:10: unknown metric 'lod'; nearest is 'load'"),
         ("growth: {load: many}", "3:16: 'many' is not a limit"),
         ("limits: {load: {creep: 1%}}", "3:24: '1%' is not a creep limit"),
+        (
+            "limits: {load: {creep: {since: v9, max: 2%}}}",
+            "3:24: creep is text, not a list or a table; write max(2%, 1 KiB) since TAG",
+        ),
+        (
+            "limits: {load: {growth: [1%]}}",
+            "3:25: growth is text, not a list or a table; write max(1%, 512B), 1% or 512B",
+        ),
     ],
 )
 def test_a_wrong_limit_ends_a_command_before_anything_is_built(

@@ -65,7 +65,10 @@ def cannot_read(path: Path | str, error: OSError | ValueError) -> InputError:
     if isinstance(error, IsADirectoryError):
         return InputError(f"{path}: is a folder, not a file")
     why = error.strerror if isinstance(error, OSError) else str(error)
-    return InputError(f"{path}: cannot read: {why or error}{hint}")
+    name = str(path)
+    if name.startswith(("http:/", "https:/")) and "://" not in name:
+        name = name.replace(":/", "://", 1)  # a path has one slash where an address has two
+    return InputError(f"{name}: cannot read: {why or error}{hint}")
 
 
 def is_there(path: Path) -> bool:

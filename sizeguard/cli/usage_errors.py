@@ -143,6 +143,8 @@ def _missing(error: click.MissingParameter) -> str:
 
 
 def _bad_option(error: click.BadOptionUsage) -> str:
+    if "does not take a value" in error.message:
+        return f"option '{error.option_name}' takes no value: write {error.option_name} alone"
     if "requires" not in error.message and "expected" not in error.message:
         return f"{error.option_name}: {error.message.rstrip('.')}"
     return f"option '{error.option_name}' needs a value{_example(error.ctx, (error.option_name,))}"

@@ -52,6 +52,7 @@ _TOP = (
     "growth",
     "apps",
 )
+_INIT = "; sizeguard init writes them for an existing build"
 _TARGET = ("machine", "compiler", "linker", "optimize", "link", "lto", "run", "limits")
 
 
@@ -102,7 +103,7 @@ class _ProjectReader:
     def read(self, document: Node) -> Config:
         top = table_of(document, _TOP, "expected a table")
         if "apps" not in top:
-            raise InputError(f"{CONFIG}:1:1: names no apps")
+            raise InputError(f"{CONFIG}:1:1: names no apps{_INIT}")
         limits: list[LimitEntry] = []
         targets = tuple(self._targets(top.get("targets"), limits))
         apps, more = self._apps(top["apps"], targets, limits)
@@ -133,7 +134,7 @@ class _ProjectReader:
         for name, value in table_of(node, None, "apps is a table of apps by name").items():
             apps += reader.read(name, value, place_of(key_node(node, name)))
         if not apps:
-            raise InputError(f"{place_of(node)}: names no apps")
+            raise InputError(f"{place_of(node)}: names no apps{_INIT}")
         twice = next((name for name, n in Counter(app.name for app in apps).items() if n > 1), "")
         if twice:
             raise InputError(f"{place_of(node)}: two apps or images are called '{twice}'")

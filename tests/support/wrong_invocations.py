@@ -262,6 +262,14 @@ OTHERS = (
     Wrong("baseline update vision", "'vision'", ("--app vision",)),
     Wrong("trace model.pt2 -o nothing", "nothing", ("is a folder", "-o")),
     Wrong("report app --also json=x", "'--also'", ("sizeguard report --help",)),
+    Wrong("gate --in-place=yes", "'--in-place'", ("no value", "--in-place alone")),
+    Wrong("report http://a.example/app.so", "http://a.example/app.so:", ("download",)),
+    Wrong("why app", "SUBJECT", ("sizeguard why",)),
+    Wrong("history v1..v2", "'v1..v2'", ("--since REF",)),
+    Wrong("verify app --absent", "'--absent'", ("--absent 'kernels::erf'",)),
+    Wrong("report app --map notes.txt", "notes.txt", ("linker map", "--map")),
+    Wrong("report app --width 20", "20", ("40 to 10000", "--width")),
+    Wrong("app ad x model.pt2", "'ad'", ("'add'",)),
 )
 
 ALL = (*OTHERS, *COMMANDS, *OPTIONS, *VALUES, *LEVELS_AND_FILTERS, *PROJECT, *FILES, *ARGUMENTS)

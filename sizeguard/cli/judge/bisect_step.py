@@ -93,7 +93,9 @@ def command(
     from sizeguard.git.git import top_folder
     from sizeguard.toolchains.recipe import DoesNotBuildError
 
-    if (limit is None) == (than is None):
+    if limit is not None and than is not None:
+        raise InputError("--limit and --than: give one of them; --than measures the limit")
+    if limit is None and than is None:
         raise InputError("give --limit BYTES or --than REVISION")
     repository = top_folder(Path.cwd())
     metric = build.parsed_metric()

@@ -11,6 +11,9 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.yaml_nodes import Node, Scalar
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH
 from sizeguard.gate.policy.limits import (
+    CREEP_FORMS,
+    GROWTH_FORMS,
+    SIZE_FORMS,
     GrowthLimit,
     Limit,
     parse_creep,
@@ -23,6 +26,7 @@ from sizeguard.projects.config_nodes import one_of, place_of, table_of, text_of
 from sizeguard.projects.project import Config, StoreEntry
 from sizeguard.snapshots.cleaning import USUAL_AGE, USUAL_SIZE, StoreLimits
 
+_FORMS = {"max": SIZE_FORMS, "growth": GROWTH_FORMS, "creep": CREEP_FORMS}
 _LIMIT = ("max", "growth", "creep", "unknown")
 _AGE = re.compile(r"(\d{1,6}) ?(d|days?|w|weeks?)", re.ASCII)
 _DAYS = {"d": 1, "w": 7}
@@ -90,6 +94,8 @@ def _limit(metric: str, node: Node) -> Iterable[_Written]:
         place = place_of(value)
         if key == "unknown":
             continue
+        if not isinstance(value, Scalar):
+            raise InputError(f"{place}: {key} is text, not a list or a table; write {_FORMS[key]}")
         if key == "max":
             yield _absolute(metric, value)
         elif key == "growth":
