@@ -6,6 +6,7 @@ The evidence is that of recorded programs, with a gap or without.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -261,6 +262,42 @@ def test_signs_are_read_from_the_image(opened: Opener) -> None:
     assert judge_feature(evidence, "a", PRESENT, {"a": marks["a"]}).verdict == FAIL
     assert judge_feature(evidence, "a", ABSENT, {"a": marks["a"]}).verdict == PASS
     assert judge_feature(evidence, "none", ABSENT, marks).verdict == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    "changed, is_library, verdict",
+    [
+        ({}, True, NOT_APPLICABLE),
+        ({}, False, FAIL),
+        ({"texts": ("--gone", "a text")}, True, FAIL),
+        ({"hosts": ("nobody",)}, True, FAIL),
+        ({"calls": {"clock": frozenset({"nobody"})}}, True, FAIL),
+        ({"without": ("failure",)}, True, FAIL),
+        ({"functions": ("_ZNK7Failure7subjectEv",)}, True, PASS),
+    ],
+)
+def test_a_library_has_no_options(
+    opened: Opener,
+    monkeypatch: pytest.MonkeyPatch,
+    changed: dict[str, Any],
+    is_library: bool,
+    verdict: str,
+) -> None:
+    """A feature of a program's command line was said to be missing in libraries."""
+    evidence = opened("15")
+    if is_library:
+        symbols = {name: found for name, found in evidence.symbols.items() if name != "main"}
+        evidence.__dict__["symbols"] = symbols
+        monkeypatch.setattr(Evidence, "is_program", False)
+    marks = {"f": FeatureMarks(**{"texts": ("--gone",), **changed})}
+    assert judge_feature(evidence, "f", PRESENT, marks).verdict == verdict
+    assert judge_feature(evidence, "f", ABSENT, marks).verdict != NOT_APPLICABLE
+
+
+def test_a_static_program_is_no_library(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Evidence, "is_program", False)  # it has no interpreter
+    marks = {"f": FeatureMarks(texts=("--gone",))}
+    assert judge_feature(opened("15"), "f", PRESENT, marks).verdict == FAIL
 
 
 def test_texts_of_the_image_and_of_the_toolchain(opened: Opener) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from sizeguard.claims.verdict import (
     ABSENT,
     FAIL,
     INCONCLUSIVE,
+    NOT_APPLICABLE,
     NOT_GENERATED,
     PASS,
     PRESENT,
@@ -24,6 +26,7 @@ from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.features.external_calls import external_calls
 from sizeguard.verify.leaks.written_names import text_places
 
+_OPTION = re.compile(r"--[a-z][a-z-]*")
 _NO_SIGN = "nothing in the image shows whether it is there"
 
 
@@ -41,9 +44,27 @@ def judge_feature(
 ) -> Verdict:
     """Judge that a build feature is on, or off."""
     other = {text for name, each in marks.items() if name != feature for text in each.texts}
-    signs = signs_of(evidence, marks.get(feature, FeatureMarks()), other)
+    own = marks.get(feature, FeatureMarks())
+    signs = signs_of(evidence, own, other)
+    if expect == PRESENT and not signs.for_ and _is_of_program(own) and _is_library(evidence):
+        note = f"a library has no command line, and the feature is its option {own.texts[0]}"
+        return Verdict("feature", feature, PRESENT, NOT_APPLICABLE, UNKNOWN, 0, (note,))
     judge = judge_present_feature if expect == PRESENT else judge_absent_feature
     return judge(evidence, feature, signs)
+
+
+def _is_of_program(marks: FeatureMarks) -> bool:
+    """Return whether all signs of a feature are options of a program and code behind them.
+
+    Code of the runtime itself calls something, or has a text in builds without the feature.
+    """
+    is_of_runtime = marks.without or marks.hosts or marks.calls
+    return bool(marks.texts) and all(map(_OPTION.fullmatch, marks.texts)) and not is_of_runtime
+
+
+def _is_library(evidence: Evidence) -> bool:
+    """Return whether an image is no program; a static one has no interpreter, either."""
+    return not evidence.is_program and "main" not in evidence.symbols
 
 
 def judge_present_feature(evidence: Evidence, feature: str, signs: FeatureSigns) -> Verdict:
