@@ -19,8 +19,10 @@ from sizeguard.report.screen.fit import fit
 from sizeguard.report.screen.legend import legend_lines
 from sizeguard.report.sizes.render import report_chunks
 from sizeguard.report.sizes.size_tree import Rest, rest_text
+from sizeguard.report.verify.verify_words import headline
 from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.style import Style, change_text
+from tests.support.gate_samples import verification
 from tests.support.golden_sample import diff, new, old
 from tests.support.made_up import MadeUp, Part
 from tests.support.screen_samples import FOLDER, PIPED, file_of, prepare, screens
@@ -192,3 +194,8 @@ def test_a_scope_is_left_out_only_of_its_own_names() -> None:
     keys = [("operator", "aten::add"), ("namespace", "ns"), ("symbol", "nsx::f")]
     assert _without_scopes(keys) == keys
     assert _without_scopes([*keys[:2], ("symbol", "ns::f")]) == [keys[0], ("symbol", "ns::f")]
+
+
+@pytest.mark.parametrize(("wrong", "text"), [(1, "1 does not hold"), (2, "2 do not hold")])
+def test_claims_are_counted_in_grammar(wrong: int, text: str) -> None:
+    assert f"; {text} (" in headline(verification("vision", wrong))

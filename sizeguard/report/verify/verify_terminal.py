@@ -63,5 +63,5 @@ def _wrong(verdict: Verdict) -> Iterable[str]:
         yield f"  {verdict.cause}"
     for depth, step in enumerate(verdict.chain):
         name = step.symbol or step.section
-        yield f"    {'→ ' if depth else ''}{name:<44} {step.object}"
+        yield f"    {f'→ {name}' if depth else name:<44} {step.object}"
     yield from (f"  {note}" for note in verdict.evidence[:3] if note != verdict.cause)

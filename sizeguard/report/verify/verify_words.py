@@ -57,9 +57,9 @@ def headline(result: Verification) -> str:
         return f"BROKEN  {what}; no verdict can be trusted"
     if result.verdict == FAIL:
         size = sum(v.bytes for v in result.verdicts if v.verdict == FAIL and v.expect == ABSENT)
-        return f"FAIL  {what}; {result.count(FAIL)} do not hold" + (
-            f" ({size:,} bytes)" if size else ""
-        )
+        count = result.count(FAIL)
+        wrong = f"{count} {'does' if count == 1 else 'do'} not hold"
+        return f"FAIL  {what}; {wrong}" + (f" ({size:,} bytes)" if size else "")
     if result.verdict == INCONCLUSIVE:
         return f"INCONCLUSIVE  {what}; {result.count(INCONCLUSIVE)} cannot be decided"
     return f"PASS  {what}"

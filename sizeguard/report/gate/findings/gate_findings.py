@@ -279,7 +279,7 @@ def _elimination(app: AppResult, check: Check) -> GateFinding:
     message = "; ".join(shown) or (
         "nothing could be verified"
         if app.verification is None
-        else f"{check.actual} claims do not hold"
+        else f"{check.actual} claim{' does' if check.actual == 1 else 's do'} not hold"
     )
     return GateFinding(
         "elimination", app.app, app.target, "elimination", check.id, check.verdict,
