@@ -18,7 +18,7 @@ from sizeguard.attribution.filters import matching_rows, parse_filters, symbol_n
 from sizeguard.attribution.open_analysis import analysis_of_files
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.open_build import Files, files_of
-from sizeguard.claims.verdict import ABSENT, INCONCLUSIVE, PASS, PRESENT
+from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.open_graph import graph_of_objects
 from sizeguard.linkgraph.subjects import find_subject, operators
@@ -169,3 +169,15 @@ def test_only_a_name_of_an_operator_means_a_kernel(tmp_path: Path) -> None:
         assert find_subject(graph, f"aten::{name}", dtype_of).kind == "kernel"
         with pytest.raises(InconclusiveError, match="nothing is called"):
             find_subject(graph, f"other::{name}", dtype_of)
+
+
+def test_an_operator_may_begin_with_the_global_scope(tmp_path: Path) -> None:
+    build = files_of(recorded_runtime(tmp_path).build)
+    graph = graph_of_objects(build.image, build.objects)
+    plain, scoped = (find_subject(graph, text, dtype_of) for text in ("aten::relu", "::aten::relu"))
+    assert (scoped.kind, scoped.nodes) == (plain.kind, plain.nodes) == ("operator", plain.nodes)
+    for expect, verdict in ((PRESENT, PASS), (ABSENT, FAIL)):
+        (found,) = judge_named(ClaimNames(gather(build)), "::aten::relu", expect)
+        assert (found.kind, found.name, found.verdict) == ("operator", "aten::relu", verdict)
+    with pytest.raises(InconclusiveError, match="nothing is called ::relu"):
+        find_subject(graph, "::relu", dtype_of)

@@ -72,6 +72,8 @@ def find_subject(graph: SectionGraph, text: str, dtype_of: Callable[[str], str])
 
 
 def _entries(table: dict[str, list[int]], text: str) -> list[int]:
+    """Return the entries of an operator; registered names have all their scopes."""
+    text = text.removeprefix("::")
     if text in table:
         return table[text]
     return [
