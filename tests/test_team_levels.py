@@ -142,12 +142,29 @@ def test_a_report_shows_what_fits(project: Path) -> None:
         ("_ZNK3foo3MapIiE4sizeEv", "foo", ""),
         ("_ZN9999999999999999999999x", "(global)", ""),
         ("_ZN", "(global)", ""),
+        ("_ZN3foolsERSoi", "foo", ""),
+        ("_ZStlsISt11char_traitsIcEEvT_", "std", ""),
+        ("_ZeqRK3BarS1_", "(global)", ""),
     ],
 )
 def test_scopes_of_names(name: str, namespace: str, package: str) -> None:
     reader = ScopeReader()
     *_, scopes = reader.read(["_ZN3foo3BarC2Ev", name])
     assert (reader.namespace(scopes), reader.package(scopes)) == (namespace, package)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_ZNK3foo3BarmlERKS0_",  # foo::Bar::operator*(foo::Bar const&) const
+        "_ZNK3foo3BarcvNS_3BazEEv",  # foo::Bar::operator foo::Baz() const
+        "_ZGVZNK3foo3runMUlvE_clEvE3var",  # in the lambda of foo::run
+    ],
+)
+def test_an_operator_makes_no_class_of_a_namespace(name: str) -> None:
+    reader = ScopeReader()
+    *_, own, other = reader.read(["_ZN3foo3BarC2Ev", name, "_ZN3foo3bazEv"])
+    assert (reader.namespace(own), reader.namespace(other)) == ("foo", "foo")
 
 
 def test_packages_of_go() -> None:

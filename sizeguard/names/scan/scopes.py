@@ -13,6 +13,7 @@ _PLAIN = "(no namespace)"
 _SPECIAL = re.compile(r"T[VTIS]|GV|GR|GTt|T[hvc][^N]*?(?=N)")
 _TYPE_OF_CLASS = re.compile(r"T[VTIS]")
 _CONSTRUCTOR = re.compile(r"C[I]?[1-5]|D[0-5]")
+_OPERATOR = re.compile(r"[a-z][a-zA-Z]")  # pl, aS, cv …
 _NUMBER = re.compile(r"\d+")
 _STANDARD = ("St", "Sa", "Sb", "Ss", "Si", "So", "Sd")
 _RUST_CRATE = re.compile(r"C(?:s[0-9a-zA-Z]*_)?(\d+)_?")
@@ -105,7 +106,7 @@ def _cpp(name: str) -> Scopes:
         while at < len(name) and name[at] in "rVKRO":
             is_method = True
             at += 1
-    words, is_class, is_cut = _words(name, at)
+    words, is_class, is_cut = _words(name, at, is_nested=nested)
     if not nested and words[:1] != ["std"]:
         words = words[:1]
     if words and _RUST_HASH.fullmatch(words[-1]):
@@ -116,10 +117,11 @@ def _cpp(name: str) -> Scopes:
     return Scopes("c++", path, is_type or is_class or (is_method and not is_cut))
 
 
-def _words(name: str, at: int) -> tuple[list[str], bool, bool]:
+def _words(name: str, at: int, *, is_nested: bool) -> tuple[list[str], bool, bool]:
     """Read identifiers up to template arguments or the end of the name.
 
-    Returns them, whether the last one is a class, and whether template arguments follow it.
+    Returns them, whether the last one is a class, and whether template arguments or a lambda
+    follow it. An operator counts as an identifier.
     """
     words: list[str] = []
     while at < len(name):
@@ -136,6 +138,11 @@ def _words(name: str, at: int) -> tuple[list[str], bool, bool]:
             continue
         number = _NUMBER.match(name, at)
         if number is None:
+            is_scope = is_nested or not words or words == ["std"]  # else parameters follow
+            if is_scope and (operator := _OPERATOR.match(name, at)):
+                return [*words, operator[0]], False, False
+            if is_scope and name[at] in "UM":
+                return words, False, True
             is_made = _CONSTRUCTOR.match(name, at) is not None
             return words, is_made and bool(words), False
         at = number.end() + int(number[0])
