@@ -45,7 +45,6 @@ FOLDERS_DIFFER: list[tuple[str, dict[str, str]]] = [
 OTHER_WAYS = choose(
     [
         ("gcc", "mold", "shared", ""),
-        ("gcc", "lld", "static-pie", ""),
         ("clang", "lld", "executable", "full"),
     ],
     [
