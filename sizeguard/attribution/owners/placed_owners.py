@@ -215,8 +215,10 @@ def _cuts(
     owners = ledger.owners
 
     def is_free(piece: Piece, owner: int) -> bool:
-        if owner < 0 or piece.is_named:
-            return owner >= 0
+        if owner < 0:
+            return False
+        if piece.is_named:
+            return True
         if piece.is_row:
             return owners.input[owner] < 0 or not of_input[owners.input[owner]]
         return bool(owners.symbol[owner] == NONE and owners.part[owner] == NONE)

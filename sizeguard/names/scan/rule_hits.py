@@ -53,7 +53,7 @@ class Scanned:
     dtypes:      by name; bit c is set if the dtype with code c occurs in it
     first_dtype: by name, code of the first dtype; -1 for none
 
-    Both are empty if the scan did not search for dtypes.
+    dtypes and first_dtype are empty if the scan did not search for dtypes.
     """
 
     buffers: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]

@@ -21,8 +21,8 @@ _DEPTH = 3  # depth of folders below a project to search for builds
 def built_folders(start: Path) -> Iterator[tuple[BuildSystem, Path]]:
     """Yield the build folders at and below a folder.
 
-    Only a folder with a Makefile can contain other build folders. If there is none, the nearest one
-    above is used, up to the root of the git worktree.
+    The search goes on only below folders that make built. If there is no build folder, the nearest
+    one above is used, up to the root of the git worktree.
     """
     below = list(_below(start.resolve()))
     yield from below or _above(start.resolve())
