@@ -60,7 +60,7 @@ BY_FOLDER = f"O ?= build\n$(O)/app: $(O)/a.o{RULE[1:]}$(O)/%.o: src/%.c{RULE[1:]
             "",
             "make build/debug/app && make B=release build/release/app",
         ),
-        # A name is no folder
+        # The variable is the name of the image, not a folder
         ({"Makefile": f"NAME = app\n$(NAME){RULE}"}, ["tool"], "", "make"),
         ({"Makefile": BY_FOLDER}, ["out/app", "out/tool"], "", "make"),
     ],

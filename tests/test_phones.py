@@ -52,7 +52,7 @@ def test_images_keep_the_laws(core: Build) -> None:
     check_stripped_twin(core)
     check_report(core)
     assert str(ROOT) not in core.image.read_bytes().decode("latin-1")
-    # If one step did not report its inputs, every build would compile everything again.
+    # A step whose inputs are not recorded makes every build compile everything again.
     assert core.inputs and not [path for path in core.inputs.files if is_untold(path)]
 
 

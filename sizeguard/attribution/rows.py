@@ -272,7 +272,7 @@ class LedgerAnalysis:
     def _label_names(self, *, dtypes: bool) -> NameLabels:
         ledger, choice = self._rows.ledger, self._evidence.choice
         # Mach-O's _f and ELF's _f are different names.
-        hashes = ~ledger.hashes if self._adds_underscore else ledger.hashes
+        hashes = ~ledger.hashes if self._rows.ledger.image.adds_underscore else ledger.hashes
         if self._known is not None:
             return self._known.labels(self._spelled, hashes, choice, dtypes=dtypes)
         from sizeguard.names.labels import label_names  # takes 20 ms; only levels of names need it
@@ -283,9 +283,4 @@ class LedgerAnalysis:
     def _spelled(self) -> Texts:
         """The names of symbols as the rules spell them: without an underscore of the format."""
         names = self._rows.ledger.symbols
-        return without_first(names, "_") if self._adds_underscore else names
-
-    @property
-    def _adds_underscore(self) -> bool:
-        """Return whether the format puts an underscore before each name."""
-        return self._rows.ledger.image.adds_underscore
+        return without_first(names, "_") if self._rows.ledger.image.adds_underscore else names

@@ -27,8 +27,8 @@ def is_glob(text: str) -> bool:
         # A type may end with its own pointers, and may be a function type: void (*)(int).
         text = _POINTERS.sub("", _POINTED.sub("(", text[kind.end() :]))
     name = split_name(text)
-    is_pointer = name.result and not name.result.endswith((" for", " to"))
-    head = name.head.lstrip("*&") if is_pointer else name.head  # char *ns::f(int)
+    has_result = name.result and not name.is_special
+    head = name.head.lstrip("*&") if has_result else name.head  # char *ns::f(int)
     rest = head + name.parameters + name.suffix
     rest = _OPERATOR.sub("operator", _CONVERSION.sub("operator", rest))
     at = 0

@@ -120,7 +120,7 @@ class SymbolNames:
 
     @staticmethod
     def of(names: Iterable[str], underscore: str = NOT_ADDED) -> SymbolNames:
-        """Store each name once."""
+        """Build the table; equal names are stored once."""
         return SymbolNames(tuple(dict.fromkeys(names)), underscore)
 
     @cached_property
@@ -159,15 +159,19 @@ class SymbolNames:
         text = self._joined[0]
         return text.startswith(b"_R") or b"\n_R" in text or _RUST.search(text) is not None
 
+    def _in_table(self, text: str) -> str:
+        """Add or remove the underscore before a name, as in the names of the table."""
+        if self.underscore == KEPT:
+            return f"_{text}"
+        is_added = text.startswith("_" if self.underscore == DROPPED else ("__Z", "__R"))
+        return text[1:] if is_added else text
+
     def exact(self, text: str) -> tuple[str, ...]:
         """Find a symbol as the linker spells it, with its clones: f, f.cold, f.isra.0.
 
         _f and f differ, unless the format adds the underscore; that of __Z always is an added one.
         """
-        others = [f"_{text}"] if self.underscore == KEPT else []
-        if text.startswith(("__Z", "__R") if self.underscore == NOT_ADDED else "_"):
-            others += [text[1:]] if self.underscore != KEPT else []
-        for name in (text, *others):
+        for name in (text, self._in_table(text)):
             if name in self._index:
                 clones = self._clones.get(name.partition(".")[0], ())
                 return (name, *(each for each in clones if each.startswith(f"{name}.")))

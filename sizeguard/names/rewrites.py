@@ -62,6 +62,7 @@ _REWRITES = (
     # binutils names the destructor of a lambda after an earlier type.
     (re.compile(r"(?<=[})])::~\w+(?=\(\))"), "::~"),
 )
+_TAG = re.compile(r"\[abi:\w+\]")
 _SPACED = re.compile(r"(?<=[\w>)]) :: |\A:: ")
 _NUMBERED = re.compile(r"\{(lambda|unnamed type)(\([^{}]*\))?#(\d+)\}")
 _INTEGER = re.compile(
@@ -86,6 +87,11 @@ def normal(text: str) -> str:
 def without_spaces(text: str) -> str:
     """Write one space for several, and none around `::` with spaces on both sides."""
     return _SPACED.sub("::", " ".join(text.split()))
+
+
+def without_tags(text: str) -> str:
+    """Remove ABI tags, such as [abi:cxx11]."""
+    return _TAG.sub("", text)
 
 
 def without_defaults(text: str) -> str:

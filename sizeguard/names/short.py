@@ -45,6 +45,11 @@ class DemangledName:
     parameters: str
     suffix: str
 
+    @property
+    def is_special(self) -> bool:
+        """Return whether `vtable for` or the like is in the place of a result."""
+        return self.result.endswith((" for", " to"))
+
 
 def split_name(text: str) -> DemangledName:
     """Split a demangled name. A name of another language than C++ is entirely head."""

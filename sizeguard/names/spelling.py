@@ -20,11 +20,11 @@ from sizeguard.names.rewrites import (
     normal,
     without_defaults,
     without_spaces,
+    without_tags,
 )
 from sizeguard.names.short import split_name, top_level
 from sizeguard.names.spellings.omitted import agree_without_omitted
 
-_ABI = re.compile(r"\[abi:\w+\]")
 _RUST_HASH = re.compile(r"17h[0-9a-f]{16}E")
 _SHOWN_HASH = re.compile(r"::h[0-9a-f]{16}\Z")
 _RUST_ESCAPES = {
@@ -207,7 +207,7 @@ def _is_constructor(parts: Sequence[_Part]) -> bool:
 
     If it has an ABI tag, binutils' demangler shows the type of its first parameter as its result.
     """
-    *scopes, last = [_ABI.sub("", part.name) for part in parts]
+    *scopes, last = [without_tags(part.name) for part in parts]
     return scopes[-1:] == [last] and bool(parts[-1].arguments)
 
 
@@ -318,7 +318,7 @@ def _agree(written: Spelling, one: str, other: str) -> bool:
         return True
     written_text = one
     if not written.has_tags:
-        other = _ABI.sub("", other)
+        other = without_tags(other)
     if not written.is_nameless:
         other = other.replace(f"{ANONYMOUS}::", "")
     if not written.has_arguments:

@@ -4,9 +4,9 @@ Each must be an exact partition, with the same sizes as readelf, size and nm.
 
     python -m tests.soak.real_libraries FILE|FOLDER…
 
-Of a folder all ELF files in it. Prints for each its bytes, symbols, spans, the share of loaded
-bytes without an owner, and the time for the ledger. Fails if a sum is off by a byte or a
-reader disagrees.
+Of a folder all ELF files in it that have code or data. Prints for each its bytes, symbols, spans,
+the share of loaded bytes without an owner, and the time for the ledger. Fails if a sum is off by a
+byte or a reader disagrees.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def images(given: list[Path]) -> list[Path]:
         path
         for path in found
         if path.is_file() and not path.is_symlink() and image_format(path) == ELF
+        if any(section.is_allocated for section in read_elf(path).sections)
     ]
 
 

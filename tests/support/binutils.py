@@ -29,7 +29,7 @@ def check_sections_against_readelf(path: Path) -> None:
         if row and row[3] != "NULL":
             theirs.append((int(row[1]), row[2], int(row[4], 16), int(row[5], 16), int(row[6], 16)))
     ours = [(s.index, s.name, s.address, s.offset, s.size) for s in read_elf(path).sections[1:]]
-    assert theirs
+    assert len(theirs) > 4
     assert ours == theirs
 
 

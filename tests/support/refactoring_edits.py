@@ -43,7 +43,7 @@ class Refactoring:
     joined: tuple[tuple[str, str], ...] = ()
 
     def files(self) -> set[str]:
-        """List the files that it reads or writes."""
+        """Return the paths of all files that the refactoring reads or writes."""
         pairs = (*self.moved, *self.joined)
         return {edit.file for edit in self.edits} | {file for pair in pairs for file in pair}
 

@@ -1,4 +1,4 @@
-"""Compare a spelling with candidates: symbols that contain its words."""
+"""Find the symbols that a spelling means, among candidates that contain its words."""
 
 from __future__ import annotations
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sizeguard.names.globs import glob_regex
-from sizeguard.names.rewrites import ANONYMOUS, normal, without_defaults
+from sizeguard.names.rewrites import ANONYMOUS, normal, without_defaults, without_tags
 from sizeguard.names.short import split_name, without_parameters, without_templates
 from sizeguard.names.spelling import spelling_of, without_global_scope
 from sizeguard.names.spellings.omitted import without_omitted
 from sizeguard.names.spellings.second_readings import second_readings
 
 _OPTIONAL = re.compile(r"[ (<&[{.]")  # what a path of names and wildcards does not contain
-_TAG = re.compile(r"\[abi:\w+\]")
 _QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?))+\Z")
 _CONST = re.compile(r"(?<![\w:>])((?:unsigned |long )*[\w:]+) const(?=[&*,)> ])")
 _WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
@@ -62,16 +61,16 @@ class NamePattern:
     def _spellings(self, shown: str) -> Iterator[str]:
         """Yield spellings without the optional parts that the pattern does not mention."""
         spelling = spelling_of(shown)
-        for path in (spelling.bare(), _without_nameless(_TAG.sub("", spelling.bare()))):
+        for path in (spelling.bare(), _without_nameless(without_tags(spelling.bare()))):
             yield f"{spelling.special} {path}"
         if not _OPTIONAL.search(self.text):
-            text = _without_start(_without_nameless(_TAG.sub("", shown)), spelling.result)
+            text = _without_start(_without_nameless(without_tags(shown)), spelling.result)
             text = without_defaults(text) if "basic_" in self.text else text
             yield from (text, without_templates(text))
             return
         text = normal(shown)
         if "[abi:" not in self.text:
-            text = _TAG.sub("", text)
+            text = without_tags(text)
         if ANONYMOUS not in normal(self.text):
             text = _without_nameless(text)
         text = text.removesuffix(spelling.clone)
@@ -108,8 +107,8 @@ def _any(texts: list[str]) -> re.Pattern[str]:
 
 
 def _without_result(pattern: str) -> str:
-    result = split_name(pattern).result
-    return pattern if result.endswith((" for", " to")) else pattern[len(result) :].lstrip()
+    name = split_name(pattern)
+    return pattern if name.is_special else pattern[len(name.result) :].lstrip()
 
 
 def _without_start(text: str, start: str) -> str:

@@ -1,4 +1,4 @@
-"""Hashes in names of Rust: of functions, and of crates of which a program has two versions."""
+"""Compare the hashes in names of Rust, which tell functions and versions of a crate apart."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def calls_for(folder: Path, files: Sequence[str]) -> list[Call]:
 def _call_for(folder: Path, files: Sequence[str], known: Mapping[str, _Rules]) -> Call | None:
     """Find one call of make that builds all files; None if there is none."""
     for name, rules in known.items():
-        if rules.has(files, rules.targets()):
+        if rules.targets().issuperset(files):
             return Call("", _told(name), (), tuple(files))
     for name, rules in known.items():
         for setting in rules.settings_for(files):
@@ -142,11 +142,6 @@ class _Rules:
             found.update(names.split())
         return {name.removeprefix("./") for name in found}
 
-    @staticmethod
-    def has(files: Sequence[str], targets: set[str]) -> bool:
-        """Return whether all files are targets."""
-        return all(name in targets for name in files)
-
     def settings_for(self, files: Sequence[str]) -> Iterator[str]:
         """Yield settings of one variable with which all files are targets: O=out."""
         for name, value in self.settings.items():
@@ -159,7 +154,7 @@ class _Rules:
                 file = files[0]
                 is_alike = file.startswith(begin) and file.endswith(end)
                 other = file[len(begin) : len(file) - len(end)] if is_alike else ""
-                if other and self.has(files, self.targets({name: other})):
+                if other and self.targets({name: other}).issuperset(files):
                     yield f"{name}={other}"
 
     def run_below(self, folder: Path, files: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -172,4 +167,4 @@ class _Rules:
             return "", ()
         names = tuple(os.path.relpath(name, below) for name in files)
         is_named = re.search(rf"(?<![\w.-]){re.escape(below)}(?![\w.-])", self.text)
-        return (below, names) if self.has(names, self.targets()) and not is_named else ("", ())
+        return (below, names) if self.targets().issuperset(names) and not is_named else ("", ())

@@ -5,12 +5,11 @@ All other numbers are folded, and the whole fits GitHub's limit.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
-from sizeguard.gate.gate_result import PARENT, REVIEWED, Base, Check, GateResult
+from sizeguard.gate.gate_result import PARENT, REVIEWED, Base, Check, Command, GateResult
 from sizeguard.gate.policy.terms_result import UNUSED
 from sizeguard.report.gate.comment_blocks import COMMENT, Block, Frame, fitted
 from sizeguard.report.gate.findings.gate_findings import GateFinding, findings
@@ -313,13 +312,17 @@ def _limit(line: CheckLine) -> str:
 
 def _todo(builds: Sequence[BuildFindings]) -> Iterator[Block]:
     """Write the commands of all builds that fail, each once."""
-    by_build = [todo(build.app, build.found) for build in builds if build.verdict != PASS]
-    commands = list(dict.fromkeys(each for found in by_build for each in found))
-    runnable = [command for command in commands if is_command(command.text)]
+    commands: dict[Command, None] = {}
+    runnable: list[Command] = []
+    ends = []
+    for build in builds:
+        if build.verdict != PASS:
+            commands |= dict.fromkeys(todo(build.app, build.found))
+            runnable = [command for command in commands if is_command(command.text)]
+            ends.append(len(runnable))
     if runnable:
         # All commands of a build, or none; a build's own may be more than fit.
-        ends = itertools.accumulate(len(found) for found in by_build)
-        room = max((end for end in ends if end <= _COMMANDS), default=_COMMANDS)
+        room = max((end for end in ends if 0 < end <= _COMMANDS), default=_COMMANDS)
         lines = [
             f"{command.text}{f'  # {command.label}' if command.label else ''}"
             for command in runnable[:room]
