@@ -88,3 +88,9 @@ def test_operators_have_all_their_scopes() -> None:
 def test_a_pointer_as_result_is_no_pattern(text: str, glob: bool) -> None:
     """A misspelt `char *ns::f(int)` would pass as absent, since a pattern may match nothing."""
     assert is_glob(text) == glob
+
+
+def test_a_wildcard_beside_the_global_scope_is_no_part_of_it() -> None:
+    names = SymbolNames.of(("_ZN2sg7Context6retainEv", "xretain"))
+    assert set(names.glob("::*retain*")) == {"_ZN2sg7Context6retainEv", "xretain"}
+    assert names.glob("*::retain") == ("_ZN2sg7Context6retainEv",)

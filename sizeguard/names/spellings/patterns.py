@@ -7,15 +7,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sizeguard.names.globs import glob_regex
-from sizeguard.names.rewrites import ANONYMOUS, normal, without_defaults, without_tags
+from sizeguard.names.rewrites import (
+    ANONYMOUS,
+    normal,
+    without_defaults,
+    without_spaces,
+    without_tags,
+)
 from sizeguard.names.short import split_name, without_parameters, without_templates
-from sizeguard.names.spelling import spelling_of, without_global_scope
+from sizeguard.names.spelling import spelling_of
 from sizeguard.names.spellings.omitted import without_omitted
 from sizeguard.names.spellings.second_readings import second_readings
 
 _OPTIONAL = re.compile(r"[ (<&[{.]")  # what a path of names and wildcards does not contain
 _QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?))+\Z")
 _CONST = re.compile(r"(?<![\w:>])((?:unsigned |long )*[\w:]+) const(?=[&*,)> ])")
+# The global scope. In a pattern, a * before `::` is a wildcard, and may follow it.
+_GLOBAL = re.compile(r"(?:\A|(?<=[ &(]))::(?=[\w~(*?])")
 _WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
 
 
@@ -39,7 +47,7 @@ class NamePattern:
     @staticmethod
     def of(pattern: str) -> NamePattern:
         """Read a pattern, as written and as demanglers would spell it."""
-        pattern = without_global_scope(pattern)
+        pattern = _GLOBAL.sub("", without_spaces(pattern))
         texts = _readings(pattern)
         bare = [*texts, *_readings(_without_result(pattern))]
         words = set.intersection(*({*_WORD.findall(text)} for text in bare))
