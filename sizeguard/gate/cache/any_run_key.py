@@ -19,12 +19,18 @@ from sizeguard.projects.project import CONFIG
 
 
 def any_terms(
-    request: Request, waivers: Iterable[Waiver], packages: Iterable[Path]
+    request: Request,
+    waivers: Iterable[Waiver],
+    packages: Iterable[Path],
+    *,
+    by_all_files: bool = False,
 ) -> Mapping[str, object]:
     """Collect everything that the verdict depends on, except the inputs of other commits' builds.
 
     packages: lists of the packages installed on this machine
+    by_all_files: count all files as inputs of builds, not those that builds are known to read
     """
+    commit = checked_out_commit(request.root)
     reviewed = sorted((request.root / FOLDER).rglob("*.yaml"))
     return {
         "any": 1,
@@ -35,7 +41,7 @@ def any_terms(
             files_key([request.root / CONFIG, *reviewed]),
             request.config.rules,
         ],
-        "builds": _keys(request, checked_out_commit(request.root)),
+        "builds": _keys(request, commit, by_all_files=by_all_files),
         "selections": _selections(request),
         "waivers": [
             {name: str(value) for name, value in asdict(waiver).items()}
@@ -67,7 +73,7 @@ def any_references(request: Request, base: Base | None, as_base: bool) -> Mappin
     }
 
 
-def _keys(request: Request, commit: str) -> list[str]:
+def _keys(request: Request, commit: str, *, by_all_files: bool = False) -> list[str]:
     """Return the key of each image's measurement at a commit.
 
     For an image measured as found, the key is its content.
@@ -75,6 +81,7 @@ def _keys(request: Request, commit: str) -> list[str]:
     found = []
     for app, target in request.other_pairs():
         recipe = request.heads.recipe(app, target.name)
+        recipe = recipe.without_store if recipe is not None and by_all_files else recipe
         key = (
             request.heads.content(app, target.name)
             if recipe is None

@@ -90,26 +90,37 @@ def store_result(
 
 
 def terms_key(request: Request, waivers: Iterable[Waiver]) -> str | None:
-    """Hash everything that the verdict depends on, except the files that builds read."""
+    """Hash everything that the verdict depends on, except what builds of known runtimes read.
+
+    The hash stays equal while a run finds out what commands read.
+    """
     try:
-        terms = _all_terms(request, _pairs_with_tools(request), waivers)
+        terms = _all_terms(request, _pairs_with_tools(request), waivers, by_all_files=True)
     except (BuildError, InputError):
         return None
     return content_key(terms) if terms is not None else None
 
 
 def _all_terms(
-    request: Request, pairs: Sequence[_PairTools], waivers: Iterable[Waiver]
+    request: Request,
+    pairs: Sequence[_PairTools],
+    waivers: Iterable[Waiver],
+    *,
+    by_all_files: bool = False,
 ) -> Mapping[str, object] | None:
     """Collect the terms of apps of a known runtime, and of those that commands build.
 
-    Without a list of packages nothing is skipped.
+    Without a list of packages nothing is skipped. by_all_files: as in any_terms
     """
     packages = package_lists()
     if not packages:
         return None
     own = _terms(request, pairs, waivers, packages) if pairs else {}
-    other = any_terms(request, waivers, packages) if request.other_pairs() else {}
+    other = (
+        any_terms(request, waivers, packages, by_all_files=by_all_files)
+        if request.other_pairs()
+        else {}
+    )
     return {"own": own, "other": other}
 
 
