@@ -95,6 +95,16 @@ def test_the_merge_base_with_the_usual_branch(repository: Path) -> None:
     assert [commit.subject for commit in history.commits("main~1")] == ["three", "four"]
 
 
+def test_a_branch_that_is_called_like_a_remote_one_is_not_the_base(repository: Path) -> None:
+    """A run in CI checks out the pushed branch under its own name."""
+    run_git(repository, "update-ref", "refs/remotes/origin/main", "main")
+    run_git(repository, "checkout", "-q", "-b", "origin/main")
+    for asked in ("", "origin/main"):
+        base = History(repository).base(asked)
+        assert base
+        assert (base.ref, base.subject) == ("origin/main", "two")
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_bases_of_drawn_histories(seed: int, tmp_path: Path) -> None:
     """The base is a common ancestor that is not an ancestor of another; git chooses one."""

@@ -25,8 +25,9 @@ _CONFIG = (
     ),
 )
 
-# Prefixes of a branch's full name, tried before any other revision of that name.
-_PLACES = ("refs/heads/", "refs/remotes/", "")
+# Prefixes of a branch's full name, tried before any other revision of that name. Those of remotes
+# come first, because a change may be on a branch that is called origin/main.
+_PLACES = ("refs/remotes/", "refs/heads/", "")
 
 _ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")  # SHA-1 or SHA-256
 
