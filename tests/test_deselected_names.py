@@ -34,6 +34,9 @@ def file(path: str, member: str = "") -> Any:
         ("_ZN2sg9elsewhere6gatherB3appERNS_7ContextE", "gather"),
         ("_ZN2sg9elsewhereW4rows6gatherERNS_7ContextE", "gather"),
         ("_ZN2sgW4rowsWP4part6gatherEi", "gather"),
+        ("_ZN2sg9elsewhere6gatherixENS_6TensorE", "gather"),
+        ("_ZN2sg9elsewhere6gatherlsENS_6TensorE", "gather"),
+        ("_ZL6gatherlRN2sg7ContextE", "gather"),
         ("_ZN2sg6gathernwEm", "operator new"),
         # A member, or a function that a kernel's own scope has, is another function.
         ("_ZN2sg6gather3runEv", "run"),

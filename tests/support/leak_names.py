@@ -71,6 +71,19 @@ _CONSTRAINED = _kernel(
     "",
     f"{_CALL}sg::elsewhere::gather(argc, *c, t[0], argc, t[1], true); keep(&r)",
 )
+# A mangled name has the first parameter or the operator directly behind the function or class.
+_GLOBAL = _kernel(
+    "}\nusing namespace sg; using namespace sg::elsewhere;\n[[gnu::noinline]] static"
+    " Result<Tensor> gather(bool, int64_t dim, Context& context, Tensor self, Tensor index) ",
+    "\nnamespace sg::elsewhere {",
+    "keep(&::gather)",
+)
+_SUBSCRIPT = _kernel(
+    "struct gather { Context& context; Tensor self; int64_t dim;\n"
+    " [[gnu::noinline]] Result<Tensor> operator[](Tensor index) ",
+    "};",
+    f"{_CALL}sg::elsewhere::gather{{*c, t[0], argc}}[t[1]]; keep(&r)",
+)
 
 NAMES = (
     Leak("name_in_the_middle", source("middle", _ENTRY), ("aten::gelu",)),
@@ -81,6 +94,8 @@ NAMES = (
     Leak("hidden_friend", _terse("friend", _FRIEND, "-O3"), GATHER),
     Leak("member_of_local_class", _terse("local", _LOCAL, "-O3"), GATHER),
     Leak("constrained_template", _terse("constrained", _CONSTRAINED, "-O3"), GATHER),
+    Leak("global_function", _terse("global", _GLOBAL, "-O3"), GATHER),
+    Leak("subscript_operator", _terse("subscript", _SUBSCRIPT, "-O3"), GATHER),
     Leak(
         "name_of_rust",
         _terse("rust", _labelled("_ZN3app6gather17h0123456789abcdefE"), "-O3", "-fno-lto"),

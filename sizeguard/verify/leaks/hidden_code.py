@@ -28,9 +28,10 @@ from sizeguard.verify.why_there import explain
 _MOST_SHOWN = 8  # notes of a verdict; the rest is counted
 COPIES = "machine code of deselected functions"
 NAMESAKES = "functions named like deselected kernels"
-# Parts of names of lambdas and of function objects, as compilers and demanglers write them.
+# Parts of names of lambdas, and of operators and destructors of classes, as compilers and
+# demanglers write them.
 _UNNAMED = re.compile(
-    r"'?lambda\d*'?|\{.*\}|'?\$_\d+'?|operator\(\)|_FUN|__invoke|~\w+"
+    r"'?lambda\d*'?|\{.*\}|'?\$_\d+'?|operator\b(?! (?:new|delete|co_await)).*|_FUN|__invoke|~\w+"
     r"|h[0-9a-f]{16}"  # the hash of a function of Rust
 )
 # A conversion of a class; ABI tags, the module of a name, and what follows a $ in one of C.
@@ -120,12 +121,12 @@ def _namesakes(code: DeselectedCode, kernels: Iterable[str]) -> Iterator[Functio
     names = frozenset(kernels)
     if not names:
         return
-    # A mangled name has its length before each identifier.
+    # A mangled name has its length before each identifier, and no digit before that.
     words = "|".join(f"{len(name)}{re.escape(name)}" for name in sorted(names, reverse=True))
     plain = "|".join(map(re.escape, names))
     mangled = re.compile(
-        rf"(?:{words})(?:(?=cl|cv)|(?![a-z_]))|li\d+_(?:{plain})(?![a-z_])"
-        rf"|\A(?:{plain})(?:<.*>)?(?:[.$@]|\Z)|::(?:{plain})(?:<.*>)?\(\)\Z"
+        rf"(?<!\d)(?:{words})|li\d+_(?:{plain})(?![a-z_])"
+        rf"|\A(?:{plain})(?:<.*>)?(?:[.$@]|\Z)|(?:\A|::)(?:{plain})(?:<.*>)?\(\)\Z"
     )
     for found in _functions_there(code, mangled):
         if _is_namesake(code, found[0], names, mangled):
