@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.base.errors import BuildError
 from sizeguard.formats.undeclared_bytes import undeclared_bytes
 from sizeguard.toolchains.stripped import strip
 from tests.support.made_elf import Form, MadeSection, make_elf
@@ -70,3 +71,14 @@ def test_strip_loses_no_archive_before_the_section_headers(tmp_path: Path) -> No
     path.write_bytes(data[:table] + ARCHIVE + headers)
     strip("strip", path, stripped)
     assert ARCHIVE in stripped.read_bytes()
+
+
+@pytest.mark.native
+def test_a_tool_that_changes_the_image_is_refused(tmp_path: Path) -> None:
+    """The stripped copy would be compared with the changed image."""
+    image, tool = tmp_path / "app", tmp_path / "tool"
+    image.write_bytes(make_elf(Form(), [MadeSection(".data", content=b"1")]))
+    tool.write_text('#!/bin/sh\necho more >> "$3"\ncp "$3" "$2"\n')
+    tool.chmod(0o755)
+    with pytest.raises(BuildError, match="changes the image"):
+        strip(str(tool), image, tmp_path / "app.stripped")

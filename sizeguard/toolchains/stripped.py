@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError
+from sizeguard.builds.build_inputs import content_hash
 from sizeguard.builds.image_tools import image_tools
 from sizeguard.builds.measured_sizes import measure, segment_bytes
 from sizeguard.builds.sizes import Sizes
@@ -40,8 +41,9 @@ def _tools(machine: str) -> Iterator[str]:
 def strip(tool: str, image: Path, shipped: Path) -> None:
     """Strip an image, and check that the twin loads the same bytes.
 
-    Raises BuildError if it does not.
+    Raises BuildError if it does not, or if the tool changes the image itself.
     """
+    given = content_hash(str(image))
     try:
         done = subprocess.run(
             [tool, "-o", str(shipped), str(image)],
@@ -58,6 +60,8 @@ def strip(tool: str, image: Path, shipped: Path) -> None:
     if done.returncode != 0:
         told = next(iter(done.stderr.strip().splitlines()), f"ended with {done.returncode}")
         raise BuildError(f"{tool} {image.name}: {told}")
+    if content_hash(str(image)) != given:
+        raise BuildError(f"{tool} {image.name}: changes the image, not only the stripped copy")
     dropped = undeclared_bytes(image)
     if dropped and not undeclared_bytes(shipped):
         with shipped.open("ab") as file:
