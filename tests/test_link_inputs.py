@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.builds.linker_options import read_options
 from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.elf.elf_graph import build_graph
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInput, LinkInputs
@@ -52,6 +53,16 @@ def compiled(folder: Path, name: str, source: str, *flags: str) -> Path:
 
 def is_live(linked: Linked, symbol: str) -> bool:
     return why(linked.graph, find_subject(linked.graph, symbol, dtype_of)).live
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--audit", "-audit", "-P", "--depaudit", "-f", "--auxiliary", "--filter", "--just-symbols",
+     "-c", "--oformat", "-Ttext-segment", "--symbol-ordering-file", "-trace-symbol"],
+)  # fmt: skip
+def test_the_value_of_an_option_is_no_input(option: str) -> None:
+    found = list(read_options([option, "value", "a.o"], Path("/")))
+    assert found == [(option, "value"), ("", "a.o")]
 
 
 @pytest.fixture

@@ -12,20 +12,31 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
 
 # Options whose value is the next word. Long ones that matter here are also read as --option=value.
-_VALUE_FOLLOWS = """
-    -o -m -z -L -l -T -e -u -y -Y -h -R -A -b -f -F -I -a -O
-    -plugin --plugin -plugin-opt --plugin-opt -soname --soname -rpath --rpath -rpath-link
-    --rpath-link -dynamic-linker --dynamic-linker -Map --Map -init --init -fini --fini --entry
-    --undefined --output --version-script --dynamic-list --export-dynamic-symbol
-    --export-dynamic-symbol-list --exclude-libs --script --defsym -defsym --wrap -wrap --library
-    --library-path --sysroot --retain-symbols-file --format -Ttext -Tdata -Tbss --section-start
-    --hash-style --build-id-link-dir -mllvm --require-defined
+_SHORT = "-o -m -z -L -l -T -e -u -y -Y -h -R -A -b -c -f -F -I -a -G -P -dT -mllvm"
+# Names for one dash or two, of GNU ld, gold, lld and mold. One dash before an o means -o.
+_LONG_NAMES = """
+    plugin plugin-opt soname rpath rpath-link dynamic-linker Map init fini entry undefined output
+    version-script version-exports-section dynamic-list export-dynamic-symbol
+    export-dynamic-symbol-list exclude-libs exclude-modules-for-implib script default-script
+    defsym wrap library library-path sysroot retain-symbols-file format oformat architecture
+    mri-script Ttext Tdata Tbss Ttext-segment Trodata-segment Tldata-segment section-start
+    image-base build-id-link-dir require-defined trace-symbol audit depaudit auxiliary
+    filter just-symbols gpsize assert dependency-file out-implib sort-section spare-dynamic-tags
+    task-link unresolved-symbols ignore-unresolved-symbol orphan-handling error-handling-script
+    max-cache-size section-ordering-file remap-inputs remap-inputs-file keep-unique
+    symbol-ordering-file call-graph-ordering-file undefined-glob chroot reproduce why-extract
+    warn-backrefs-exclude error-limit shuffle-sections
 """
-_TAKES_VALUE = frozenset(_VALUE_FOLLOWS.split())
+_TAKES_VALUE = frozenset(
+    [
+        *_SHORT.split(),
+        *(f"--{name}" for name in _LONG_NAMES.split()),
+        *(f"-{name}" for name in _LONG_NAMES.split() if not name.startswith("o")),
+    ]
+)
 # One-letter options that may be joined with their value: -ofile, -Lfolder.
 _JOINED = ("-L", "-l", "-o", "-e", "-u", "-m", "-z", "-h", "-T", "-y")
 _DEEPEST = 16  # nesting of response files
-_OPTIONAL_VALUE = {"--hash-style", "-O"}  # the value is never a separate word
 _LONG = {
     "--entry": "-e",
     "--undefined": "-u",
@@ -114,7 +125,7 @@ def _option(words: Sequence[str], i: int) -> _Option:
     name, equals, value = word.partition("=")
     if equals and (name.startswith("--") or name in _TAKES_VALUE or len(name) > 2):
         return _Option(_LONG.get(name, name), value, i + 1)
-    if word in _TAKES_VALUE and word not in _OPTIONAL_VALUE:
+    if word in _TAKES_VALUE:
         if i + 1 >= len(words):
             raise InputError(f"the recorded command line ends in {word}, which takes a value")
         return _Option(_LONG.get(word, word), words[i + 1], i + 2)
