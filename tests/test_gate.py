@@ -130,6 +130,12 @@ def hold_the_lock_and_add(root: Path, key: str) -> None:
             (root / "count").write_text(json.dumps({**old, key: old.get(key, 0) + 1}))
 
 
+def test_the_lock_is_not_committed(tmp_path: Path) -> None:
+    """`sizeguard waive` may be the first command of a clone."""
+    with locked_baselines(tmp_path):
+        assert (tmp_path / ".sizeguard" / ".gitignore").read_text() == "*\n"
+
+
 @pytest.mark.native
 def test_two_writers_never_lose_an_update(tmp_path: Path) -> None:
     (tmp_path / "count").write_text("{}")

@@ -124,6 +124,7 @@ def locked_baselines(root: Path) -> Iterator[None]:
     path, hint = root / _LOCK, "; updates of baselines need this lock"
     try:
         path.parent.mkdir(exist_ok=True)
+        write_if_changed(path.with_name(".gitignore"), "*\n")
     except OSError as error:
         raise cannot_write(path, error, hint) from error
     with locked(path, hint):
