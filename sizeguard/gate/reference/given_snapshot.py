@@ -35,7 +35,9 @@ _COMMANDS = {
     "environment": "environment variables",
 }
 _TOOLS = "toolchain"
-_PATHS, _PACKAGES = "path_length", "packages"  # differ between machines; said, and no reason
+# These are said, and are no reason against a snapshot: the first two differ between machines, the
+# third says that a build has no record of its link.
+_PATHS, _PACKAGES, _LINKS = "path_length", "packages", "links"
 _BUILD_IT = "leave out --base-snapshot to build the base"
 
 
@@ -133,9 +135,11 @@ def _other_tools(path: Path, origin: Origin, subject: MeasuredApp) -> str:
 
 
 def _notes(differing: set[str]) -> str:
-    """List what differs between machines and need not change a size."""
+    """List what differs and need not change a size."""
     notes = {
         _PATHS: ", built at another path",
         _PACKAGES: ", built with other installed packages",
+        _LINKS: ", with the record of a link, which this image lacks, so bytes may seem to move"
+        " between operators",
     }
     return "".join(text for name, text in notes.items() if name in differing)
