@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sizeguard.verify.leaks.deselected_code import key_of
-from sizeguard.verify.leaks.hidden_code import code_name
+from sizeguard.verify.leaks.hidden_code import code_name, code_names
 
 LOCAL = "_ZN2sg7kernels12_GLOBAL__N_17look_upEi"
 
@@ -51,6 +51,27 @@ def file(path: str, member: str = "") -> Any:
 )
 def test_a_lambda_or_function_object_has_the_name_of_its_scope(symbol: str, name: str) -> None:
     assert code_name(symbol) == name
+
+
+@pytest.mark.parametrize(
+    "symbol, has_name",
+    [
+        ("sg.gather", True),
+        ("_gather", True),
+        ("pkg__gather", True),
+        ("__rows_MOD_gather", True),
+        ("-[Rows gather:]", True),
+        ("gather.sg.isra.0", True),
+        ("gather_", False),
+        ("sg_gather", False),
+        ("_GLOBAL__sub_I_gather.cpp", False),
+        ("gather::run()", False),  # of debug information
+        ("_ZN2sg6gather3runEv", False),
+        ("_RNvNtC3app6gather3run", False),
+    ],
+)
+def test_a_name_that_is_not_mangled_is_each_of_its_words(symbol: str, has_name: bool) -> None:
+    assert ("gather" in code_names(symbol)) == has_name
 
 
 def test_local_functions_of_other_objects_of_that_name_are_other_functions() -> None:

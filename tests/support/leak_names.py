@@ -106,4 +106,9 @@ NAMES = (
         _terse("dollar", _labelled("gather$variant"), "-O3", "-fno-lto"),
         GATHER,
     ),
+    Leak(
+        "name_of_another_language",
+        _terse("dotted", _labelled("rows.gather"), "-O3", "-fno-lto"),
+        GATHER,
+    ),
 )

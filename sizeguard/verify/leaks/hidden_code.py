@@ -37,6 +37,7 @@ _UNNAMED = re.compile(
 # A conversion of a class; ABI tags, the module of a name, and what follows a $ in one of C.
 _CONVERSION = re.compile(r"::operator (?!new\b|delete\b|co_await\b).*")
 _TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.:]*|(?<=\w)\$\w*|\boperator\"\" _?")
+_WORDS = re.compile(r"\W+|__+|_MOD_")  # between words of a name in C; MOD: a module of Fortran
 _INLINED = -1  # section of a piece that is inside of a function
 
 
@@ -121,15 +122,10 @@ def _namesakes(code: DeselectedCode, kernels: Iterable[str]) -> Iterator[Functio
     names = frozenset(kernels)
     if not names:
         return
-    # A mangled name has its length before each identifier, and no digit before that.
-    words = "|".join(f"{len(name)}{re.escape(name)}" for name in sorted(names, reverse=True))
-    plain = "|".join(map(re.escape, names))
-    mangled = re.compile(
-        rf"(?<!\d)(?:{words})|li\d+_(?:{plain})(?![a-z_])"
-        rf"|\A(?:{plain})(?:<.*>)?(?:[.$@]|\Z)|(?:\A|::)(?:{plain})(?:<.*>)?\(\)\Z"
-    )
-    for found in _functions_there(code, mangled):
-        if _is_namesake(code, found[0], names, mangled):
+    # Only the demangled name decides: languages and compilers write names in too many ways.
+    mentions = re.compile("|".join(map(re.escape, names)))
+    for found in _functions_there(code, mentions):
+        if _is_namesake(code, found[0], names, mentions):
             yield found
 
 
@@ -159,7 +155,7 @@ def _functions_there(code: DeselectedCode, mangled: re.Pattern[str]) -> Iterator
 
 
 def _is_namesake(
-    code: DeselectedCode, piece: NamedPiece, names: frozenset[str], mangled: re.Pattern[str]
+    code: DeselectedCode, piece: NamedPiece, names: frozenset[str], mentions: re.Pattern[str]
 ) -> bool:
     """Return whether a function has a kernel's name and is not another function of the full build.
 
@@ -168,17 +164,29 @@ def _is_namesake(
     """
     symbol = piece.symbol
     name = template_of(symbol)[0]
-    if name not in names and (code.full is None or code_name(symbol) not in names):
+    if name not in names and (code.full is None or names.isdisjoint(code_names(symbol))):
         return False
     if code.full is not None:
         return not code.is_known(symbol, piece.object, is_inlined=piece.section == _INLINED)
     if "_GLOBAL__N_" in symbol or symbol.endswith("()"):
         return False
-    kernels = (c.piece.symbol for c in code.gone if mangled.search(c.piece.symbol))
+    kernels = (c.piece.symbol for c in code.gone if mentions.search(c.piece.symbol))
     return any(
         template_of(kernel)[0] == name and _arguments(kernel) == _arguments(symbol)
         for kernel in kernels
     )
+
+
+def code_names(symbol: str) -> set[str]:
+    """Return the names that a function may have.
+
+    No rule says how a label of assembly or another language joins the parts of a name: sg.gather,
+    pkg__gather, __rows_MOD_gather. So each of its words is one.
+    """
+    found = {code_name(symbol)}
+    if demangle(symbol) == symbol and "::" not in symbol and "(" not in symbol:
+        found.update(word.lstrip("_") for word in _WORDS.split(symbol))
+    return found
 
 
 def code_name(symbol: str) -> str:
