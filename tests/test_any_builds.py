@@ -299,6 +299,16 @@ def test_claims_the_run_and_libraries_that_ship_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.native
+def test_another_command_after_an_equal_build_runs(tmp_path: Path) -> None:
+    project = project_of(tmp_path, "build: make app")
+    codes = []
+    for run in (["run: ./ap"], ["run: ./app"], ["env: {MORE: -g1}"], [], ["run: ./ap"]):
+        project.write({"sizeguard.yaml": config_of("build: make app", *run)})
+        codes.append(project.run("gate", "--base", "HEAD").code)
+    assert codes == [1, 0, 0, 0, 1]
+
+
+@pytest.mark.native
 def test_targets_replace_keys_and_a_kept_tree_is_cleaned(tmp_path: Path) -> None:
     project = project_of(
         tmp_path,

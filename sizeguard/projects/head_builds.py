@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -32,7 +33,7 @@ from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
 WORKTREES = Path(OWN_FOLDER) / "worktrees"
 _BUILDS = Path(OWN_FOLDER) / "builds"
-_RUN_LOG = "run.txt"  # the error of the command after the build; empty if it exited with 0
+_RUN_LOG = "run.json"  # the command after the build, its timeout, and its error or nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +107,10 @@ class HeadBuilds:
             with Progress(f"building {recipe.group or recipe.app}", target) as progress:
                 build = self.build_now(recipe, target, Limits())
                 progress.step(1, 1)
-        log = self.folder(app.name, target) / _RUN_LOG
-        return HeadBuild(
-            build, recipe, self.commit, log.read_text("utf-8") if log.is_file() else ""
-        )
+        failed_run = _failed_run(self.folder(app.name, target), recipe)
+        if failed_run is None:
+            raise BuildError(f"{app.name} for {target}: another gate builds it; run this one again")
+        return HeadBuild(build, recipe, self.commit, failed_run)
 
     def to_build(self, app: App, target: str) -> AnyBuildRecipe | None:
         """Return the recipe for an app on a target; None if it need not or cannot be built."""
@@ -119,7 +120,12 @@ class HeadBuilds:
         return recipe if self.last(recipe, target) is None else None
 
     def last(self, recipe: AnyBuildRecipe, target: str) -> Build | None:
-        """Read the last build; None if one of its inputs changed since."""
+        """Read the last build; None if one of its inputs changed since.
+
+        The command after the build is no part of the key, since it decides no size.
+        """
+        if _failed_run(self.folder(recipe.app, target), recipe) is None:
+            return None
         # A build that was not watched depends on all files
         for each in (recipe, recipe.unwatched):
             key = each.key(self.root, self.commit, path_length(self.root / WORKTREES))
@@ -137,7 +143,7 @@ class HeadBuilds:
             ):
                 failure: DoesNotBuildError | None = None
                 try:
-                    builds = self._moved(make_head(tree, recipe, self.commit, limits), target)
+                    builds = self._moved(make_head(tree, recipe, self.commit, limits), recipe)
                 except DoesNotBuildError as error:
                     failure = error
         except (BuildError, InputError) as error:
@@ -152,22 +158,22 @@ class HeadBuilds:
         builds = self.root / _BUILDS
         builds.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=builds, prefix="unpacked-") as folder:
-            self._moved(unpacked(packed, Path(folder)), recipe.target)
+            self._moved(unpacked(packed, Path(folder)), recipe)
 
-    def _moved(self, made: MadeHead, target: str) -> Mapping[str, Build]:
+    def _moved(self, made: MadeHead, recipe: AnyBuildRecipe) -> Mapping[str, Build]:
         # As in any_build: numpy need not be imported if nothing is built.
         from sizeguard.projects.gathering.gathered import moved
 
         builds = {}
         for app, place in made.images.items():
-            folder, key = self.folder(app, target), made.keys[app]
+            folder, key = self.folder(app, recipe.target), made.keys[app]
             folder.parent.mkdir(parents=True, exist_ok=True)
             # A gate that runs at the same time may have kept the same build, and still read it
             with locked(folder.with_name(f"{folder.name}.lock")):
                 kept = _kept(folder, key)
                 builds[app] = kept or moved(place.folder, folder, key, place.gathered_in)
-                if made.failed_run:
-                    (folder / _RUN_LOG).write_text(made.failed_run, encoding="utf-8")
+                told = json.dumps([recipe.steps.run, recipe.steps.timeout, made.failed_run])
+                (folder / _RUN_LOG).write_text(told, encoding="utf-8")
         return builds
 
     def _found(self, app: App, target: str, recipe: AnyBuildRecipe | None) -> Build:
@@ -246,6 +252,20 @@ def ignore_own_folder(root: Path, is_git: bool) -> None:
     except OSError as error:
         raise InputError(f"{folder}: cannot make this folder: {error.strerror}") from error
     write_if_changed(folder / ".gitignore", "*\n")
+
+
+def _failed_run(folder: Path, recipe: AnyBuildRecipe) -> str | None:
+    """Return the error of the command after the last build; None if another command ran."""
+    if not recipe.steps.run:
+        return ""
+    try:
+        told = json.loads((folder / _RUN_LOG).read_bytes())
+    except (OSError, ValueError):
+        return None  # a build without the command, or damaged
+    match told:
+        case [recipe.steps.run, recipe.steps.timeout, str(error)]:
+            return error
+    return None
 
 
 def _kept(folder: Path, key: str) -> Build | None:
