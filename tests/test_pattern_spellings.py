@@ -1,6 +1,6 @@
 """A pattern matches every spelling of a symbol, so that `--absent PATTERN` misses none.
 
-A pattern that matches nothing passes as absent. No outer scope of a pattern is left out.
+A pattern that matches nothing passes as absent, unless only its outer scopes are missing.
 """
 
 from __future__ import annotations
@@ -87,3 +87,23 @@ def test_a_pattern_matches_every_spelling(pattern: str, symbol: str) -> None:
 def test_a_pattern_with_another_part_matches_nothing(pattern: str) -> None:
     found = ELF.meant(pattern)
     assert (found.names, found.is_glob) == ((), True)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "near"),
+    [
+        ("f*", "ns::foo(unsigned long, char const*)"),
+        ("foo(size_t, *", "ns::foo(unsigned long, char const*)"),
+        ("hidden*", "ns::(anonymous namespace)::hidden()"),
+        ("a*<int, true>", "void ns::apply<int, true>(int)"),
+        ("Box::g*", "ns::Box::get() const"),
+        ("::f*", ""),
+        ("oo*", ""),
+        ("A*", ""),  # only as an argument
+        ("foo(int, *", ""),
+        ("nobody::*", ""),
+    ],
+)
+def test_missing_outer_scopes_of_a_pattern_are_known(pattern: str, near: str) -> None:
+    found = ELF.meant(pattern)
+    assert (found.names, found.nearest) == ((), near)

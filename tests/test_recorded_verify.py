@@ -332,6 +332,9 @@ def test_a_glob_claims_every_match(runtime: RecordedRuntime) -> None:
     assert all(v.evidence[0] == "matches nothing: nobody::*" for v in nothing.verdicts)
     bare = verify_symbols(Files(runtime.build.image), ["nobody::*"], [])
     assert bare.verdicts[0].verdict == INCONCLUSIVE
+    scopeless = verify_symbols(files_of(runtime.build), ["kernels::er*"], [])
+    assert scopeless.verdicts[0].verdict == INCONCLUSIVE
+    assert "*::kernels::er* matches sg::kernels::erf(" in scopeless.verdicts[0].evidence[0]
 
 
 def test_what_the_base_had_is_known(programs: Path) -> None:

@@ -93,8 +93,9 @@ _PLACES_KEPT = 1 << 25
 class Resolved:
     """Names that a text means, in the order of their table.
 
-    is_glob: whether the text is a pattern; then there is no nearest name
-    nearest: the nearest known name if the text means none; empty if nothing is near
+    is_glob: whether the text is a pattern
+    nearest: the nearest known name if the text means none, or one that a pattern would match with
+             its outer scopes; empty if nothing is near
     """
 
     text: str
@@ -261,7 +262,8 @@ class SymbolNames:
         if found := self.find(text):
             return Resolved(text, found, False)
         if is_glob(text):
-            return Resolved(text, self.glob(text), True)
+            found = self.glob(text)
+            return Resolved(text, found, True, "" if found else self._in_scope(text))
         return Resolved(text, (), False)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
@@ -285,6 +287,12 @@ class SymbolNames:
         if self.underscore == DROPPED and pattern.startswith("_"):  # as nm shows it
             found += [name for name in self.glob(pattern[1:]) if name not in found]
         return tuple(found)
+
+    def _in_scope(self, pattern: str) -> str:
+        """Find a symbol that a pattern would match with its outer scopes; empty if none."""
+        wanted = NamePattern.of(pattern)
+        inner = () if has_global_scope(pattern) else self.glob(f"*::{pattern}")
+        return next((s for s in map(shown_symbol, inner) if wanted.matches_inside(s)), "")
 
     def _candidates(self, text: str) -> list[str]:
         """Find the symbols that contain all words of a spelling; repeated words occur once."""

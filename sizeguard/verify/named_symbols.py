@@ -79,7 +79,9 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
             for name, symbols in by_name.items()
         )
     note = f"matches nothing: {found.text}"
-    if expect == ABSENT and evidence.is_complete:
+    if found.nearest and not names.unknown_ok:
+        note += f"; its outer scopes are missing: *::{found.text} matches {found.nearest}"
+    elif expect == ABSENT and evidence.is_complete:
         return (Verdict("symbol", found.text, ABSENT, PASS, NOT_GENERATED, 0, (note,)),)
     notes = (note, *evidence.gaps)
     return (Verdict("symbol", found.text, expect, INCONCLUSIVE, UNKNOWN, 0, notes),)

@@ -213,7 +213,9 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
     if is_family(check.metric) or (level == "symbol" and is_glob(name)):
         finding = f"{check.metric} matches nothing"
         has_names = level == "symbol" or any(now.names(level))
-        if limit.kind == ABSOLUTE and not limit.allowance.bytes and has_names:
+        if near := now.unmatched.get(name, "") if level == "symbol" else "":
+            finding += f"; its outer scopes are missing: symbol/*::{name} matches {near}"
+        elif limit.kind == ABSOLUTE and not limit.allowance.bytes and has_names:
             return _with_nameless(replace(check, advice=finding), now)
     elif level in OF_LINK and not any(now.names(level)):
         finding = _NO_OBJECTS.format(level)

@@ -14,7 +14,12 @@ from sizeguard.names.rewrites import (
     without_spaces,
     without_tags,
 )
-from sizeguard.names.short import split_name, without_parameters, without_templates
+from sizeguard.names.short import (
+    split_name,
+    top_level,
+    without_parameters,
+    without_templates,
+)
 from sizeguard.names.spelling import spelling_of
 from sizeguard.names.spellings.omitted import without_omitted
 from sizeguard.names.spellings.second_readings import second_readings
@@ -65,6 +70,15 @@ class NamePattern:
             return self.as_shown.match(f"{shown}()") is not None
         tight = self.tight if spelling_of(shown).result else self.bare
         return any(tight.match(text.replace(" ", "")) for text in self._spellings(shown))
+
+    def matches_inside(self, shown: str) -> bool:
+        """Return whether a demangled name matches without some of its outer scopes."""
+        name = split_name(shown)
+        rest = name.parameters + name.suffix
+        groups = [range(start, end) for token, start, end in top_level(name.head) if token in "<("]
+        ends = (each.end() for each in re.finditer("::", name.head))
+        places = (end for end in ends if not any(end in group for group in groups))
+        return any(self.matches("", name.head[place:] + rest) for place in places)
 
     def _spellings(self, shown: str) -> Iterator[str]:
         """Yield spellings without the optional parts that the pattern does not mention."""
