@@ -171,6 +171,14 @@ def test_only_a_name_of_an_operator_means_a_kernel(tmp_path: Path) -> None:
             find_subject(graph, f"other::{name}", dtype_of)
 
 
+def test_the_kernel_of_another_overload_is_not_that_of_an_operator(tmp_path: Path) -> None:
+    build = files_of(recorded_runtime(tmp_path).build)
+    graph = graph_of_objects(build.image, build.objects)
+    for text in ("aten::relu.out", "prim::relu"):
+        with pytest.raises(InconclusiveError, match=f"nothing is called {text}"):
+            find_subject(graph, text, dtype_of)
+
+
 def test_an_operator_may_begin_with_the_global_scope(tmp_path: Path) -> None:
     build = files_of(recorded_runtime(tmp_path).build)
     graph = graph_of_objects(build.image, build.objects)

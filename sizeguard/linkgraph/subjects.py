@@ -56,10 +56,13 @@ def find_subject(graph: SectionGraph, text: str, dtype_of: Callable[[str], str])
     found = _symbols(graph, text)
     if found:
         return GraphSubject(text, "symbol", found)
-    # The kernel of an operator that is not registered may still be present.
-    namespace, _, name = text.partition(".")[0].partition("::")
-    is_operator = namespace in {each.partition("::")[0] for each in table}
-    found = _symbols(graph, f"kernels::{name}") if name and is_operator else ()
+    # The kernel of an operator that is not registered may still be present. That of another
+    # overload or namespace says nothing about it.
+    namespace, _, name = _without_overload(text).partition("::")
+    known = [_without_overload(each).partition("::") for each in table]
+    is_operator = any(each[0] == namespace for each in known)
+    is_other = any(each[2] == name for each in known)
+    found = _symbols(graph, f"kernels::{name}") if name and is_operator and not is_other else ()
     if found:
         return GraphSubject(text, "kernel", found)
     nodes = graph.nodes
@@ -77,8 +80,12 @@ def _entries(table: dict[str, list[int]], text: str) -> list[int]:
     if text in table:
         return table[text]
     return [
-        node for name, nodes in table.items() if name.partition(".")[0] == text for node in nodes
+        node for name, nodes in table.items() if _without_overload(name) == text for node in nodes
     ]
+
+
+def _without_overload(operator: str) -> str:
+    return operator.partition(".")[0]
 
 
 def _symbols(graph: SectionGraph, text: str) -> tuple[int, ...]:
@@ -115,7 +122,9 @@ def _branches(
 def _nearest(graph: SectionGraph, text: str, table: dict[str, list[int]]) -> str:
     import difflib  # 3 ms
 
-    near = difflib.get_close_matches(
+    base = _without_overload(text)
+    near = [each for each in table if _without_overload(each) == base]
+    near += difflib.get_close_matches(
         text,
         [*table, *(name for name in set(graph.names[: graph.nodes.sections]))],
         n=1,
