@@ -120,7 +120,9 @@ def _bitcode(bench: LeakBench) -> LinkedWith:
 
 LEAKS = (
     Leak("object_not_recorded", _unrecorded, (*GATHER, "unrecorded.o")),
-    Leak("other_object_not_recorded", _unrecorded_other_code, ("stranger.o",)),
+    Leak("other_object_not_recorded", _unrecorded_other_code, ("stranger.o",), with_lto=False),
+    # Maps of ld64 name no bitcode, so nothing tells that code of the app came from another file.
+    Leak("other_bitcode_not_recorded", _unrecorded_other_code, ("stranger.o",), (ELF,)),
     Leak("library_not_recorded", _library, (*GATHER, "libhelper.a")),
     Leak("input_of_script", _input_of_script, (*GATHER, "of_script.o"), (ELF,)),
     Leak("response_file", _response_file, (*GATHER, "in_response.o")),
