@@ -6,28 +6,27 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.texts import Bytes, Int
-
-_OMIT = 0xFF
+from sizeguard.formats.elf.cie import OMIT
 
 
 def table_ends(content: Bytes, start: Int, limit: Int) -> Int:
     """Return the end of each table: after its types, or after its call sites if it has no types.
 
-    content: of the section; start: of each table; limit: start of the next table. A table that
-    cannot be read ends at its limit.
+    content: of the section
+    start: offset of each table in it
+    limit: start of the next table; a table that cannot be read ends there
+
+    A table begins with the form of its landing-pad base (always omitted) and the form of its types.
+    With types, the distance to their end follows; else the form and the length of the call sites.
     """
     last = len(content) - 1
-    plain = content[start] == _OMIT  # no separate landing-pad base
-    at = start + 1
-    types = content[np.minimum(at, last)] != _OMIT
-    at = at + 1
-    length, behind, good = _uleb(content, at)
-    typed_end = behind + length
-    # Without types, the form of the call sites and their length come next.
-    calls, calls_behind, calls_good = _uleb(content, at + 1)
-    end = np.where(types, typed_end, calls_behind + calls)
-    good = plain & np.where(types, good, calls_good) & (end <= limit)
-    return np.where(good, end, limit)
+    is_known = content[start] == OMIT
+    has_types = content[np.minimum(start + 1, last)] != OMIT
+    types, after_types, good_types = _uleb(content, start + 2)
+    calls, after_calls, good_calls = _uleb(content, start + 3)
+    end = np.where(has_types, after_types + types, after_calls + calls)
+    is_known &= np.where(has_types, good_types, good_calls) & (end <= limit)
+    return np.where(is_known, end, limit)
 
 
 def _uleb(content: Bytes, at: Int) -> tuple[Int, Int, npt.NDArray[np.bool_]]:

@@ -11,14 +11,13 @@ import numpy.typing as npt
 
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Bytes, Int
+from sizeguard.formats.elf.cie import OMIT, pointer_forms, pointer_width
 from sizeguard.formats.elf.image import Elf, Section
 from sizeguard.formats.elf.layout import Layout, signed
 
 NOWHERE = -(1 << 62)
 CIE, FDE, END = 0, 1, 2
 
-_OMIT = 0xFF
-_WIDTHS = {0x02: 2, 0x03: 4, 0x04: 8, 0x0A: 2, 0x0B: 4, 0x0C: 8}
 _HEADER = 12  # bytes of .eh_frame_hdr's header, with the encodings that linkers write
 
 
@@ -142,35 +141,10 @@ def _walk(content: Bytes, layout: Layout, low: int, high: int) -> Iterator[tuple
 
 
 def _encodings(content: Bytes, offset: int, layout: Layout) -> tuple[int, int]:
-    """Read how the FDEs of a CIE encode functions and LSDA pointers (_OMIT without these)."""
+    """Return the forms of functions and LSDA pointers in the FDEs of the CIE at an offset."""
     if not 0 <= offset <= len(content) - 12:
-        return _OMIT, _OMIT
-    raw = content[offset : offset + 256].tobytes()
-    text_end = raw.find(b"\0", 9)
-    if text_end < 0:
-        return _OMIT, _OMIT
-    text = raw[9:text_end]
-    if not text.startswith(b"z"):
-        return (0, _OMIT) if not text else (_OMIT, _OMIT)
-    at = text_end + 1
-    # Alignment factors, the return address (a byte in version 1), the length of the augmentation.
-    for is_byte in (False, False, raw[8] == 1, False):
-        while not is_byte and at < len(raw) and raw[at] & 128:
-            at += 1
-        at += 1
-    function, lsda = 0, _OMIT
-    for letter in text[1:].decode("latin-1"):
-        if at >= len(raw):
-            break
-        if letter == "R":
-            function = raw[at]
-            at += 1
-        elif letter == "L":
-            lsda = raw[at]
-            at += 1
-        elif letter == "P":
-            at += 1 + (_WIDTHS.get(raw[at] & 15) or layout.word_size)
-    return function, lsda
+        return OMIT, OMIT
+    return pointer_forms(content[offset + 8 : offset + 256].tobytes(), layout.word_size)
 
 
 def _decode(
@@ -186,15 +160,15 @@ def _decode(
     address: of the section.
     """
     function_form, lsda_form = forms
-    width = layout.word_size if function_form & 15 == 0 else _WIDTHS.get(function_form & 15, 0)
-    if function_form == _OMIT or not width:
+    width = pointer_width(function_form, layout.word_size)
+    if not width:
         return
     at = result.start[rows] + 8
     result.function_at[rows] = at
     result.function[rows] = _pointer(content, at, width, layout, function_form, address)
     result.extent[rows] = _gather(content, at + width, width, layout.order, is_signed=False)
-    lsda_width = layout.word_size if lsda_form & 15 == 0 else _WIDTHS.get(lsda_form & 15, 0)
-    if lsda_form == _OMIT or not lsda_width:
+    lsda_width = pointer_width(lsda_form, layout.word_size)
+    if not lsda_width:
         return
     # The length of the augmentation is one byte if it contains only the pointer.
     at = at + 2 * width

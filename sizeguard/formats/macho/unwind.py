@@ -10,13 +10,13 @@ import numpy as np
 
 from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Int
+from sizeguard.formats.elf.cie import OMIT, pointer_forms
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.relocations import relocations
 
 REGULAR, COMPRESSED = 2, 3
 _COMPACT_ENTRY = 32
 _NOWHERE = (1 << 63) - 1  # above all addresses
-DW_EH_PE_OMIT = 0xFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ def _unwind_info(image: MachO, data: bytes) -> UnwindInfo:
         function = words[::2] if kind == REGULAR else first + (words & 0xFFFFFF)
         rows.append((page + start + width * np.arange(number), width, base + function))
         count_of_rows += len(offset) + number
+        # A row takes at least four bytes, unless pages overlap; many of them could take all memory.
         if count_of_rows * 4 > 2 * len(data) + 64:
             raise struct.error("pages that overlap")
     widths = np.repeat([width for _, width, _ in rows], [len(offset) for offset, _, _ in rows])
-    columns = (np.concatenate([row[i] for row in rows]) for i in (0, 2))
-    offset, function = columns
+    offset, function = (np.concatenate([row[i] for row in rows]) for i in (0, 2))
     return UnwindInfo(UnwindRows(offset, widths, function), np.concatenate(tables))
 
 
@@ -140,12 +140,14 @@ def eh_frame(image: MachO, section: Section) -> UnwindRows:
     position = 0
     while position + 8 <= len(data):
         length, cie = struct.unpack_from(order + "II", data, position)
-        if not length or length == 0xFFFFFFFF or position + 4 + length > len(data) or length < 4:
+        # The end, or a damaged record. No tool writes 64-bit records, which begin with ff ff ff ff.
+        if length < 4 or position + 4 + length > len(data):
             break
         if cie == 0:
-            encodings[position] = _pointer_encoding(data[position + 8 : position + 4 + length])
+            record = data[position + 8 : position + 4 + length]
+            encodings[position], _ = pointer_forms(record, image.pointer_size)
         else:
-            encoding = encodings.get(position + 4 - cie, DW_EH_PE_OMIT)
+            encoding = encodings.get(position + 4 - cie, OMIT)
             function = external.get(position + 8)
             if function is None:
                 function = _function(image, data, section.address, position + 8, encoding)
@@ -155,50 +157,17 @@ def eh_frame(image: MachO, section: Section) -> UnwindRows:
     return UnwindRows.of(rows)
 
 
-def _pointer_encoding(cie: bytes) -> int:
-    """Return the encoding of addresses in the FDEs of a CIE, given the bytes after its id.
-
-    Returns DW_EH_PE_OMIT if it is unknown.
-    """
-    end = cie.find(b"\0", 1)
-    if end < 0 or not cie:
-        return DW_EH_PE_OMIT
-    augmentation = cie[1:end]
-    position = end + 1
-    if not augmentation.startswith(b"z"):
-        return 0
-    # Code and data alignment, return register (a byte in version 1), size
-    numbers = 4 if cie[0] != 1 else 3
-    for i in range(numbers):
-        if cie[0] == 1 and i == 2:
-            position += 1
-        while position < len(cie) and cie[position] >= 0x80:
-            position += 1
-        position += 1
-    for letter in augmentation[1:]:
-        if position >= len(cie):
-            return DW_EH_PE_OMIT
-        if letter == ord("R"):
-            return cie[position]
-        if letter == ord("L"):
-            position += 1
-        elif letter == ord("P"):
-            size = {0: 8, 2: 2, 3: 4, 4: 8}.get(cie[position] & 7, 8)
-            position += 1 + size
-    return 0
-
-
 def _function(image: MachO, data: bytes, address: int, position: int, encoding: int) -> int | None:
     """Read the address of a function; None for an unknown encoding.
 
-    address: of the section; position: of the pointer in it.
+    address: of the section; position: of the pointer in it; encoding: DW_EH_PE_*.
     """
     layout = {0x0: "q" if image.is_64 else "i", 0x3: "I", 0x4: "Q", 0xB: "i", 0xC: "q"}.get(
         encoding & 0x0F
     )
     if (
         layout is None
-        or encoding & 0x60
+        or encoding & 0x60  # neither absolute nor relative to its own place
         or position + struct.calcsize(image.order + layout) > len(data)
     ):
         return None
