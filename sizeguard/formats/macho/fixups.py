@@ -19,6 +19,7 @@ PTR_ARM64E, PTR_64, PTR_32, PTR_64_OFFSET = 1, 2, 3, 6
 PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24 = 9, 12
 _MOST_NAME_BYTES = 64  # bytes of names for each byte of their table, since names may share suffixes
 PAGE_NONE, PAGE_MULTI = 0xFFFF, 0x8000
+_SEGMENT_HEADER = 22  # bytes before a segment's table of pages
 _NOTHING = np.zeros(0, np.int64)
 _ARM64E = (PTR_ARM64E, PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24)
 
@@ -73,27 +74,23 @@ class _Chains:
     def read_imports(self) -> int:
         """Read the imports; return the start of the table of chains."""
         _, starts, imports, symbols, count, form, _ = self.unpack("7I", 0)
-        width, addend_layout = {1: (4, ""), 2: (8, "i"), 3: (16, "Q")}.get(form, (0, ""))
+        # A word with the offset of the name from its bit `low` on; an addend in two of the formats.
+        layout, low = {1: ("I", 9), 2: ("Ii", 9), 3: ("Qq", 32)}.get(form, ("", 0))
+        width = struct.calcsize(self.image.order + layout)
         if not width or imports + count * width > len(self.blob):
             raise ValueError(f"{count} imports of format {form}")
         addends = []
         left = _MOST_NAME_BYTES * (len(self.blob) + 4096)
         for i in range(count):
-            if form == 3:
-                word, addend = self.unpack("QQ", imports + 16 * i)
-                addend -= (addend >> 63) << 64
-                name = word >> 32
-            else:
-                (word,) = self.unpack("I", imports + width * i)
-                addend = self.unpack("i", imports + width * i + 4)[0] if addend_layout else 0
-                name = word >> 9
-            addends.append(addend)
-            self.imports.append(_name(self.blob, symbols + name))
+            word, *addend = self.unpack(layout, imports + width * i)
+            addends += addend or [0]
+            self.imports.append(_name(self.blob, symbols + (word >> low)))
             left -= len(self.imports[-1])
             if left < 0:
                 raise ValueError(
                     f"names of imports take more than {_MOST_NAME_BYTES} times their table"
                 )
+        # The last one is for pointers without an import, which have the index -1.
         self.addends = np.array([*addends, 0], np.int64)
         return starts
 
@@ -111,14 +108,15 @@ class _Chains:
     def segment(self, segment: Segment, position: int) -> WrittenPointers:
         """Follow the chains of a segment, one step in all pages at a time.
 
-        position: start of its table of pages.
+        position: of its header, in the fix-ups' data.
         """
         _, page_size, form, _, _, pages = self.unpack("IHHQIH", position)
         if form not in (PTR_64, PTR_64_OFFSET, PTR_32, *_ARM64E) or not page_size:
             raise InputError(f"{self.image.path}: chained fix-ups of format {form} are not known")
-        if position + 22 + 2 * pages > len(self.blob):
+        table = position + _SEGMENT_HEADER
+        if table + 2 * pages > len(self.blob):
             raise ValueError(f"{pages} pages of segment {segment.name}")
-        words = np.frombuffer(self.blob, self.image.order + "u2", pages, position + 22)
+        words = np.frombuffer(self.blob, self.image.order + "u2", pages, table)
         page = np.flatnonzero(words != PAGE_NONE)
         start = words[page].astype(np.int64)
         if (start & PAGE_MULTI).any():
@@ -162,7 +160,7 @@ class _Chains:
         return np.concatenate(offsets), np.concatenate(values)
 
     def pointers(self, value: npt.NDArray[np.uint64], form: int) -> tuple[Int, Int]:
-        """Decode pointers: import or -1, target or addend."""
+        """Decode pointers: import or -1, target or addend. Apple's fixup-chains.h has the bits."""
         if form == PTR_32:
             bind = _bits(value, 31, 1) > 0
             ordinal, addend = _bits(value, 0, 20), _bits(value, 20, 6)
@@ -170,7 +168,8 @@ class _Chains:
         elif form in _ARM64E:
             signed, bind = _bits(value, 63, 1) > 0, _bits(value, 62, 1) > 0
             ordinal = _bits(value, 0, 24 if form == PTR_ARM64E_USERLAND24 else 16)
-            addend = np.where(signed, 0, _bits(value, 32, 19))
+            # Bit 18 of an addend is its sign. A signed pointer has no addend.
+            addend = np.where(signed, 0, (_bits(value, 32, 19) ^ 0x40000) - 0x40000)
             target = np.where(signed, _bits(value, 0, 32), _bits(value, 0, 43))
             target += np.where(signed | (form != PTR_ARM64E), self.image.base, 0)
         else:
@@ -197,6 +196,7 @@ def _rebased(image: MachO) -> WrittenPointers:
     """Return address, -1 and target of pointers into the image itself."""
     found = rebased(image)
     value = _read(image, found.offset, image.pointer_size)
+    # No address needs the two top bits; without them, a damaged pointer is not negative.
     target = (value & np.uint64((1 << 62) - 1)).astype(np.int64)
     return WrittenPointers(found.address, np.full(len(target), -1, np.int64), target)
 
