@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Bytes, Int
 from sizeguard.formats.elf.layout import Layout
 
+# Flags of a group of packed relocations, as in Android's linker.
 GROUPED_BY_INFO, GROUPED_BY_OFFSET, GROUPED_BY_ADDEND, HAS_ADDEND = 1, 2, 4, 8
 
 
@@ -20,8 +22,8 @@ class Relocations:
     """Relocations in the order of their table, as columns.
 
     offset:     of the relocated place: an address; in a relocatable object an offset in the section
-                that `info` names
-    type, symbol: of r_info; symbol is an index into the linked table
+                that sh_info names
+    type, symbol: of r_info; symbol is an index into the table that sh_link names
     addend:     0 if the table has none (REL, RELR)
     start, end: the bytes of the file that encode it
 
@@ -42,17 +44,20 @@ class Relocations:
 
 
 def read_plain(data: Bytes, layout: Layout, offset: int, size: int, *, addend: bool) -> Relocations:
-    """Read REL or RELA; a partial entry at the end is ignored."""
+    """Read REL or RELA; a partial entry at the end is ignored.
+
+    offset, size: bytes of the section in the file, as in the other readers
+    addend: whether entries have one (RELA)
+    """
     dtype = layout.relocation(addend=addend)
     count = size // dtype.itemsize
     table: Any = data[offset : offset + count * dtype.itemsize].view(dtype)
-    info = table["info"].astype(np.uint64)
-    shift, mask = (32, 0xFFFFFFFF) if layout.is_64 else (8, 0xFF)
+    type_, symbol = _type_and_symbol(table["info"].astype(np.uint64), layout)
     start = offset + dtype.itemsize * np.arange(count, dtype=np.int64)
     return Relocations(
         offset=table["offset"].astype(np.uint64).view(np.int64),
-        type=(info & np.uint64(mask)).astype(np.uint32),
-        symbol=(info >> np.uint64(shift)).astype(np.int64),
+        type=type_,
+        symbol=symbol,
         addend=table["addend"].astype(np.int64) if addend else np.zeros(count, np.int64),
         start=start,
         end=start + dtype.itemsize,
@@ -98,7 +103,7 @@ def read_relr(data: Bytes, layout: Layout, offset: int, size: int) -> Relocation
     return Relocations(place, np.zeros(len(entry), np.uint32), zero, zero, start, end)
 
 
-def read_packed(path: object, data: Bytes, layout: Layout, offset: int, size: int) -> Relocations:
+def read_packed(path: Path, data: Bytes, layout: Layout, offset: int, size: int) -> Relocations:
     """Read Android's packed relocations (APS2): groups of relocations that share fields.
 
     Raises InputError if they are damaged.
@@ -136,7 +141,7 @@ def read_packed(path: object, data: Bytes, layout: Layout, offset: int, size: in
 class _SignedNumbers:
     """Read signed LEB128 numbers after the magic APS2, one after the other."""
 
-    def __init__(self, path: object, raw: bytes) -> None:
+    def __init__(self, path: Path, raw: bytes) -> None:
         if raw[:4] != b"APS2":
             raise InputError(f"{path}: packed relocations without the magic APS2")
         self.path = path
@@ -165,16 +170,21 @@ def _packed_columns(rows: list[tuple[int, int, int, int, int]], layout: Layout) 
     columns = np.array(
         rows, dtype=np.dtype([("p", "i8"), ("i", "u8"), ("a", "i8"), ("s", "i8"), ("e", "i8")])
     )
-    shift, mask = (32, 0xFFFFFFFF) if layout.is_64 else (8, 0xFF)
-    info = columns["i"]
     return Relocations(
         columns["p"].copy(),
-        (info & np.uint64(mask)).astype(np.uint32),
-        (info >> np.uint64(shift)).astype(np.int64),
+        *_type_and_symbol(columns["i"], layout),
         columns["a"].copy(),
         columns["s"].copy(),
         columns["e"].copy(),
     )
+
+
+def _type_and_symbol(
+    info: npt.NDArray[np.uint64], layout: Layout
+) -> tuple[npt.NDArray[np.uint32], Int]:
+    """Split the field r_info."""
+    shift, mask = (32, 0xFFFFFFFF) if layout.is_64 else (8, 0xFF)
+    return (info & np.uint64(mask)).astype(np.uint32), (info >> np.uint64(shift)).astype(np.int64)
 
 
 def _wrap(value: int) -> int:

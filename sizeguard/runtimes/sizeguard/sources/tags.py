@@ -38,9 +38,10 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class TagUse:
-    """One dtype switch: the macro `macro` at a line of a file, in a function.
+    """One dtype switch, or one guard (see scan_guards).
 
-    SG_SWITCH_REAL(dtype, cumsum, …) has the macro SG_SWITCH_REAL.
+    macro:    SG_SWITCH_REAL for SG_SWITCH_REAL(dtype, cumsum, …); "any" for a guard
+    function: the name of the function around it, without scopes; empty if unknown
     """
 
     file: Path
@@ -54,36 +55,22 @@ def scan_tags(directories: Iterable[Path]) -> dict[str, tuple[TagUse, ...]]:
 
     Raises InputError for a missing folder, and for a switch with a tag that is not an identifier.
     """
-    found: dict[str, list[TagUse]] = {}
-    for path in source_files(directories):
-        for tag, use in _switches(path):
-            found.setdefault(tag, []).append(use)
-    return {
-        tag: tuple(sorted(found[tag], key=lambda use: (use.file, use.line)))
-        for tag in sorted(found)
-    }
+    return _by_tag(use for path in source_files(directories) for use in _switches(path))
 
 
 def scan_guards(directories: Iterable[Path]) -> dict[str, tuple[TagUse, ...]]:
     """Find code that checks whether a tag has any dtype: selected::copy.any().
 
-    The guarded code is removed with the last dtype.
+    The guarded code is removed with the last dtype. The uses are sorted as those of scan_tags.
     """
-    found: dict[str, list[TagUse]] = {}
-    for path in source_files(directories):
-        text = path.read_text(encoding="utf-8", errors="replace")
-        if ".any()" in text:
-            text = _DEFINE.sub(_blank, _NOISE.sub(_blank, text))
-            for match in _GUARD.finditer(text):
-                line = text.count("\n", 0, match.start()) + 1
-                found.setdefault(match[1], []).append(
-                    TagUse(path, line, "any", _function(text, match.start()))
-                )
-    return {tag: tuple(found[tag]) for tag in sorted(found)}
+    return _by_tag(use for path in source_files(directories) for use in _guards(path))
 
 
 def source_files(directories: Iterable[Path]) -> list[Path]:
-    """List the C++ files under the folders, sorted, each once."""
+    """List the C++ files under folders, sorted, each once; a file stands for itself.
+
+    Raises InputError for a missing folder.
+    """
     files: set[Path] = set()
     for directory in directories:
         if directory.is_file():
@@ -97,44 +84,70 @@ def source_files(directories: Iterable[Path]) -> list[Path]:
     return sorted(files)
 
 
-def _switches(path: Path) -> Iterator[tuple[str, TagUse]]:
+def _by_tag(uses: Iterable[tuple[str, TagUse]]) -> dict[str, tuple[TagUse, ...]]:
+    """Group uses by their tags, which are sorted; the uses of a tag keep their order."""
+    found: dict[str, list[TagUse]] = {}
+    for tag, use in uses:
+        found.setdefault(tag, []).append(use)
+    return {tag: tuple(found[tag]) for tag in sorted(found)}
+
+
+def _code_with(words: str, path: Path) -> str:
+    """Read a source without comments, literals and macro definitions; empty without the words.
+
+    Spaces stand for them, so that offsets and lines stay the same.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise cannot_read(path, error) from error
-    if "SG_SWITCH_" not in text:
-        return
-    # Blanks keep the offsets, newlines keep the lines.
-    text = _DEFINE.sub(_blank, _NOISE.sub(_blank, text))
-    for match in _SWITCH.finditer(text):
-        line = text.count("\n", 0, match.start()) + 1
-        arguments = _arguments(text, match.end())
-        tag = arguments[1].strip() if len(arguments) > 1 else ""
-        if not _IDENTIFIER.fullmatch(tag):
-            shown = " ".join(tag.split()) or "nothing"
-            raise InputError(
-                f"{path}:{line}: {match[1]} needs a tag, an identifier, as its second argument, not"
-                f" {shown}"
-            )
-        if tag in RESERVED:
-            raise InputError(
-                f"{path}:{line}: the selection headers use the name {tag} themselves; give the tag"
-                " another name"
-            )
-        yield tag, TagUse(path, line, match[1], _function(text, match.start()))
-
-
-def _function(text: str, position: int) -> str:
-    """Find the function around a place, outside of classes; empty if there is none."""
-    return next((match[1] for match in reversed(list(_FUNCTION.finditer(text, 0, position)))), "")
+    return _DEFINE.sub(_blank, _NOISE.sub(_blank, text)) if words in text else ""
 
 
 def _blank(match: re.Match[str]) -> str:
     return re.sub(r"[^\n]", " ", match[0])
 
 
+def _use(path: Path, text: str, position: int, macro: str) -> TagUse:
+    return TagUse(path, text.count("\n", 0, position) + 1, macro, _function(text, position))
+
+
+def _guards(path: Path) -> Iterator[tuple[str, TagUse]]:
+    text = _code_with(".any()", path)
+    for match in _GUARD.finditer(text):
+        yield match[1], _use(path, text, match.start(), "any")
+
+
+def _switches(path: Path) -> Iterator[tuple[str, TagUse]]:
+    text = _code_with("SG_SWITCH_", path)
+    for match in _SWITCH.finditer(text):
+        use = _use(path, text, match.start(), match[1])
+        arguments = _arguments(text, match.end())
+        tag = arguments[1].strip() if len(arguments) > 1 else ""
+        if not _IDENTIFIER.fullmatch(tag):
+            shown = " ".join(tag.split()) or "nothing"
+            raise InputError(
+                f"{path}:{use.line}: {use.macro} needs a tag, an identifier, as its second"
+                f" argument, not {shown}"
+            )
+        if tag in RESERVED:
+            raise InputError(
+                f"{path}:{use.line}: the selection headers use the name {tag} themselves; give the"
+                " tag another name"
+            )
+        yield tag, use
+
+
+def _function(text: str, position: int) -> str:
+    """Find the function around a place, outside of classes; empty if there is none."""
+    name = ""
+    for match in _FUNCTION.finditer(text, 0, position):
+        name = match[1]
+    return name
+
+
 def _arguments(text: str, start: int) -> list[str]:
-    """Split off the first macro arguments after the parenthesis at start - 1.
+    """Split off the first two macro arguments after the parenthesis at start - 1.
 
     Commas inside brackets do not count.
     """
