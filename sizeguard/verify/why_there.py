@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from sizeguard.claims.verdict import ChainStep
-from sizeguard.formats.elf import ET_REL, SHF_MERGE, SHT_NOBITS, SHT_PROGBITS
+from sizeguard.formats.elf import ET_REL, SHF_GROUP, SHF_MERGE, SHT_NOBITS, SHT_PROGBITS
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.evidence.placement import Node
 from sizeguard.verify.evidence.ways import EXPORTED, RETAINED, SHUT_DOWN, START_UP, Edge, Way
-
-SHF_GROUP = 0x200
 
 # Categories of causes.
 PARTIAL_LINK = "partial link"

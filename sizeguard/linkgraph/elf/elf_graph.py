@@ -7,11 +7,17 @@ import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Int
-from sizeguard.formats.elf import SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS, STT_SECTION
+from sizeguard.formats.elf import (
+    SHF_EXECINSTR,
+    SHF_GROUP,
+    SHF_LINK_ORDER,
+    SHF_WRITE,
+    SHT_NOBITS,
+    STT_SECTION,
+)
 from sizeguard.linkgraph.edge_lists import EdgeLists
 from sizeguard.linkgraph.elf.eh_frame import read_records
 from sizeguard.linkgraph.elf.linker_rules import (
-    SHF_LINK_ORDER,
     LinkerRules,
     is_identifier,
     rules_of,
@@ -49,7 +55,6 @@ from sizeguard.linkgraph.graph import (
 from sizeguard.linkgraph.inputs.link_inputs import LinkInputs
 from sizeguard.linkgraph.inputs.loaded import Loaded
 from sizeguard.linkgraph.inputs.loader import load
-from sizeguard.linkgraph.inputs.objects import SHF_GROUP
 
 
 def build_graph(inputs: LinkInputs) -> SectionGraph:

@@ -6,12 +6,15 @@ import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from sizeguard.formats.elf import SHT_NOTE
+from sizeguard.formats.elf import (
+    SHF_GNU_RETAIN,
+    SHF_GROUP,
+    SHT_FINI_ARRAY,
+    SHT_INIT_ARRAY,
+    SHT_NOTE,
+    SHT_PREINIT_ARRAY,
+)
 from sizeguard.linkgraph.inputs.link_inputs import Linker
-from sizeguard.linkgraph.inputs.objects import SHF_GROUP
-
-SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY = 14, 15, 16
-SHF_LINK_ORDER, SHF_GNU_RETAIN = 0x80, 0x200000
 
 _ARRAYS = {SHT_INIT_ARRAY, SHT_FINI_ARRAY, SHT_PREINIT_ARRAY}
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
@@ -50,20 +53,24 @@ class LinkerRules:
     merges_ends: bool = False
 
     def root_of(self, name: str, type_: int, flags: int) -> str:
-        """Return why a section is a root; empty if it is not."""
+        """Return why a section is a root: "init_array", "note", …; empty if it is not.
+
+        type_, flags: sh_type and sh_flags
+        """
         if type_ in _ARRAYS:
+            # Their names may end with a priority: .init_array.00100.
             return name.split(".")[1] if name.startswith(".") else name
         if type_ == SHT_NOTE and (self.grouped_notes or not flags & SHF_GROUP):
             return "note"
         if flags & SHF_GNU_RETAIN and self.retains:
             return "retain attribute"
-        if any(fnmatchcase(name, pattern) for pattern in self.root_names):
-            return "kept by name"
-        if self.keeps_identifiers and is_identifier(name):
-            return "kept by name"
-        return ""
+        is_kept = any(fnmatchcase(name, pattern) for pattern in self.root_names)
+        is_kept |= self.keeps_identifiers and is_identifier(name)
+        return "kept by name" if is_kept else ""
 
 
+# From the linkers' sources: isReserved in lld's MarkLive.cpp, gc-sections.cc of mold, KEEP in ld's
+# default script, Relobj::is_section_name_included of gold.
 _LLD = (".init", ".fini", ".init_array*", ".jcr", ".ctors*", ".dtors*")
 _MOLD = (".ctors*", ".dtors*", ".init*", ".fini*")
 _BFD = (
@@ -94,7 +101,7 @@ _GOLD = (
 
 
 def rules_of(linker: Linker) -> LinkerRules:
-    """Return the rules of a linker family.
+    """Return the rules of a linker; those of GNU ld unless it is lld, gold or mold.
 
     tests/soak/live_set.py compares them with the linkers' own logs.
     """

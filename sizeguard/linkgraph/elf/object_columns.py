@@ -10,10 +10,17 @@ import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Int
-from sizeguard.formats.elf import SHF_ALLOC, SHT_NOTE, SHT_RELA, STB_LOCAL
+from sizeguard.formats.elf import (
+    SHF_ALLOC,
+    SHF_GROUP,
+    SHT_GROUP,
+    SHT_NOTE,
+    SHT_RELA,
+    STB_LOCAL,
+)
 from sizeguard.formats.elf.relocations import read_plain
 from sizeguard.linkgraph.inputs.loaded import Loaded
-from sizeguard.linkgraph.inputs.objects import SHF_GROUP, SHT_GROUP, Object
+from sizeguard.linkgraph.inputs.objects import Object
 
 Int32 = npt.NDArray[np.int32]
 Bool = npt.NDArray[np.bool_]

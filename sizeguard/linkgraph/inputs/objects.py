@@ -12,10 +12,18 @@ import numpy.typing as npt
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.columns.texts import Int
 from sizeguard.formats.archive import member_starts
-from sizeguard.formats.elf import SHN_COMMON, SHT_SYMTAB, STB_LOCAL, Elf, SymbolTable, parse_elf
+from sizeguard.formats.elf import (
+    SHN_COMMON,
+    SHT_GROUP,
+    SHT_SYMTAB,
+    STB_LOCAL,
+    Elf,
+    SymbolTable,
+    parse_elf,
+)
 from sizeguard.formats.magics import BITCODE_MAGICS
 
-SHT_GROUP, SHF_GROUP, GRP_COMDAT = 17, 0x200, 1
+GRP_COMDAT = 1
 SECTION_COMMON = SHN_COMMON - 0x10000  # as in symbol tables, where it is negative
 _SLIM = b"__gnu_lto_slim"
 
