@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from sizeguard.attribution.levels import LEVELS
 from sizeguard.attribution.size_report import UNATTRIBUTED
 from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import did_you_mean, nearest_names
-from sizeguard.columns.label import Label
+from sizeguard.columns.label import used_texts
 from sizeguard.names.demangle import demangle
 
 if TYPE_CHECKING:
@@ -32,15 +32,18 @@ _SAY_UNATTRIBUTED = ("analyzer", "kind", "operator")
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Condition on rows: LEVEL=TEXT, LEVEL!=TEXT, or `unattributed`, for which level is empty.
+    """A condition on rows: LEVEL=TEXT, LEVEL!=TEXT, symbol==NAME, or `unattributed`.
 
-    symbol: the name in `symbol==NAME`, in any spelling, or a glob
+    text:    as given
+    level:   empty for `unattributed`
+    matches: whether a value of the level meets LEVEL=TEXT; used for these alone
+    symbol:  the name in symbol==NAME, in any spelling, or a glob
     """
 
     text: str
     level: str
     negated: bool
-    matches: Callable[[str], bool]
+    matches: Callable[[str], bool] = bool
     symbol: str = ""
 
 
@@ -54,7 +57,7 @@ def parse_filters(texts: Sequence[str]) -> tuple[Filter, ...]:
 
 def _parse(text: str) -> Filter:
     if text == UNATTRIBUTED:
-        return Filter(text, "", False, lambda value: value == UNATTRIBUTED)
+        return Filter(text, "", False)
     level, equals, pattern = text.partition("=")
     negated = level.endswith("!")
     level = level.removesuffix("!")
@@ -73,13 +76,17 @@ def _parse(text: str) -> Filter:
         hint = did_you_mean(level, LEVELS if equals else (*LEVELS, UNATTRIBUTED))
         raise InputError(f"--filter {text}: unknown level '{level}'{hint}")
     if level == "symbol" and pattern.startswith("=") and len(pattern) > 1:
-        return Filter(text, level, negated, bool, pattern[1:])
+        return Filter(text, level, negated, symbol=pattern[1:])
     if not pattern:
         raise InputError(f"--filter {text}: the text is empty; every name contains it")
     return Filter(text, level, negated, _matcher(text, pattern))
 
 
 def _matcher(text: str, pattern: str) -> Callable[[str], bool]:
+    """Return the test of a value: a regular expression, a glob, or a part of the value.
+
+    text: the filter, for messages
+    """
     if len(pattern) > 1 and pattern[0] == pattern[-1] == "/":
         try:
             found = re.compile(pattern[1:-1])
@@ -87,6 +94,7 @@ def _matcher(text: str, pattern: str) -> Callable[[str], bool]:
             raise InputError(f"--filter {text}: not a regular expression: {error}") from error
         return lambda value: found.search(value) is not None
     if "*" in pattern or "?" in pattern:
+        # Brackets are common in names, so they stand for themselves.
         whole = re.compile(fnmatch.translate(pattern.replace("[", "[[]")))
         return lambda value: whole.match(value) is not None
     return lambda value: pattern in value
@@ -124,7 +132,7 @@ def no_match(analysis: Analysis, filters: Sequence[Filter]) -> InputError:
 
 
 def _nearest(analysis: Analysis, wrong: Filter) -> str:
-    """Suggest the name most like a filter's text; empty for patterns and if none is near."""
+    """End a message with the name most like a filter's text; empty if none is near."""
     text = wrong.symbol or wrong.text.partition("=")[2]
     if wrong.level == "symbol":
         found = symbol_names(analysis).nearest(text)
@@ -149,8 +157,7 @@ def symbol_names(analysis: Analysis) -> SymbolNames:
 
     underscore = KEPT if analysis.image.adds_underscore else NOT_ADDED
     label = analysis.label("symbol")
-    used = np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))
-    names = (text for i in used.tolist() if (text := label.texts[i]))
+    names = (text for i in used_texts(label).tolist() if (text := label.texts[i]))
     return SymbolNames.of(names, underscore)
 
 
@@ -158,12 +165,10 @@ def _rows_of_symbol(analysis: Analysis, name: str) -> Mask:
     """Return a mask of the rows of the symbols that a name means, in any spelling."""
     label = analysis.label("symbol")
     meant = frozenset(symbol_names(analysis).meant(name).names)
-    good = np.fromiter((text in meant for text in _texts(label)), np.bool_, len(label.texts))
+    good = np.zeros(len(label.texts), np.bool_)
+    for i in used_texts(label).tolist():
+        good[i] = label.texts[i] in meant
     return with_their_aliases(analysis, good[label.ids])
-
-
-def _texts(label: Label) -> Iterator[str]:
-    return (label.texts[i] for i in range(len(label.texts)))
 
 
 def _rows(analysis: Analysis, level: str, matches: Callable[[str], bool]) -> Mask:
@@ -172,9 +177,8 @@ def _rows(analysis: Analysis, level: str, matches: Callable[[str], bool]) -> Mas
     A symbol matches by its name in the symbol table or by its displayed name.
     """
     label = analysis.label(level)
-    used = np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))
     good = np.zeros(len(label.texts), np.bool_)
-    for i in used.tolist():
+    for i in used_texts(label).tolist():
         text = label.texts[i]
         good[i] = matches(text) or (level == "symbol" and matches(demangle(text)))
     mask: Mask = good[label.ids]

@@ -27,6 +27,11 @@ class Label:
     order: Int | None = None
 
 
+def used_texts(label: RowTexts) -> Int:
+    """Return the indices of the texts that rows use, ascending."""
+    return np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))
+
+
 class TextList(Protocol):
     """Strings, or an object that makes them on request."""
 

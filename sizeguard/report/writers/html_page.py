@@ -22,7 +22,7 @@ from string import Template
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.label import RowTexts
+from sizeguard.columns.label import RowTexts, used_texts
 from sizeguard.columns.texts import Int
 from sizeguard.report.writers.printable import shown
 
@@ -150,7 +150,7 @@ def _length(texts: Sequence[str]) -> int:
 
 def _shown(level: str, label: RowTexts) -> tuple[npt.NDArray[np.int64], list[str]]:
     """Return the number of each row's value, and the values as shown, ascending, each once."""
-    used = np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))
+    used = used_texts(label)
     found = [label.texts[i] for i in used.tolist()]
     names = [_cut(shown(level, text)) if text else "" for text in found]
     texts = sorted(set(names))
