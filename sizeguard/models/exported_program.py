@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-MAXIMUM_DIMENSIONS = 16  # dimensions of a tensor; the runtime keeps shapes on the stack
+# Dimensions of a tensor: kMaxDims of native/runtime/tensor.h.
+MAXIMUM_DIMENSIONS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class DtypeArgument:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """An argument of a kind that no operator of the runtime accepts."""
+    """An argument that no operator of the runtime accepts; kind: its tag in the file."""
 
     kind: str
 
@@ -60,7 +61,7 @@ class TensorMeta:
     """Dtype and layout of a tensor.
 
     dtype: PyTorch's name
-    sizes, strides, offset: numbers or expressions
+    sizes, strides, offset: of elements; numbers, or expressions of symbols such as 2*s0
     """
 
     dtype: str
@@ -130,7 +131,7 @@ class Weight:
 
 @dataclass(frozen=True, slots=True)
 class SymbolBounds:
-    """Bounds of a symbol, inclusive; None without a bound."""
+    """Inclusive bounds of a size that is known only at run time; None without a bound."""
 
     minimum: int | None
     maximum: int | None
@@ -140,7 +141,9 @@ class SymbolBounds:
 class ExportedProgram:
     """The content of a .pt2 file.
 
-    data: entry → its bytes, for entries of weights; None if weights were not read
+    ranges:  bounds by symbol
+    weights: by the names that the inputs' targets have
+    data:    bytes by entry of the archive, for those of weights; None if weights were not read
     """
 
     path: Path

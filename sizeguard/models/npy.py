@@ -14,11 +14,11 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
+from sizeguard.models.exported_program import MAXIMUM_DIMENSIONS
 from sizeguard.operators.dtypes import CODES, ELEMENT_SIZES, NPY_NAMES, SUPPORTED
 
 MAGIC = b"\x93NUMPY"
 MAXIMUM_HEADER = 1 << 16  # bytes; our own headers have 118
-MAXIMUM_DIMENSIONS = 16
 
 # Two bytes have no order: NumPy writes |V2, too.
 _DTYPES = {npy: name for name, npy in NPY_NAMES.items()}

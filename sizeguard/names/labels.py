@@ -62,7 +62,7 @@ def label_names(
     """Label names by rules. Equal names have equal labels.
 
     dtypes: whether to search for dtypes, too
-    hashes: of the names, for `families`, which has the names of a family read once
+    hashes: of the names, as for `families`; with them, one name is read for each family
     """
     if hashes is not None and not _reads_suffixes(rules):
         of_family = families(names, hashes)
@@ -213,6 +213,7 @@ class _Outcomes:
 
 
 def _rules(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
+    """Return the values of the rules that match names, by row of hits."""
     table = np.array(
         [
             [pool.number(text) for text in (rule.operator, rule.kernel, rule.dtype, rule.component)]
@@ -230,6 +231,7 @@ def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
     libtorch_cpu.so has 400,000 members with 20,000 names.
     """
     members = scanned.members
+    # The factor spreads the small numbers of scopes over all bits.
     key = members.hash ^ (members.scope.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
     order, ordered = sorted_hashes(key)
     is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(order)]
@@ -237,11 +239,11 @@ def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
     inverse[order] = np.cumsum(is_new) - 1
     by_scope = [_ScopeRules(rules, path, pool) for path in scanned.scopes]
     texts = scanned.texts(members.start[first], members.length[first])
-    judged = zip(texts, members.scope[first].tolist(), strict=True)
+    distinct_members = zip(texts, members.scope[first].tolist(), strict=True)
     rows = np.array(
         [
             _judge(text.decode("utf-8", "backslashreplace"), by_scope[scope], rules, pool)
-            for text, scope in judged
+            for text, scope in distinct_members
         ],
         np.int64,
     )
@@ -305,18 +307,18 @@ def _judge(
 
     The last number is that of the first rule with any value.
     """
-    said = [0, 0, 0, 0]
+    values = [0, 0, 0, 0]
     first = len(rules.rules)
     if identifier == ANONYMOUS:
         return 0, 0, 0, 0, first
     known = None
     for number, constants, patterns in of_scope.of(identifier):
         for level, value in constants:
-            if not said[level]:
-                said[level] = value
+            if not values[level]:
+                values[level] = value
                 first = min(first, number)
         for level, pattern in patterns:
-            if said[level]:
+            if values[level]:
                 continue
             if "{operator}" in pattern:
                 if known is None:
@@ -324,7 +326,7 @@ def _judge(
                 if not known:
                     continue
                 pattern = pattern.replace("{operator}", known)
-            said[level] = pool.number(pattern.replace("{name}", identifier))
+            values[level] = pool.number(pattern.replace("{name}", identifier))
             first = min(first, number)
-    operator, kernel, dtype, component = said
+    operator, kernel, dtype, component = values
     return operator, kernel, dtype, component, first

@@ -1,4 +1,4 @@
-"""Read the names in a list of operators, our own or ExecuTorch's, and merge two lists."""
+"""Read the names in lists of operators, our own or ExecuTorch's, and merge two lists."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
 from sizeguard.operators.library import read_operator_libraries
 
-MERGED = "merged.yaml"
+MERGED = "merged.yaml"  # the file that `codegen --merge-yaml` writes
 _WHAT = "list of operators"
 
 
 def schema_names(files: Iterable[Path]) -> list[str]:
-    """List the operators in such files, with their namespaces.
+    """List the operators in the files, with their namespaces.
 
     ExecuTorch's lists have `op: add.out` or `func: ns::add.out(…) -> …`, with `kernels`. A list in
     this project's format is checked in full.
 
-    Raises InputError, with the place, for other files and for an operator in both lists.
+    Raises InputError, with the place, for other files and for an operator in two lists.
     """
     names: dict[str, tuple[Path, int]] = {}
     own = []
@@ -47,7 +47,10 @@ def schema_names(files: Iterable[Path]) -> list[str]:
 
 
 def merged_lists(functions: Path, fallback: Path) -> str:
-    """Merge two lists; for an operator in both, the entry of `functions` wins."""
+    """Merge two lists into the text of a YAML file, sorted by name.
+
+    For an operator in both, the entry of `functions` wins. Raises InputError.
+    """
     chosen = {name: _plain(entry) for name, entry in _entries(fallback).items()}
     chosen |= {name: _plain(entry) for name, entry in _entries(functions).items()}
     return yaml.safe_dump(
@@ -56,7 +59,7 @@ def merged_lists(functions: Path, fallback: Path) -> str:
 
 
 def _entries(path: Path) -> dict[str, Mapping[str, Node]]:
-    """Read the entries of a list by their operators' names."""
+    """Read the entries of a list by their operators' names, with namespaces."""
     root = read_nodes(path, _WHAT)
     if not isinstance(root, Listing):
         raise InputError(f"{path}:{root.line}: expected a {_WHAT}")
@@ -77,7 +80,7 @@ def _entries(path: Path) -> dict[str, Mapping[str, Node]]:
 
 
 def _plain(node: Node | Mapping[str, Node]) -> Any:
-    """Convert nodes to values. Numbers and booleans stay strings."""
+    """Convert nodes to values for yaml.safe_dump. Numbers and booleans stay strings."""
     if isinstance(node, Mapping):
         return {key: _plain(value) for key, value in node.items()}
     if isinstance(node, YamlTable):

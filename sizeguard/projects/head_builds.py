@@ -42,9 +42,9 @@ class HeadBuild:
 
     recipe: builds the app's other commits; None for an image that is measured as found
     commit: commit of the checked-out files; empty without a recipe, and outside git
-    in_place: the image comes from the build in the checkout
     failed_run: error of the command after the build; empty without a command, or if it exited with
         0
+    in_place: the image comes from the build in the checkout
     """
 
     build: Build
@@ -56,11 +56,11 @@ class HeadBuild:
 
 @dataclass(frozen=True)
 class HeadBuilds:
-    """Builds the checked-out files of a project.
+    """Build the checked-out files of a project.
 
     in_place: measure the checkout's own files, and build nothing
     is_git:   whether the project is the root of a repository with commits
-    store:    folder with the known reads of builds
+    store:    folder with the known reads of builds; without it, a build depends on all files
     """
 
     root: Path
@@ -89,7 +89,7 @@ class HeadBuilds:
     def build(self, app: App, target: str) -> HeadBuild:
         """Build an app for a target, or return its last build if none of its inputs changed.
 
-        Raises BuildError.
+        Raises BuildError, and InputError if there is no commit to build.
         """
         recipe = self.recipe(app, target)
         if recipe is None or self.in_place:
@@ -134,7 +134,7 @@ class HeadBuilds:
         return None
 
     def build_now(self, recipe: AnyBuildRecipe, target: str, limits: Limits) -> Build:
-        """Build all images of an app, and keep them. Raises BuildError."""
+        """Build all images of an app, and keep them. Raises BuildError or InputError."""
         name = recipe.group or recipe.app
         try:
             with (
@@ -145,7 +145,7 @@ class HeadBuilds:
                 try:
                     builds = self._moved(make_head(tree, recipe, self.commit, limits), recipe)
                 except DoesNotBuildError as error:
-                    failure = error
+                    failure = error  # raised here, it would leave the worktree as an unknown state
         except (BuildError, InputError) as error:
             raise type(error)(f"{name} for {target}: {error}") from error
         if failure is not None:
@@ -161,6 +161,7 @@ class HeadBuilds:
             self._moved(unpacked(packed, Path(folder)), recipe)
 
     def _moved(self, made: MadeHead, recipe: AnyBuildRecipe) -> Mapping[str, Build]:
+        """Move the images of a build to their folders, and read their records, by app."""
         # As in any_build: numpy need not be imported if nothing is built.
         from sizeguard.projects.gathering.gathered import moved
 
@@ -207,12 +208,15 @@ class HeadBuilds:
         found += [path for place in sorted(places - {""}) for path in sorted(self.root.glob(place))]
         hashes = {str(path): file_hash(path) for path in found if path.is_file()}
         hashes |= self._needed(files.image, app.other_images(target))
-        told = [*named, files.strip, *globs]
-        told += [steps.rules] if steps.rules else []
-        return fingerprint({"found": hashes, "files": told, "package": package_hash()})
+        settings = [*named, files.strip, *globs]
+        settings += [steps.rules] if steps.rules else []
+        return fingerprint({"found": hashes, "files": settings, "package": package_hash()})
 
     def _needed(self, name: str, apart: tuple[str, ...]) -> Mapping[str, str]:
-        """Hash the libraries that an image as found needs; none if it cannot be read."""
+        """Hash the libraries that an image as found needs; none if it cannot be read.
+
+        apart: images with limits of their own, which do not count for this one
+        """
         # As in any_build: numpy need not be imported if everything is built.
         from sizeguard.projects.gathering.shipped_files import Surroundings
 

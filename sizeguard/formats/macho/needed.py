@@ -6,19 +6,19 @@ import struct
 
 from sizeguard.formats.macho.image import LoadCommand, MachO
 
-_LC_RPATH = 0x8000001C
 _SEARCH_PATH = "search path "
 
 
 def needed_dylibs(image: MachO) -> tuple[str, ...]:
     """List the install names of an image's libraries, and its search paths, sorted."""
-    paths = {_SEARCH_PATH + _path(image, c) for c in image.commands if c.number == _LC_RPATH}
+    paths = {_SEARCH_PATH + _path(image, c) for c in image.commands if c.name == "LC_RPATH"}
     return tuple(sorted({*image.dylibs, *paths}))
 
 
 def _path(image: MachO, command: LoadCommand) -> str:
+    """Return the path of an LC_RPATH command; empty if it is damaged."""
     content = image.data[command.offset : command.offset + command.size].tobytes()
-    if len(content) < 12:
+    if len(content) < 12:  # number, size, and where in the command the path is
         return ""
     (start,) = struct.unpack_from(f"{image.order}I", content, 8)
     return content[start:].split(b"\0")[0].decode("utf-8", "backslashreplace")
