@@ -19,8 +19,8 @@ from tests.support.recorded_builds import recorded_runtime
 @pytest.mark.native
 def test_claims_on_drawn_and_edited_names(tmp_path: Path) -> None:
     image = recorded_runtime(tmp_path).build.image
-    assert faults(image, 60, 13) == []
-    assert claim_faults(image, 60, 13) == []
+    assert faults(image, count=60, seed=13) == []
+    assert claim_faults(image, count=60, seed=13) == []
 
 
 @pytest.mark.native
@@ -28,10 +28,11 @@ def test_a_wrong_verdict_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """Negative control: a verifier that resolves no names has many faults."""
     image = recorded_runtime(tmp_path).build.image
     monkeypatch.setattr(ClaimNames, "resolve", lambda names, text: Resolved(text, (), False))
-    assert len(claim_faults(image, 5, 13)) >= 10
+    assert len(claim_faults(image, count=5, seed=13)) >= 10
 
 
 def test_names_of_more_than_4_kib() -> None:
+    """Symbols are found as they are spelled; other long texts find nothing, without an error."""
     long = f"_Z5000{'a' * 5000}v"
     deep = f"_ZN{'1a' * 2500}Ev"
     wide = f"_Z1fI{'N2ns1AE' * 900}Evv"

@@ -23,18 +23,22 @@ AARCH64 = 183
 
 
 def library(path: Path, size: int, *needed: str) -> Path:
+    """Write a library; size: of its search path; needed: names of libraries that it needs."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return image(path, *((NEEDED, name) for name in needed), (RUNPATH, "x" * size))
 
 
 def counted(root: Path, *apart: str) -> dict[str, int]:
-    """Gather a program that needs libf.so; return the libraries that count, with their sizes."""
+    """Gather a program that needs libf.so; see `gathered`."""
     image(root / "app", (NEEDED, "libf.so"))
     return gathered(root, ImageFiles("app", strip=NO_STRIP), *apart)
 
 
 def gathered(root: Path, files: ImageFiles, *apart: str, command: str = "make") -> dict[str, int]:
-    """Gather an image; return the libraries that count, with their sizes."""
+    """Gather an image; return the libraries that count, with their sizes.
+
+    apart: images with limits of their own; command: that builds it, empty for an image as found
+    """
     made = MadeImage("app", "t", files, "key", command=command, apart=apart)
     folder = root.with_name("gathered")
     gather(root, made, folder)
@@ -54,9 +58,9 @@ def root(tmp_path: Path) -> Path:
 def test_the_largest_library_counts(root: Path, decoy: str, real: str) -> None:
     library(root / decoy, SMALL)
     library(root / real, LARGE)
-    (found,) = counted(root).items()
-    assert found[0] == real
-    assert found[1] > LARGE
+    ((name, size),) = counted(root).items()
+    assert name == real
+    assert size > LARGE
 
 
 def test_equal_copies_count_once(root: Path) -> None:
@@ -147,7 +151,10 @@ IMAGE_IN_PACKAGE = f"{PACKAGE}!jni/x86_64/libapp.so"
 
 
 def package(root: Path, **libraries: tuple[str, ...]) -> None:
-    """Write a package with a library for each name. libraries: the names that each needs."""
+    """Write a package with a library libNAME.so for each name.
+
+    libraries: for each name, the libraries that it needs
+    """
     (root / "out").mkdir()
     with zipfile.ZipFile(root / PACKAGE, "w") as file:
         for name, needed in libraries.items():
@@ -157,6 +164,7 @@ def package(root: Path, **libraries: tuple[str, ...]) -> None:
 
 
 def in_package(name: str) -> str:
+    """Return where a library of the package is gathered."""
     return f"{PACKAGE}.members/jni/x86_64/{name}"
 
 

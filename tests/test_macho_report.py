@@ -113,7 +113,7 @@ def test_a_map_of_another_build_is_refused(macho: MachoSamples, image: str, othe
     )
 
 
-def test_what_nobody_names_is_unattributed(macho: MachoSamples) -> None:
+def test_code_without_names_is_unattributed(macho: MachoSamples) -> None:
     rows = {
         row["operator"]: row["load"]
         for row in report(macho.path("app-stripped-arm64"), "--by", "operator")["rows"]
@@ -126,7 +126,7 @@ def test_what_nobody_names_is_unattributed(macho: MachoSamples) -> None:
     assert rows.get("unattributed", 0) >= 0.9 * text.size
 
 
-SPELLED = """
+SOURCE = """
 namespace util { int first(int x) { return x + 1; } namespace deep { int second() { return 2; } } }
 namespace loud { int third(int x) { return x * 3; } }
 namespace util { int fourth(int (*f)(int)) { return f(4); } }
@@ -145,8 +145,11 @@ rules:
 
 @pytest.mark.native
 def test_rules_fit_names_as_in_elf(tmp_path: Path) -> None:
-    """Compare rules of weak namespaces, of nested namespaces and of prefixes."""
-    (tmp_path / "a.cpp").write_text(SPELLED)
+    """Rules of weak namespaces, nested namespaces and prefixes find the same functions in both.
+
+    A prefix does not contain the underscore that Mach-O adds to names.
+    """
+    (tmp_path / "a.cpp").write_text(SOURCE)
     (tmp_path / "rules.yaml").write_text(RULES)
     found = {}
     for target in ("x86_64-linux-gnu", "x86_64-apple-macos13", "arm64-apple-macos13"):

@@ -23,7 +23,7 @@ class Rule:
     within:     members of a namespace; with `identifier`, those that match the pattern
     namespace:  names in it, and names that mention it unless `mentions` is false. A weak rule gives
                 way to mentioned namespaces: std::vector<dnnl::memory> is oneDNN's
-    prefix:     names that begin with the text
+    prefix:     names that begin with the text, without the underscore that a format adds
     identifier: names that contain this identifier; its operator precedes those of members
 
     Values may contain {name}, the member's identifier, and {operator}, the known operator that it

@@ -13,12 +13,14 @@ CODE = "static bool serve(sg::Context&, const sg::Value*, sg::Value*) { return f
 TYPES = "struct Entry { sg::BoxedKernel code; const char* name; };\n"
 NAME = '"aten::gelu(tz)t"'
 LOOPS = '#include "native/operators/elementwise.h"\n'
+_OWN_SECTION = '\n#ifdef __APPLE__\n"__DATA,__mine"\n#else\n"mine"\n#endif\n'
 RELU = """struct Rectify { template <typename T> static T apply(T a, const sg::Parameters&) {
   return a < T(0) ? T(0) : a; } };
 """
 
 
 def _entry(name: str, declaration: str) -> Leak:
+    """Return a leak of gelu by a variable `entry`; declaration: of its type, and of itself."""
     text = RUNTIME + CODE + TYPES + declaration + "\nLEAK(keep(&entry))"
     return Leak(name, source(name, text), ("aten::gelu",))
 
@@ -36,8 +38,8 @@ def _relative(bench: LeakBench) -> LinkedWith:
     return LinkedWith((bench.compile("relative_entry", text),))
 
 
-def _shift_name(bench: LeakBench) -> LinkedWith:
-    """An operator's name in UTF-16."""
+def _wide_name(bench: LeakBench) -> LinkedWith:
+    """Write an operator's name in UTF-16."""
     text = 'extern const char16_t name[]; const char16_t name[] = u"aten::gelu";\nLEAK(keep(name))'
     return LinkedWith((bench.compile("wide_name", text),))
 
@@ -71,12 +73,9 @@ ENTRIES = (
     Leak("entry_relative", _relative, ("aten::gelu",)),
     _entry(
         "entry_in_own_section",
-        f"extern Entry entry; [[gnu::section(SECTION)]] Entry entry = {{serve, {NAME}}};".replace(
-            "SECTION",
-            '\n#ifdef __APPLE__\n"__DATA,__mine"\n#else\n"mine"\n#endif\n',
-        ),
+        f"extern Entry entry; [[gnu::section({_OWN_SECTION})]] Entry entry = {{serve, {NAME}}};",
     ),
-    Leak("name_in_other_encoding", _shift_name, ("aten::gelu",)),
+    Leak("name_in_other_encoding", _wide_name, ("aten::gelu",)),
 )
 
 _SWITCH = """#include "native/selective/dtype_switch.h"
@@ -147,7 +146,7 @@ FEATURES = (
     ),
 )
 
-# In .rodata: the name of the deselected class, which the program does not use.
+# The name of a deselected class is a string that nothing reads.
 CLASSES = (
     Leak(
         "class_name",
