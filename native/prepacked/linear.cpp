@@ -14,6 +14,7 @@ namespace {
 
 constexpr char kClassName[] = "LinearOpContext";
 
+/// A bound of the clamp; `absent` if none is given.
 float bound(std::optional<Scalar> given, float absent) {
   return given.has_value() ? given->to_float() : absent;
 }
@@ -37,7 +38,7 @@ Result<Object*> linear_clamp_prepack(Context& context, Tensor weight, Tensor bia
   }
   const int64_t sizes[] = {packed_size(dtype, inputs, outputs)};
   SG_ASSIGN(const Tensor packed, context.empty(dtype, sizes));
-  MatrixProduct product{};
+  MatrixProduct product{};  // its right side is the transposed weight: inputs × outputs
   product.n = outputs;
   product.k = inputs;
   product.b = weight.bytes();
@@ -87,6 +88,7 @@ Result<Tensor> linear_clamp_run(Context& context, Tensor input, Object* packed) 
   if (layer.minimum > -HUGE_VALF || layer.maximum < HUGE_VALF) {
     float* y = out.data<float>();
     for (int64_t i = 0; i < out.numel(); ++i) {
+      // NaN stays NaN. The maximum wins over a larger minimum.
       const float raised = y[i] < layer.minimum ? layer.minimum : y[i];
       y[i] = raised > layer.maximum ? layer.maximum : raised;
     }

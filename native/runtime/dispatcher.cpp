@@ -10,13 +10,14 @@
 namespace sg {
 namespace {
 
-/// The bit of a tag in a mask: the tags that a letter accepts without conversion.
+/// The bit of a tag in a mask of tags.
 constexpr uint16_t mask(Tag tag) {
   return static_cast<uint16_t>(1u << static_cast<unsigned>(tag));
 }
 
 constexpr uint16_t kNumbers = mask(Tag::Bool) | mask(Tag::Int) | mask(Tag::Double);
 
+/// The tags that an argument with a letter (native/runtime/registry.h) accepts without conversion.
 uint16_t accepted_by(char letter) {
   switch (letter) {
     case 't':
@@ -50,8 +51,9 @@ uint16_t accepted_by(char letter) {
   }
 }
 
-// The letters that calls from kernels may use, and the tags of their words. For the first ones,
-// optional arguments have a word that says whether they are present.
+// The letters that calls from kernels may use, and the tags of their words. A word after that of an
+// `s` has its tag. Optional arguments with one of the first kNumberLetters begin with a word that
+// says whether they are present.
 constexpr char kLetters[] = "ibdstzIDBLO";
 constexpr size_t kNumberLetters = 4;
 constexpr Tag kTags[] = {Tag::Int,      Tag::Bool,       Tag::Double,    Tag::None,
@@ -81,6 +83,7 @@ bool all_defined(const Value& list) {
   return true;
 }
 
+/// Checks arguments against their letters, up to ')', and converts numbers in place.
 Status convert_arguments(Context& context, const char* letters, Value* arguments) {
   for (Value* value = arguments; *letters != ')'; ++value) {
     const char letter = *letters++;
@@ -126,7 +129,7 @@ bool call_operator(Context& context, const Operator& op, Value* arguments, Value
 
 namespace {
 
-/// Reads the Values from the words of ops::NAME::call.
+/// Reads the Values from the words of ops::NAME::call; dispatcher.h describes their encoding.
 void read_words(const char* letters, const int64_t* words, Value* value) {
   for (; *letters != ')'; ++value) {
     const char letter = *letters++;

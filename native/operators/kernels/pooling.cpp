@@ -93,6 +93,8 @@ SG_DTYPE_BODY void largest_of_windows(const Windows& windows, const T* in, T* ou
   }
 }
 
+/// The sum of the elements of each window in the plane, divided as `windows` says; 0 for a window
+/// in the padding.
 template <typename T>
 SG_DTYPE_BODY void means_of_windows(const Windows& windows, const T* in, T* out) {
   for (int64_t plane = 0; plane < windows.planes; ++plane, in += windows.in[0] * windows.in[1]) {
@@ -134,7 +136,7 @@ Status read_pair(Context& context, IntArrayRef given, int64_t least, int64_t* pa
   return {};
 }
 
-/// Reads the arguments. Sets `shape` to the shape of the result.
+/// Reads the arguments, all those of the schema. Sets `shape` to the shape of the result.
 Status find_windows(Context& context, Tensor self, IntArrayRef kernel_size, IntArrayRef stride,
                     IntArrayRef padding, IntArrayRef dilation, bool ceil_mode, Windows& windows,
                     Shape& shape) {
