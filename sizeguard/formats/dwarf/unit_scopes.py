@@ -115,11 +115,7 @@ def _read_scopes(info: Info, unit: Unit, mentions: list[int] | None) -> UnitScop
             continue
         position += 1
         if code >= 0x80:
-            more = data[position]
-            if more < 0x80:
-                code, position = code & 0x7F | more << 7, position + 1
-            else:
-                code, position = leb(data, place)
+            code, position = leb(data, place)
         if not code:
             if not outer:
                 return scopes
