@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from sizeguard.base.errors import BuildError, InconclusiveError, InputError, SizeguardError
@@ -136,12 +135,7 @@ class DaskMeasurer:
             raise InputError(f"--scheduler {self._address}: cannot connect: {error}") from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Disconnect; tasks that have not started are dropped."""
         if self._client is not None:
             # Release futures without a waiter, so that their tasks do not start

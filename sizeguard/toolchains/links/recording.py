@@ -20,7 +20,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_write, locked
@@ -99,12 +98,7 @@ class Recording:
             return found
         return found | wrapper_folders(self._raw, given)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End: write the records of all successful links."""
         if self._raw is None:
             return
