@@ -15,7 +15,7 @@ from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.relocations import relocations
 
 REGULAR, COMPRESSED = 2, 3
-_COMPACT_ENTRY = 32
+COMPACT_ENTRY = 32  # bytes: function, length, encoding, personality, exception table
 _NOWHERE = (1 << 63) - 1  # above all addresses
 
 
@@ -103,11 +103,11 @@ def compact_unwind(image: MachO, section: Section) -> UnwindRows:
         return UnwindRows.of(())
     external = _external(image, section)
     rows = []
-    for offset in range(0, len(data) // _COMPACT_ENTRY * _COMPACT_ENTRY, _COMPACT_ENTRY):
+    for offset in range(0, len(data) // COMPACT_ENTRY * COMPACT_ENTRY, COMPACT_ENTRY):
         (address,) = struct.unpack_from(image.order + "Q", data, offset)
         # An address that does not fit a column is not in the image.
         function = min(external.get(offset, 0) + address, _NOWHERE)
-        rows.append((offset, _COMPACT_ENTRY, function))
+        rows.append((offset, COMPACT_ENTRY, function))
     return UnwindRows.of(rows)
 
 

@@ -12,11 +12,11 @@ from sizeguard.base.errors import InputError
 from sizeguard.formats.macho.constants import N_EXT, N_SECT, N_STAB, N_TYPE
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.relocations import relocations
+from sizeguard.formats.macho.unwind import COMPACT_ENTRY
 
 N_ALT_ENTRY = 0x200
 S_CSTRING, S_LITERAL_4, S_LITERAL_8, S_LITERAL_16 = 2, 3, 4, 14
 LITERALS = {S_LITERAL_4: 4, S_LITERAL_8: 8, S_LITERAL_16: 16}
-COMPACT_UNWIND = 32  # bytes of an entry: function, length, encoding, personality, exception table
 CPU_X86_64, CPU_ARM64 = 0x01000007, 0x0100000C
 ARM64_ADDEND = 10
 # X86_64_RELOC_SIGNED_1 and so on → bytes of the instruction after the field.
@@ -91,7 +91,7 @@ class Atoms:
         if section.type == S_CSTRING:
             starts += (np.flatnonzero(content == 0) + 1).tolist()
         elif section.type in LITERALS or section.name == "__compact_unwind":
-            starts = list(range(0, section.size, LITERALS.get(section.type, COMPACT_UNWIND)))
+            starts = list(range(0, section.size, LITERALS.get(section.type, COMPACT_ENTRY)))
         elif self.image.subsections_via_symbols and section.name != "__eh_frame":
             symbols = self.image.symbols
             chosen = (

@@ -13,6 +13,7 @@ import numpy as np
 from sizeguard.columns.texts import Int
 from sizeguard.formats.macho import Section
 from sizeguard.formats.macho.constants import N_EXT, N_PEXT, N_SECT, N_STAB, N_TYPE
+from sizeguard.formats.macho.unwind import COMPACT_ENTRY
 from sizeguard.linkgraph.edge_lists import EdgeLists
 from sizeguard.linkgraph.graph import (
     ENTRY,
@@ -25,7 +26,6 @@ from sizeguard.linkgraph.graph import (
     SectionGraph,
 )
 from sizeguard.linkgraph.macho.atoms import (
-    COMPACT_UNWIND,
     CPU_ARM64,
     CPU_X86_64,
     LITERALS,
@@ -232,7 +232,7 @@ class _Builder:
             atom = found.atoms.at(section.index, reference.place)
             if atom < 0:
                 continue
-            if unwind and reference.place % COMPACT_UNWIND == 0:
+            if unwind and reference.place % COMPACT_ENTRY == 0:
                 self.lists.add(target, found.first + atom, UNWIND)
             else:
                 self.references.setdefault(found.first + atom, []).append(
