@@ -413,7 +413,7 @@ WRONG = [
     ("- {metric: load, metric: load}", r"'metric' is given twice"),
     (
         "- {metric: load, bytes: 3, reason: x, expires: 2027-01-31}",
-        r"waivers\.yaml:1: a waiver needs owner",
+        r"waivers\.yaml:1: owner: a waiver needs an owner",
     ),
     (
         "- {metric: lod, bytes: 3, reason: x, owner: y, expires: 2027-01-31}",
@@ -485,8 +485,8 @@ def test_a_waiver_file_that_is_no_file_stops_the_gate(tmp_path: Path, names: Met
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "a waiver needs metric"),
-        ("load --bytes 3", "a waiver needs reason"),
+        ("", "metric: a waiver needs a metric"),
+        ("load --bytes 3", "reason: a waiver needs a reason"),
         ("load --bytes 3 --reason 'x", "No closing quotation"),
         ("load 3", "cannot parse '3'"),
         ("load --help", "cannot parse '--help'"),

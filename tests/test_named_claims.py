@@ -116,6 +116,12 @@ def test_a_function_and_its_clones_get_one_verdict(opened: Opener) -> None:
     assert {each.name for each in several} >= {"Failure::subject() const", "Failure::what() const"}
 
 
+@pytest.mark.parametrize("text", ["subject@0x12", "subject@0xno", "sub*@0x1"])
+def test_a_constant_that_is_too_short_is_no_name(opened: Opener, text: str) -> None:
+    with pytest.raises(InputError, match="5 to 16 hexadecimal digits"):
+        judge_named(ClaimNames(opened("13")), text, ABSENT)
+
+
 @pytest.mark.parametrize("text", ["sub*", "nobody*", "*"])
 def test_a_constant_needs_one_name(opened: Opener, text: str) -> None:
     """The constant would not be looked for, and a pattern that matches nothing would pass."""

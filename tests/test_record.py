@@ -231,6 +231,10 @@ def test_report_says_why_objects_have_no_names(tmp_path: Path) -> None:
     assert "unknown: " not in sizeguard(tmp_path, "report", "app", "--by", "symbol").stdout
     assert record(tmp_path, " ".join(build)).code == 0
     assert "unknown: " not in sizeguard(tmp_path, "report", "app", "--by", "object,source").stdout
+    told = sizeguard(tmp_path, "report", "app", "--by", "archive").stdout
+    assert "unknown: archive: its recorded link names none" in told
+    told = sizeguard(tmp_path, "why", "app", "__libc_start_main").log
+    assert "nothing is called __libc_start_main in the objects of this link, which only" in told
 
 
 def test_code_and_data_of_a_file_are_one_row_by_source(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from sizeguard.report.gate.gate_sections import cause_texts
 from sizeguard.report.screen.fit import fit
 from sizeguard.report.screen.legend import legend_lines
 from sizeguard.report.sizes.render import report_chunks
+from sizeguard.report.sizes.size_terminal import smaller_text
 from sizeguard.report.sizes.size_tree import Rest, rest_text
 from sizeguard.report.verify.verify_words import headline
 from sizeguard.report.why.render import why_chunks
@@ -146,6 +147,9 @@ def test_the_largest_of_the_others_is_named_if_the_row_does_not_say_it(
 ) -> None:
     rest = Rest(groups, largest, ByteSums(0, 0, 0, 0))
     what = text.partition(",")[0]
+    assert smaller_text(rest, "symbol") == what
+    many = what.replace("symbols", "directories").replace("symbol", "directory")
+    assert smaller_text(rest, "directory") == many
     assert rest_text(what, rest).startswith(text)
     assert ("at most" in rest_text(what, rest)) == ("at most" in text)
 

@@ -74,6 +74,8 @@ def parse(text: bytes, where: str) -> Json:
         value: Json = json.loads(
             text.decode(), parse_float=refuse, parse_constant=refuse, object_pairs_hook=table
         )
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not JSON: not UTF-8 text") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: not JSON: {error}") from error
     return value

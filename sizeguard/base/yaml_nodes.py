@@ -97,6 +97,15 @@ def read_document(path: Path) -> bytes:
         raise cannot_read(path, error) from error
 
 
+def _line_not_utf8(data: bytes) -> int:
+    """Return the number of the first line that is not UTF-8; 0 if all are."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return data.count(b"\n", 0, error.start) + 1
+    return 0
+
+
 def parse_nodes(data: bytes, path: Path | str, what: str, *, may_be_empty: bool = False) -> Node:
     """Parse bytes as read_nodes does; path appears in error messages."""
     if len(data) > MAXIMUM_FILE_SIZE:
@@ -117,6 +126,8 @@ def parse_nodes(data: bytes, path: Path | str, what: str, *, may_be_empty: bool 
             hint = "; sizeguard select ops MODEL -o FILE makes a selection of a model"
             more = hint if what == "selection" else ""
             raise InputError(f"{path}: not YAML but a binary file{more}") from error
+        if line := _line_not_utf8(data):
+            raise InputError(f"{path}:{line}: not YAML: not UTF-8 text") from error
         raise InputError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
     if composer.root is None and may_be_empty:
         return Scalar(1, "null", "")

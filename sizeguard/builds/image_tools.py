@@ -12,6 +12,7 @@ from sizeguard.formats.containers.member_files import (
     container_members,
     unpacked_images,
 )
+from sizeguard.formats.describe import describe_file
 from sizeguard.formats.magics import THIN_MAGIC
 from sizeguard.formats.sniff import (
     ARCHIVE,
@@ -57,6 +58,11 @@ class ImageTools:
 def kind_of_image(path: Path) -> str:
     """Return a file's format, such as elf or unknown."""
     return image_format(path)
+
+
+def described(path: Path) -> str:
+    """Describe a file that is no image, such as text."""
+    return describe_file(path)
 
 
 def spelling_for(image: Path) -> Callable[[str], str]:

@@ -193,8 +193,8 @@ def check_scope(repository: Path, commit: str, scope: Scope) -> None:
     files = tree_entries(repository, commit, "-r", "--full-tree")
     if not any(_is_in(path, scope) for path in files):
         raise InputError(
-            f"--inputs and --ignore leave no file of {commit[:12]}: every commit would look the"
-            " same"
+            f"`inputs` and `ignore` leave no file of {commit[:12]}: every commit would look the"
+            " same; name the files that the commands read"
         )
 
 

@@ -134,4 +134,6 @@ def _nearest(graph: SectionGraph, text: str, table: dict[str, list[int]]) -> str
         graph, {name.decode("utf-8", "backslashreplace") for name in graph.symbols.names}
     )
     found = near[0] if near else symbols.nearest(text)
+    if found == text:
+        return " in the objects of this link, which only refer to it"
     return f"; nearest is {found}" if found else " in the objects of this link"

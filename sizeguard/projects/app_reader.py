@@ -153,7 +153,8 @@ class AppReader:
     def _add(self, name: str, place: str) -> None:
         if not NAME.fullmatch(name):
             raise InputError(
-                f"{place}: '{name}' is not a target name: letters, digits, '.', '-' and '_'"
+                f"{place}: '{name}' is not a target name: at most 64 letters, digits, '.', '-' and"
+                " '_'"
             )
         self.targets[name] = Target(name, name, place=place)
         self.more.append(self.targets[name])
@@ -163,8 +164,8 @@ def check_app_name(name: str, place: str) -> None:
     """Raise InputError for a name that no app can have; `place` begins its message."""
     if not NAME.fullmatch(name) or name in VARIANTS:
         raise InputError(
-            f"{place}: '{name}' is not an app name: letters, digits, '.', '-' and '_', and"
-            f" none of {', '.join(VARIANTS)}"
+            f"{place}: '{name}' is not an app name: at most 64 letters, digits, '.', '-' and"
+            f" '_', and none of {', '.join(VARIANTS)}"
         )
 
 

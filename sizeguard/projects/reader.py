@@ -164,7 +164,8 @@ class _ProjectReader:
             place = place_of(key_node(node, name))
             if not NAME.fullmatch(name):
                 raise InputError(
-                    f"{place}: '{name}' is not a target name: letters, digits, '.', '-' and '_'"
+                    f"{place}: '{name}' is not a target name: at most 64 letters, digits, '.', '-'"
+                    " and '_'"
                 )
             machine = text_of(fields["machine"]) if "machine" in fields else name
             self.machines[name] = place_of(fields["machine"]) if "machine" in fields else place

@@ -55,7 +55,9 @@ def strip(tool: str, image: Path, shipped: Path) -> None:
             env=build_environment(),
             timeout=_TIMEOUT,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except OSError as error:
+        raise BuildError(f"strip: {tool} cannot be started: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
         raise BuildError(f"{tool} {image.name}: {error}") from error
     if done.returncode != 0:
         told = next(iter(done.stderr.strip().splitlines()), f"ended with {done.returncode}")

@@ -38,6 +38,8 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
     if not text.strip():
         raise InputError(f"--{expect}: the name is empty; write --{expect} SYMBOL")
     marked = _MARKED.fullmatch(text)
+    if marked is None and "@0x" in text:
+        raise InputError(f"{text}: a constant after @ is 0x and 5 to 16 hexadecimal digits")
     operators = names.operators_called(text) if marked is None else ()
     judged = tuple(judge_registered(names, "operator", name, expect) for name in operators)
     if judged and "*" not in text and "?" not in text:

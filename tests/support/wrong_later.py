@@ -100,7 +100,9 @@ PROJECT = (
     Wrong(f"waive load --bytes -5 {WAIVER} --expires 2099-01-01", "-5", ("--bytes",)),
     Wrong(f"waive symbol/ --bytes 5 {WAIVER} --expires 2099-01-01", "'symbol/'", ("symbol/",)),
     Wrong(f"waive load --bytes 5 {WAIVER} --expires 99999-01-01", "99999", ("YYYY-MM-DD",)),
-    Wrong("waive load --bytes 5 --owner '' --reason r --expires 2099-01-01", "needs", ("owner",)),
+    Wrong(
+        "waive load --bytes 5 --owner '' --reason r --expires 2099-01-01", "--owner:", ("needs",)
+    ),
     Wrong("waivers --within -1", "-1", ("--within", "0")),
     Wrong("baseline update --bytes 5", "'--bytes'", ("sizeguard baseline update --help",)),
     Wrong("history --commits --releases --since", "'--since'", ("--since v1.0",)),

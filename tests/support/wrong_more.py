@@ -186,6 +186,7 @@ CONFIGS = (
     Wrong(f"rules:\n  - {{sorce: x, component: y}}\n{_APP}", "yaml:2", ("'sorce'", "'source'")),
     Wrong("apps: {}\n", "sizeguard.yaml:1:7", ("no apps",)),
     Wrong("apps:\n  a/b:\n    image: app\n", "yaml:2:3", ("'a/b'", "letters")),
+    Wrong(f"apps:\n  {'x' * 65}:\n    image: app\n", "yaml:2:3", ("at most 64",)),
     Wrong("just a text\n", "sizeguard.yaml:1:1", ("table",)),
 )
 WAIVERS = (

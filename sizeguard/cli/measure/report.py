@@ -121,4 +121,7 @@ def _unknown(path: Path, report: Report) -> Iterator[str]:
         return
     why = missing_record(path) if image_format(path) == ELF else "no map is given"
     flag = ", or build with -g" if set(empty) <= {*_OF_SOURCES} else ""
-    yield f"{', '.join(empty)}: {why}; or name its map with --map{flag}"
+    if why:
+        yield f"{', '.join(empty)}: {why}; or name its map with --map{flag}"
+    else:
+        yield f"{', '.join(empty)}: its recorded link names none"

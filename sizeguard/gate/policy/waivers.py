@@ -24,7 +24,13 @@ TRAILER = "Size-Waiver"
 COMMAND_LINE = "waive"  # the place of a waiver from the command line
 _WHAT = "list of waivers"
 _FIELDS = ("metric", "app", "target", "bytes", "reason", "owner", "expires")
-_OPTIONAL = ("app", "target")
+_NEEDED = {
+    "metric": "a metric",
+    "bytes": "a number of bytes",
+    "reason": "a reason",
+    "owner": "an owner",
+    "expires": "a day when it ends",
+}
 _HEADER = (
     "# Growth that is accepted for a time. `sizeguard waive` adds entries; remove spent and "
     "expired ones.\n"
@@ -102,9 +108,9 @@ def make_waiver(
 
     Raises InputError that begins with the place.
     """
-    for name in _FIELDS:
-        if name not in _OPTIONAL and not fields.get(name, "").strip():
-            raise InputError(f"{place}: a waiver needs {name}")
+    for name, needed in _NEEDED.items():
+        if not fields.get(name, "").strip():
+            raise InputError(f"{_at(place, name)}: a waiver needs {needed}")
     metric = fields["metric"]
     nearest = names.nearest_of_unknown(metric)
     problem = "" if nearest is not None else names.problem(metric)

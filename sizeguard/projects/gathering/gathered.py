@@ -13,6 +13,7 @@ from sizeguard.builds import RECORD
 from sizeguard.builds.build_record import IMAGE, Build, read_build
 from sizeguard.builds.image_tools import (
     MEASURED,
+    described,
     image_tools,
     is_before_lto,
     is_thin,
@@ -158,7 +159,7 @@ def _check_measured(name: str, path: Path) -> None:
     """Raise DoesNotBuildError for a file whose bytes cannot be measured."""
     kind = kind_of_image(path)
     if kind not in MEASURED:
-        raise DoesNotBuildError(f"{name} is not an image that can be measured: {kind}")
+        raise DoesNotBuildError(f"{name} is not an image that can be measured: {described(path)}")
     if is_thin(path):
         raise DoesNotBuildError(
             f"{name} is a thin archive, whose members are other files; make it without `T`"

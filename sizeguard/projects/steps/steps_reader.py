@@ -20,7 +20,8 @@ STEPS = (
 _TIME = re.compile(r"(\d{1,7}) ?(s|min|h|)", re.ASCII)
 _SECONDS = {"": 1, "s": 1, "min": 60, "h": 3600}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+# Names of files have an app, an image, a target and a toolchain; a name of a file has 255 bytes.
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
 def read_steps(fields: Mapping[str, Node], place: str) -> BuildSteps:
@@ -83,8 +84,8 @@ def _images(fields: Mapping[str, Node], place: str) -> Mapping[str, ImageFiles]:
     for name, value in table_of(node, None, expected).items():
         if not NAME.fullmatch(name):
             raise InputError(
-                f"{place_of(value)}: '{name}' is not an image name: letters, digits, '.', '-' and"
-                " '_'"
+                f"{place_of(value)}: '{name}' is not an image name: at most 64 letters, digits,"
+                " '.', '-' and '_'"
             )
         if isinstance(value, YamlTable):
             found[name] = _files(table_of(value, _OF_IMAGE, ""), place_of(value))

@@ -88,8 +88,8 @@ class Cargo:
         """Return the change of Cargo.toml or of rustc's flags."""
         return {
             SECTIONS: "rustc has sections for functions unless -Z function-sections=no",
-            MAP: f"env: {{RUSTFLAGS: -C link-arg=-Wl,-Map={image}.map}} in sizeguard.yaml",
-            BUILD_ID: "env: {RUSTFLAGS: -C link-arg=-Wl,--build-id} in sizeguard.yaml",
+            MAP: f'env: {{RUSTFLAGS: "-C link-arg=-Wl,-Map={image}.map"}} in sizeguard.yaml',
+            BUILD_ID: 'env: {RUSTFLAGS: "-C link-arg=-Wl,--build-id"} in sizeguard.yaml',
             SYMBOLS: "[profile.release] strip = false in Cargo.toml; the gate strips its own copy",
         }[missing]
 

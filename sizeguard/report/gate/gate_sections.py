@@ -138,7 +138,7 @@ def cause_texts(causes: Sequence[Cause], style: Style) -> list[str]:
     room = style.width - 30
     starts = [_what(cause, room, style) for cause in causes]
     names = [
-        RowName(printable(cause_name(cause)), indent=len(what), is_symbol=True)
+        RowName(printable(cause_name(cause)), indent=len(what), is_symbol=bool(cause.symbol))
         for cause, what in zip(causes, starts, strict=True)
     ]
     texts = [name.text for name in names] if style.full else distinct(names, room)

@@ -155,7 +155,11 @@ def _least_room(apps: Iterable[AppResult], style: Style) -> Iterator[str]:
         start = (
             f"  {name:<{name_width}}{line.headroom or 0:>+{_NUMBER + 2},}  {mark(PASS, style)}  "
         )
-        yield start + cut(text, room)
+        if len(text) <= room:
+            yield start + text
+        else:  # numbers are never shortened
+            yield start.rstrip()
+            yield f"      {text}"
     if more > 0:
         yield f"  {counted(more, 'more build')} with more room: sizeguard gate --format json"
 

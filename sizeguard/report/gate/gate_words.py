@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from sizeguard.attribution.size_report import OUTSIDE
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.gate.causes.growth_result import Cause
@@ -190,10 +191,10 @@ def _reason(finding: GateFinding) -> str:
     check = finding.check
     if check is None or check.kind not in SIZE_KINDS:
         if check is not None and check.kind == ELIMINATION and check.actual:
-            return (
-                f"{counted(check.actual, 'claim')} of its selection"
-                f" {'does' if check.actual == 1 else 'do'} not hold"
-            )
+            claims = counted(check.actual, "claim")
+            if check.verdict == INCONCLUSIVE:
+                return f"{claims} cannot be decided"
+            return f"{claims} {'does' if check.actual == 1 else 'do'} not hold"
         return finding.message
     if _lacks_baseline(check):
         return f"`{check.metric}` has no baseline"
@@ -305,7 +306,10 @@ def elimination_text(app: AppResult) -> tuple[str, str] | None:
     gone, there = (
         sum(verdict.expect == expect for verdict in right) for expect in (ABSENT, PRESENT)
     )
-    return f"{gone} absent, {there} present, {counted(check.actual, 'leftover')}", check.verdict
+    undecided = check.actual if check.verdict == INCONCLUSIVE else 0
+    left = counted(check.actual - undecided, "leftover")
+    more = f", {undecided} undecided" if undecided else ""
+    return f"{gone} absent, {there} present, {left}{more}", check.verdict
 
 
 def selection_text(found: Sequence[GateFinding]) -> tuple[str, str] | None:
@@ -331,9 +335,9 @@ def selection_text(found: Sequence[GateFinding]) -> tuple[str, str] | None:
 
 def cause_name(cause: Cause) -> str:
     """Return the symbol, or the kind of cause if there is none."""
-    return cause.symbol or (
-        "" if cause.kind == "other" and cause.operator else _CAUSES.get(cause.kind, cause.kind)
-    )
+    if cause.kind == "other" and cause.operator:
+        return "" if cause.operator == OUTSIDE else "without a symbol"
+    return cause.symbol or _CAUSES.get(cause.kind, cause.kind)
 
 
 def offer_text(offer: Offer) -> str:

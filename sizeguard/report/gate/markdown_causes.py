@@ -35,9 +35,9 @@ def cause_block(apps: Sequence[AppResult], links: SourceLinks | None, rank: int)
         "|---:|---|",
     ]
     shown = shared[:CAUSES]
-    names = [cause_name(each.causes[0]) for each in shown]
-    # Different symbols stay different
-    texts = distinct([RowName(printable(name), is_symbol=True) for name in names], _NAME)
+    causes = [each.causes[0] for each in shown]
+    names = [RowName(printable(cause_name(each)), is_symbol=bool(each.symbol)) for each in causes]
+    texts = distinct(names, _NAME)  # different symbols stay different
     rows = [
         row([_change(each), _cause(each, text, apps, links)])
         for each, text in zip(shown, texts, strict=True)

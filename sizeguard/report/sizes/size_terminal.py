@@ -111,7 +111,7 @@ class _Table:
         for group in tree.top:
             yield from self._group(group)
         if tree.rest is not None:
-            what = self._count(tree.rest, report.by[0])
+            what = smaller_text(tree.rest, report.by[0])
             yield self._row(tree.rest.sums, _rest_name(what, tree.rest, 0), 0)
         yield from self._others(tree.others)
         if tree.unattributed is not None:
@@ -172,13 +172,6 @@ class _Table:
         )
         return GridRow(cells, name)
 
-    @staticmethod
-    def _count(rest: Rest, level: str) -> str:
-        return (
-            f"{rest.groups:,} smaller"
-            f" {level}{'' if rest.groups == 1 or level == 'analyzer' else 's'}"
-        )
-
     def _name(self, level: str, text: str, depth: int, suffix: str = "") -> RowName:
         is_symbol = level == "symbol"
         name = printable(demangle(text) if is_symbol else text) if text else NOTHING
@@ -230,6 +223,12 @@ def _region_lines(regions: Iterable[RegionUse], style: Style) -> Iterator[str]:
         for each in regions
     ]
     yield from grid_lines(columns, "memory region", rows, style)
+
+
+def smaller_text(rest: Rest, level: str) -> str:
+    """Count the rows that are not shown: 3 smaller directories."""
+    many = "directories" if level == "directory" else f"{level}s"
+    return f"{rest.groups:,} smaller {level if rest.groups == 1 else many}"
 
 
 def _rest_name(what: str, rest: Rest, depth: int) -> RowName:

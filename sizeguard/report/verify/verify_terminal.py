@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, OK, Verdict, Verification
+from sizeguard.claims.verdict import (
+    ABSENT,
+    FAIL,
+    INCONCLUSIVE,
+    NOT_GENERATED,
+    OK,
+    Verdict,
+    Verification,
+)
+from sizeguard.names.globs import is_glob
 from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.verify.verify_words import headline, summary_rows
 from sizeguard.report.writers.printable import printable
@@ -36,9 +45,11 @@ def _lines(result: Verification) -> Iterable[str]:
         )
     for note in result.canary_notes:
         yield f"  {'canary':<31} BROKEN: {note}"
-    wrong = [v for v in result.verdicts if v.verdict == FAIL] or [
-        v for v in result.verdicts if v.verdict == INCONCLUSIVE
-    ]
+    # A misspelt pattern looks like one that nothing may match
+    unmatched = [v.name for v in result.verdicts if v.how == NOT_GENERATED and is_glob(v.name)]
+    if unmatched:
+        yield f"  {'nothing is called':<31} {', '.join(unmatched)}"
+    wrong = [v for kind in (FAIL, INCONCLUSIVE) for v in result.verdicts if v.verdict == kind]
     for verdict in wrong[:SHOWN]:
         yield ""
         yield from _wrong(verdict)
