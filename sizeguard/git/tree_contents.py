@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.git.trees import tree_entries
+from sizeguard.git.trees import LINK, tree_entries
 
 _WILD = re.compile(r"[*?\[]")
-_LINK = "120000"  # git's mode of a symbolic link
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +119,13 @@ def _is_link(root: Path, files: CommitTree, inside: str) -> bool:
         mode, id_ = files.entries.get(at, ("", ""))
         here = root / at
         if here.is_symlink():
-            return mode == _LINK and blob_id(os.fsencode(here.readlink()), id_) == id_
+            return mode == LINK and blob_id(os.fsencode(here.readlink()), id_) == id_
     return False
 
 
 def _differs(top: str, files: CommitTree, inside: str) -> bool:
     entry = files.entries.get(inside)
-    if entry is None or entry[0] == _LINK:
+    if entry is None or entry[0] == LINK:
         return True
     try:
         data = Path(top, inside).read_bytes()

@@ -19,7 +19,7 @@ from sizeguard.base.fingerprint import fingerprint
 from sizeguard.git.git import git, git_bytes, is_id
 
 LINK = "120000"  # git's mode of a symbolic link
-_FILE = "100"  # how git's file modes begin
+FILE_MODES = "100"  # how git's file modes begin
 _FOLDER = "040000 "
 
 
@@ -117,7 +117,7 @@ def _scoped_rows(repository: Path, commit: str, scope: Scope) -> Sequence[_TreeR
     return [
         _TreeRow(
             path,
-            not entry.startswith(_FILE) or _is_attributes(path),
+            not entry.startswith(FILE_MODES) or _is_attributes(path),
             _is_in(path, scope),
             f"{entry}\t{path}",
             "" if _is_unnamed(path, scope.unnamed) else f"{entry.split()[0]}\t{path}",

@@ -29,7 +29,7 @@ from sizeguard.names.spelling import (
 )
 from sizeguard.names.spellings.compare_spellings import demangled_long, same_text, spelled
 from sizeguard.names.spellings.nearest_symbol import nearest_symbol
-from sizeguard.names.spellings.patterns import NamePattern
+from sizeguard.names.spellings.patterns import WORD, NamePattern
 from sizeguard.names.spellings.plain_paths import (
     PlainPath,
     exact_path,
@@ -61,7 +61,6 @@ _ABBREVIATED = frozenset(
         """,
     )
 )
-_WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
 # Hashes of Rust functions, numbers of lambdas, parameters in expressions, _Float16, and casts.
 _HASH = re.compile(
     r"h[0-9a-f]{16}|(?:lambda|unnamed)\d+|fp\d*|_Float\d+x?"
@@ -309,7 +308,7 @@ class SymbolNames:
     def _words(self, text: str) -> set[str]:
         """Return the words of a spelling that mangled names have, too."""
         text = _UNMANGLED.sub("", _THREAD_LOCAL.sub("", text))
-        return {word for word in _WORD.findall(text) if not _HASH.fullmatch(word)}
+        return {word for word in WORD.findall(text) if not _HASH.fullmatch(word)}
 
     def _with_shown(self, words: Iterable[str]) -> list[str]:
         """Find the symbols that contain words after demangling, 5 µs a symbol."""

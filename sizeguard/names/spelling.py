@@ -26,7 +26,7 @@ from sizeguard.names.short import split_name, top_level
 from sizeguard.names.spellings.omitted import agree_without_omitted
 
 _RUST_HASH = re.compile(r"17h[0-9a-f]{16}E")
-_SHOWN_HASH = re.compile(r"::h[0-9a-f]{16}\Z")
+SHOWN_HASH = re.compile(r"::h[0-9a-f]{16}\Z")
 _RUST_ESCAPES = {
     "$LT$": "<",
     "$GT$": ">",
@@ -171,7 +171,7 @@ def _unescaped(word: str) -> str:
 def spelling_of(text: str) -> Spelling:
     """Split a name into the parts that a user may leave out."""
     is_global = has_global_scope(text)
-    text = _SHOWN_HASH.sub("", normal(text))
+    text = SHOWN_HASH.sub("", normal(text))
     if (array := _ARRAY.fullmatch(text)) and _is_constructor(spelling_of(array[3]).parts):
         text = f"{array[1]}({array[2]}){array[4]} {array[3]}"
     name = split_name(text)

@@ -10,7 +10,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_if_changed
 from sizeguard.git.git import git_finds
-from sizeguard.git.trees import Reads, tree_entries
+from sizeguard.git.trees import FILE_MODES, Reads, tree_entries
 from sizeguard.git.worktrees import Worktree
 
 _MASQUERADE = Path("/usr/lib/ccache")  # Debian's ccache has links with the compilers' names here
@@ -26,7 +26,6 @@ _CPP = (
     *("cc", "cpp", "cxx", "c++", "C", "cppm", "ccm", "cxxm", "c++m", "ixx", "mpp", "mxx"),
     *("h", "hh", "hpp", "hxx", "inc", "ipp", "in"),
 )
-_FILE = "100"  # how git's file modes begin
 _EXTRA = "CCACHE_EXTRAFILES"
 
 
@@ -48,7 +47,7 @@ def note_other_inputs(tree: Worktree, commit: str, reads: Reads | None) -> None:
         for path, entry in sorted(
             tree_entries(tree.repository, commit, "-r", "--full-tree").items()
         )
-        if not entry.startswith(_FILE)
+        if not entry.startswith(FILE_MODES)
         or ((known is None or path in known) and Path(path).suffix not in _SHOWN)
     ]
     write_if_changed(_noted(tree), "".join(lines).encode("utf-8", "surrogateescape"))

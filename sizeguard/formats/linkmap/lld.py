@@ -14,7 +14,7 @@ HEADER = re.compile(r" *VMA +LMA +Size Align Out +In +Symbol")
 _ROW = re.compile(r" *([0-9a-f]{1,16}) +[0-9a-f]{1,16} +([0-9a-f]{1,16}) +\d+ ( *)(.*)")
 _ASSIGNMENT = re.compile(r"\S+ [-+*/&|<>]*= |PROVIDE|ASSERT|HIDDEN")
 _OFFSET = re.compile(r"\+0x[0-9a-f]+$")
-_INPUT_INDENT, _SYMBOL_INDENT = 8, 16
+INPUT_INDENT, SYMBOL_INDENT = 8, 16
 
 
 def parse_lld(path: Path, lines: Sequence[str]) -> LinkMap:
@@ -38,12 +38,12 @@ def parse_lld(path: Path, lines: Sequence[str]) -> LinkMap:
             len(found[3]),
             found[4],
         )
-        if indent >= _SYMBOL_INDENT:
+        if indent >= SYMBOL_INDENT:
             rows.symbol(address, size, name)
         elif indent == 0:
             if name and not _ASSIGNMENT.match(name):
                 rows.begin(name, address, size)
-        elif indent == _INPUT_INDENT:
+        elif indent == INPUT_INDENT:
             place_input(rows, name, address, size)
         else:
             raise damaged(path, number, f"a name {indent} columns in")

@@ -8,13 +8,12 @@ from pathlib import Path
 
 from sizeguard.formats.linkmap.gnu import GnuMapRows
 from sizeguard.formats.linkmap.link_map import LinkMap, damaged
-from sizeguard.formats.linkmap.lld import place_input
+from sizeguard.formats.linkmap.lld import INPUT_INDENT, SYMBOL_INDENT, place_input
 
 HEADER = re.compile(r" *VMA +Size Align Out +In +Symbol")
 
 _ROW = re.compile(r" *(?:0x)?([0-9a-f]{1,16}) +(\d{1,19}) +\d+ ( *)(.+)")
 _HEADERS = frozenset({"EHDR", "PHDR", "SHDR"})
-_INPUT_INDENT, _SYMBOL_INDENT = 8, 16
 
 
 def parse_mold(path: Path, lines: Sequence[str]) -> LinkMap:
@@ -39,12 +38,12 @@ def parse_mold(path: Path, lines: Sequence[str]) -> LinkMap:
             raise damaged(path, number, f"{size} is not a size of an image")
         if name == " ":
             continue  # a section's own symbol, in the debug objects of gcc's LTO
-        if indent >= _SYMBOL_INDENT:
+        if indent >= SYMBOL_INDENT:
             rows.symbol(address, 0, name)
         elif indent == 0:
             if name not in _HEADERS:
                 rows.begin(name, address, size)
-        elif indent == _INPUT_INDENT:
+        elif indent == INPUT_INDENT:
             place_input(rows, name, address, size)
         else:
             raise damaged(path, number, f"a name {indent} columns in")

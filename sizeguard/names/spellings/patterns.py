@@ -29,7 +29,7 @@ _QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?))+\Z")
 _CONST = re.compile(r"(?<![\w:>])((?:unsigned |long )*[\w:]+) const(?=[&*,)> ])")
 # The global scope. In a pattern, a * before `::` is a wildcard, and may follow it.
 _GLOBAL = re.compile(r"(?:\A|(?<=[ &(]))::(?=[\w~(*?])")
-_WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
+WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class NamePattern:
         pattern = _GLOBAL.sub("", without_spaces(pattern))
         texts = _readings(pattern)
         bare = [*texts, *_readings(_without_result(pattern))]
-        words = set.intersection(*({*_WORD.findall(text)} for text in bare))
+        words = set.intersection(*({*WORD.findall(text)} for text in bare))
         as_shown = re.compile(glob_regex(pattern))
         return NamePattern(pattern, as_shown, _any(texts), _any(bare), tuple(sorted(words)))
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from sizeguard.names.demangle import MOST_MANGLED, demangle_shortened
 from sizeguard.names.rewrites import ANONYMOUS, normal, without_tags
 from sizeguard.names.short import CALL, without_groups
-from sizeguard.names.spelling import shown_symbol
+from sizeguard.names.spelling import SHOWN_HASH, shown_symbol
 
 _HASHED = re.compile(r"17h[0-9a-f]{16}E")
-_SHOWN_HASH = re.compile(r"::h[0-9a-f]{16}\Z")
 _ODD = re.compile(r"decltype| for |''")
 _MEMBER = re.compile(r"(?: (?:const|volatile|&&?))+(?=::)")
 _TAIL = re.compile(r"(?: (?:const|volatile|&&?))*(?:\.[\w.]+)?\Z")
@@ -100,7 +99,7 @@ def bare_path(shown: str) -> str | None:
     text = normal(shown) if shown.startswith("<") or "::<" in shown else shown
     if "[" in text:
         text = without_tags(text)
-    plain = without_groups(_SHOWN_HASH.sub("", text).replace(f"{ANONYMOUS}::", ""))
+    plain = without_groups(SHOWN_HASH.sub("", text).replace(f"{ANONYMOUS}::", ""))
     if plain is None or _ODD.search(plain):
         return None
     text = _TAIL.sub("", _MEMBER.sub("", plain) if " " in plain else plain)
