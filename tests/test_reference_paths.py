@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sizeguard.formats.elf import STT_SECTION
 from sizeguard.linkgraph.edge_lists import EdgeLists
 from sizeguard.linkgraph.graph import PART, RELOCATION, START_STOP
 from sizeguard.verify.evidence.object_evidence import Definition, NamedPiece
-from sizeguard.verify.evidence.ways import STT_SECTION, Edge, Reasons
+from sizeguard.verify.evidence.ways import Edge, Reasons
 from tests.support.made_graphs import made_graph
 
 # The strongest first.

@@ -11,13 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.texts import Int, Texts, without_first
-from sizeguard.formats.elf import Elf
+from sizeguard.formats.elf import STT_FUNC, STT_IFUNC, STT_NOTYPE, Elf
 
 if TYPE_CHECKING:
     from sizeguard.formats.macho import MachO
 
-N_STAB, N_TYPE, N_SECT, N_EXT = 0xE0, 0x0E, 0x0E, 0x01
-STT_NOTYPE, STT_FUNC, STT_GNU_IFUNC = 0, 2, 10
 LAST = (1 << 63) - 1
 
 
@@ -55,7 +53,7 @@ def elf_code(elf: Elf) -> Code:
         return Code(elf.path, sections, np.zeros(0, np.int64), np.zeros(0, np.int64), Texts.of(()))
     table = tables[0]
     wanted = np.flatnonzero(
-        np.isin(table.type, (STT_NOTYPE, STT_FUNC, STT_GNU_IFUNC))
+        np.isin(table.type, (STT_NOTYPE, STT_FUNC, STT_IFUNC))
         & (table.section > 0)
         & _inside(table.address, sections)
     )
@@ -71,6 +69,9 @@ def elf_code(elf: Elf) -> Code:
 
 def macho_code(image: MachO) -> Code:
     """Read the code of a Mach-O image."""
+    # 20 ms, unless an image was read.
+    from sizeguard.formats.macho.constants import N_EXT, N_SECT, N_STAB, N_TYPE
+
     sections = _extents((s.address, s.size) for s in image.sections if s.is_code and s.size)
     table = image.symbols
     wanted = np.flatnonzero(

@@ -16,6 +16,7 @@ from sizeguard.base.input_files import readable
 from sizeguard.columns.texts import Bytes
 from sizeguard.formats.elf.image import Elf, Section, Segment
 from sizeguard.formats.elf.layout import (
+    ET_CORE,
     ET_DYN,
     ET_EXEC,
     NT_GNU_BUILD_ID,
@@ -80,9 +81,6 @@ def parse_elf(path: Path, data: bytes | Bytes) -> Elf:
         return _Reader(path, content).read()
     except struct.error as error:
         raise InputError(f"{path}: a damaged ELF file: {error}") from error
-
-
-_ET_CORE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +158,7 @@ class _Reader:
         fields = struct.unpack_from(self.layout.header, self.buffer)
         type_, machine, _, _, phoff, shoff, flags, size, phentsize, phnum, *rest = fields
         shentsize, shnum, names = rest
-        if type_ == _ET_CORE:
+        if type_ == ET_CORE:
             raise InputError(f"{self.path}: an ELF core dump, not an image")
         self.check("the header", 0, size)
         if shoff and (shnum == 0 or names == 0xFFFF or phnum == 0xFFFF):

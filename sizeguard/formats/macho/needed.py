@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import struct
 
+from sizeguard.formats.elf.needed import SEARCH_PATH
 from sizeguard.formats.macho.image import LoadCommand, MachO
-
-_SEARCH_PATH = "search path "
 
 
 def needed_dylibs(image: MachO) -> tuple[str, ...]:
     """List the install names of an image's libraries, and its search paths, sorted."""
-    paths = {_SEARCH_PATH + _path(image, c) for c in image.commands if c.name == "LC_RPATH"}
+    paths = {SEARCH_PATH + _path(image, c) for c in image.commands if c.name == "LC_RPATH"}
     return tuple(sorted({*image.dylibs, *paths}))
 
 

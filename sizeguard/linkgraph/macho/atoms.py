@@ -9,15 +9,24 @@ from functools import cached_property
 import numpy as np
 
 from sizeguard.base.errors import InputError
-from sizeguard.formats.macho.constants import N_EXT, N_SECT, N_STAB, N_TYPE
+from sizeguard.formats.macho.constants import (
+    CPU_ARM64,
+    N_ALT_ENTRY,
+    N_EXT,
+    N_SECT,
+    N_STAB,
+    N_TYPE,
+    S_4BYTE_LITERALS,
+    S_8BYTE_LITERALS,
+    S_16BYTE_LITERALS,
+    S_CSTRING_LITERALS,
+)
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.relocations import relocations
 from sizeguard.formats.macho.unwind import COMPACT_ENTRY
 
-N_ALT_ENTRY = 0x200
-S_CSTRING, S_LITERAL_4, S_LITERAL_8, S_LITERAL_16 = 2, 3, 4, 14
-LITERALS = {S_LITERAL_4: 4, S_LITERAL_8: 8, S_LITERAL_16: 16}
-CPU_X86_64, CPU_ARM64 = 0x01000007, 0x0100000C
+LITERALS = {S_4BYTE_LITERALS: 4, S_8BYTE_LITERALS: 8, S_16BYTE_LITERALS: 16}
+MERGED_TYPES = frozenset({S_CSTRING_LITERALS, *LITERALS})  # the linker keeps equal contents once
 ARM64_ADDEND = 10
 # X86_64_RELOC_SIGNED_1 and so on → bytes of the instruction after the field.
 _IMMEDIATE = {6: 1, 7: 2, 8: 4}
@@ -88,7 +97,7 @@ class Atoms:
     def _starts(self, section: Section) -> list[int]:
         content = self.image.content(section)
         starts = [0]
-        if section.type == S_CSTRING:
+        if section.type == S_CSTRING_LITERALS:
             starts += (np.flatnonzero(content == 0) + 1).tolist()
         elif section.type in LITERALS or section.name == "__compact_unwind":
             starts = list(range(0, section.size, LITERALS.get(section.type, COMPACT_ENTRY)))

@@ -12,12 +12,18 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
 from sizeguard.formats.archive import read_archive
 from sizeguard.formats.macho import parse_macho_file
-from sizeguard.formats.macho.constants import N_EXT, N_SECT, N_STAB, N_TYPE
+from sizeguard.formats.macho.constants import (
+    CPU_ARM64,
+    CPU_X86_64,
+    N_EXT,
+    N_SECT,
+    N_STAB,
+    N_TYPE,
+    N_WEAK_DEF,
+)
 from sizeguard.formats.macho.image import MachO
 from sizeguard.linkgraph.inputs.link_inputs import kind_of
-from sizeguard.linkgraph.macho.atoms import CPU_ARM64, CPU_X86_64, Atoms
-
-N_WEAK_DEF = 0x80
+from sizeguard.linkgraph.macho.atoms import Atoms
 
 
 @dataclass(slots=True, eq=False)

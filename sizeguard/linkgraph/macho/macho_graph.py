@@ -12,7 +12,20 @@ import numpy as np
 
 from sizeguard.columns.texts import Int
 from sizeguard.formats.macho import Section
-from sizeguard.formats.macho.constants import N_EXT, N_PEXT, N_SECT, N_STAB, N_TYPE
+from sizeguard.formats.macho.constants import (
+    CPU_ARM64,
+    CPU_X86_64,
+    N_EXT,
+    N_NO_DEAD_STRIP,
+    N_PEXT,
+    N_SECT,
+    N_STAB,
+    N_TYPE,
+    N_WEAK_DEF,
+    S_INIT_FUNC_OFFSETS,
+    S_MOD_INIT_FUNC_POINTERS,
+    S_MOD_TERM_FUNC_POINTERS,
+)
 from sizeguard.formats.macho.unwind import COMPACT_ENTRY
 from sizeguard.linkgraph.edge_lists import EdgeLists
 from sizeguard.linkgraph.graph import (
@@ -25,19 +38,16 @@ from sizeguard.linkgraph.graph import (
     Nodes,
     SectionGraph,
 )
-from sizeguard.linkgraph.macho.atoms import (
-    CPU_ARM64,
-    CPU_X86_64,
-    LITERALS,
-    S_CSTRING,
-    AtomReference,
-)
-from sizeguard.linkgraph.macho.linked_objects import N_WEAK_DEF, LinkedObject, load_objects
+from sizeguard.linkgraph.macho.atoms import MERGED_TYPES, AtomReference
+from sizeguard.linkgraph.macho.linked_objects import LinkedObject, load_objects
 from sizeguard.operators.name import OPERATOR_TEXT
 
-N_NO_DEAD_STRIP, REFERENCED_DYNAMICALLY = 0x20, 0x10
-# Section types: S_MOD_INIT_FUNC_POINTERS, S_MOD_TERM_FUNC_POINTERS, S_INIT_FUNC_OFFSETS.
-_INITIALIZERS = {9: "init_array", 10: "fini_array", 0x16: "init_array"}
+REFERENCED_DYNAMICALLY = 0x10
+_INITIALIZERS = {
+    S_MOD_INIT_FUNC_POINTERS: "init_array",
+    S_MOD_TERM_FUNC_POINTERS: "fini_array",
+    S_INIT_FUNC_OFFSETS: "init_array",
+}
 POINTER = 8
 # Added to the architecture's relocation types, to distinguish them from those of ELF.
 TYPES = {CPU_X86_64: 0x1000, CPU_ARM64: 0x2000}
@@ -102,7 +112,7 @@ class _Builder:
         first: dict[tuple[str, bytes], int] = {}
         for found in self.objects:
             for section in found.image.sections:
-                if section.is_debug or not (section.type == S_CSTRING or section.type in LITERALS):
+                if section.is_debug or section.type not in MERGED_TYPES:
                     continue
                 content = found.image.content(section).tobytes()
                 for i in found.atoms.of_section(section.index):

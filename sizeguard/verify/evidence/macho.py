@@ -30,12 +30,25 @@ from sizeguard.formats.elf import (
 )
 from sizeguard.formats.macho import MachO, read_macho
 from sizeguard.formats.macho import Section as MachoSection
-from sizeguard.formats.macho.constants import MH_EXECUTE, N_EXT, N_SECT, N_STAB, N_TYPE
+from sizeguard.formats.macho.constants import (
+    MH_EXECUTE,
+    N_EXT,
+    N_SECT,
+    N_STAB,
+    N_TYPE,
+    S_INIT_FUNC_OFFSETS,
+    S_MOD_INIT_FUNC_POINTERS,
+    S_MOD_TERM_FUNC_POINTERS,
+)
 from sizeguard.formats.macho.fixups import fixups
 from sizeguard.formats.macho.linkedit import exports
-from sizeguard.linkgraph.macho.atoms import LITERALS, S_CSTRING
+from sizeguard.linkgraph.macho.atoms import MERGED_TYPES
 
-_TYPES = {9: SHT_INIT_ARRAY, 0x16: SHT_INIT_ARRAY, 10: SHT_FINI_ARRAY}
+_TYPES = {
+    S_MOD_INIT_FUNC_POINTERS: SHT_INIT_ARRAY,
+    S_INIT_FUNC_OFFSETS: SHT_INIT_ARRAY,
+    S_MOD_TERM_FUNC_POINTERS: SHT_FINI_ARRAY,
+}
 _HEADER = "_mh_execute_header"
 
 
@@ -195,7 +208,7 @@ class MachoImage(View):
         """Addresses of functions that run at start-up → the slots that name them."""
         slots: dict[int, int] = {}
         for section in self.macho.sections:
-            if section.type == 0x16:  # offsets from the header
+            if section.type == S_INIT_FUNC_OFFSETS:  # from the header
                 words = np.frombuffer(
                     self.macho.content(section)[: section.size // 4 * 4].tobytes(), "<u4"
                 )
@@ -233,7 +246,7 @@ def section_kind(section: MachoSection) -> int:
 
 def section_flags(section: MachoSection, is_writable: bool) -> int:
     """Return ELF's flags of a loaded section."""
-    merged = section.type == S_CSTRING or section.type in LITERALS
+    merged = section.type in MERGED_TYPES
     return (
         SHF_ALLOC
         | (SHF_EXECINSTR if section.is_code else 0)

@@ -22,10 +22,10 @@ from sizeguard.formats.elf import (
     Symbol,
 )
 from sizeguard.formats.macho import MachO, parse_macho_file
-from sizeguard.formats.macho.constants import N_EXT, N_SECT, N_STAB, N_TYPE
+from sizeguard.formats.macho.constants import CPU_ARM64, N_EXT, N_SECT, N_STAB, N_TYPE
 from sizeguard.formats.macho.uleb import UlebReader
 from sizeguard.formats.magics import BITCODE_MAGICS
-from sizeguard.linkgraph.macho.atoms import CPU_ARM64, Atoms
+from sizeguard.linkgraph.macho.atoms import Atoms
 from sizeguard.verify.evidence.code_search import Pattern
 from sizeguard.verify.evidence.macho import (
     MachoSymbolTable,

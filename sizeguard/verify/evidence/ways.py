@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from sizeguard.columns.texts import Int
+from sizeguard.formats.elf import STT_SECTION
 from sizeguard.linkgraph.graph import ENTRY as TABLE_ENTRY
 from sizeguard.linkgraph.graph import RELOCATION, START_STOP, SectionGraph
 from sizeguard.verify.evidence.object_evidence import Definition, NamedPiece
 from sizeguard.verify.evidence.placement import Node, Placement
 
-STT_SECTION = 3
 # Relocations of jump tables: R_X86_64_PC32, R_AARCH64_PREL32.
 _RELATIVE_WORD = {"x86_64": 2, "aarch64": 261}
 
