@@ -6,6 +6,7 @@ from sizeguard.formats.dwarf.abbreviations import Abbreviation, DwarfError, leb
 from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_NAME,
     DW_AT_SIBLING,
+    DW_TAG_NAMESPACE,
     DW_TAG_SUBPROGRAM,
     UT_SPLIT_TYPE,
     UT_TYPE,
@@ -14,7 +15,7 @@ from sizeguard.formats.dwarf.function_names import FunctionNames
 from sizeguard.formats.dwarf.units import Info, Unit
 from sizeguard.formats.dwarf.walk import DEEPEST, read_unit
 
-DW_TAG_NAMESPACE, DW_AT_NORETURN = 0x39, 0x87
+DW_AT_NORETURN = 0x87
 
 
 def noreturn_declarations(info: Info, wanted: bytes) -> list[tuple[str, bool]]:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from sizeguard.formats.elf.image import Elf
-from sizeguard.formats.elf.layout import PT_DYNAMIC, PT_INTERP, PT_LOAD
+from sizeguard.formats.elf.layout import (
+    DT_FLAGS_1,
+    DT_SONAME,
+    DT_STRSZ,
+    DT_STRTAB,
+    PT_DYNAMIC,
+    PT_INTERP,
+    PT_LOAD,
+)
 
-_DT_STRTAB, _DT_STRSZ, _DT_SONAME = 5, 10, 14
-_DT_FLAGS_1, _DF_1_PIE = 0x6FFFFFFB, 0x08000000
+_DF_1_PIE = 0x08000000
 # Tags of libraries that are loaded with the image: NEEDED, and those that replace or watch others.
 _LIBRARIES = frozenset({1, 0x7FFFFFFD, 0x7FFFFFFF, 0x6FFFFEFB, 0x6FFFFEFC})
 _PATHS = frozenset({15, 29})  # RPATH, RUNPATH
@@ -36,12 +43,12 @@ def needed_libraries(elf: Elf) -> tuple[str, ...]:
 def library_name(elf: Elf) -> str:
     """Return the name by which images need a library (DT_SONAME); empty if it has none."""
     pairs = dict(_dynamic(elf))
-    return _text(_strings(elf, pairs), pairs[_DT_SONAME]) if _DT_SONAME in pairs else ""
+    return _text(_strings(elf, pairs), pairs[DT_SONAME]) if DT_SONAME in pairs else ""
 
 
 def is_marked_as_program(elf: Elf) -> bool:
     """Return whether the linker marked a position-independent file as a program."""
-    return bool(dict(_dynamic(elf)).get(_DT_FLAGS_1, 0) & _DF_1_PIE)
+    return bool(dict(_dynamic(elf)).get(DT_FLAGS_1, 0) & _DF_1_PIE)
 
 
 def _dynamic(elf: Elf) -> list[tuple[int, int]]:
@@ -58,11 +65,11 @@ def _dynamic(elf: Elf) -> list[tuple[int, int]]:
 
 
 def _strings(elf: Elf, tags: dict[int, int]) -> bytes:
-    address = tags.get(_DT_STRTAB, 0)
+    address = tags.get(DT_STRTAB, 0)
     for load in elf.segments:
         inside = address - load.address
         if load.type == PT_LOAD and 0 <= inside < load.file_size:
-            size = min(tags.get(_DT_STRSZ, 0), load.file_size - inside)
+            size = min(tags.get(DT_STRSZ, 0), load.file_size - inside)
             return elf.data[load.offset + inside : load.offset + inside + size].tobytes()
     return b""
 

@@ -11,6 +11,11 @@ import numpy.typing as npt
 from sizeguard.columns.texts import Bytes
 from sizeguard.formats.elf.image import Section, Segment
 from sizeguard.formats.elf.layout import (
+    DT_GNU_HASH,
+    DT_HASH,
+    DT_STRSZ,
+    DT_STRTAB,
+    DT_SYMTAB,
     PF_W,
     PF_X,
     PT_DYNAMIC,
@@ -28,8 +33,6 @@ from sizeguard.formats.elf.layout import (
 )
 
 Words = npt.NDArray[np.uint32]
-
-_DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_GNU_HASH = 4, 5, 6, 10, 0x6FFFFEF5
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +167,23 @@ def _dynamic_parts(
     words = data[dynamic.offset : dynamic.offset + rows * 2 * width].view(layout.word).tolist()
     tags: dict[int, int] = dict(zip(words[::2], words[1::2], strict=True))
     parts = [_SegmentTable(".dynamic", SHT_DYNAMIC, dynamic.address, dynamic.file_size, 2 * width)]
-    if not {_DT_SYMTAB, _DT_STRTAB, _DT_STRSZ} <= tags.keys():
+    if not {DT_SYMTAB, DT_STRTAB, DT_STRSZ} <= tags.keys():
         return parts
     size = layout.symbol.itemsize
     count = _symbols(data, layout, loads, tags)
     return [
         *parts,
-        _SegmentTable(".dynsym", SHT_DYNSYM, tags[_DT_SYMTAB], count * size, size),
-        _SegmentTable(".dynstr", SHT_STRTAB, tags[_DT_STRTAB], tags[_DT_STRSZ]),
+        _SegmentTable(".dynsym", SHT_DYNSYM, tags[DT_SYMTAB], count * size, size),
+        _SegmentTable(".dynstr", SHT_STRTAB, tags[DT_STRTAB], tags[DT_STRSZ]),
     ]
 
 
 def _symbols(data: Bytes, layout: Layout, loads: Sequence[Segment], tags: dict[int, int]) -> int:
     """Return the number of dynamic symbols from a hash table; 0 if there is none."""
-    if _DT_HASH in tags:
-        words = _words(data, layout, loads, tags[_DT_HASH])
+    if DT_HASH in tags:
+        words = _words(data, layout, loads, tags[DT_HASH])
         return int(words[1]) if len(words) > 1 else 0
-    words = _words(data, layout, loads, tags.get(_DT_GNU_HASH, 0))
+    words = _words(data, layout, loads, tags.get(DT_GNU_HASH, 0))
     if len(words) < 4:
         return 0
     count, first, bloom = (int(word) for word in words[:3])
