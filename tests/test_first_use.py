@@ -15,6 +15,7 @@ from sizeguard.builds.image_tools import described
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, Verdict, Verification
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import ELIMINATION, GateResult
+from sizeguard.projects.known_reads import KnownReads
 from sizeguard.proposals.build_folder import BUILD_ID, MAP
 from sizeguard.proposals.build_systems.cargo import Cargo
 from sizeguard.report.gate.gate_sections import cause_texts
@@ -103,3 +104,9 @@ def test_a_missing_program_of_strip_is_named(tmp_path: Path) -> None:
     (tmp_path / "app").write_bytes(b"")
     with pytest.raises(BuildError, match="strip: no/tool cannot be started: No such file"):
         strip("no/tool", tmp_path / "app", tmp_path / "stripped")
+
+
+def test_a_store_below_a_file_is_wrong_usage(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"cannot write: .*file is a file"):
+        KnownReads(tmp_path / "file" / "reads", "name").add(None)

@@ -180,3 +180,15 @@ def test_a_rust_name_with_28_references_and_words_like_them_is_shown() -> None:
     shown = shown_symbol(LONG)
     assert shown.startswith("<addr2line::lookup::LoopingLookup<core::result::Result<")
     assert shown.endswith("::find_frames::{closure#0}>>::new_lookup")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("_ZdlPvm@CXXABI_1.3.9", "operator delete(void*, unsigned long)@CXXABI_1.3.9"),
+        ("_Znwm@@GLIBCXX_3.4", "operator new(unsigned long)@@GLIBCXX_3.4"),
+        ("_Z1fv.isra.0@V_1.2", "f() [clone .isra.0]@V_1.2"),
+    ],
+)
+def test_a_version_is_no_clone(name: str, text: str) -> None:
+    assert demangle(name) == text

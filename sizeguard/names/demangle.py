@@ -61,14 +61,16 @@ def demangle(name: str, most: int = MOST_SHOWN) -> str:
     base = name[1:] if name.startswith("__Z") else name
     if not base.startswith("_Z") or len(base) > MOST_MANGLED:
         return _of_others(name) or name
-    # Compilers add .isra.0, .cold and the like, which are not part of the grammar.
-    head, dot, suffix = base.partition(".")
+    # Compilers add .isra.0, .cold and the like, and linkers @GLIBCXX_3.4, which are not part of
+    # the grammar.
+    plain, at, version = base.partition("@")
+    head, dot, suffix = plain.partition(".")
     if _may_explode(head, most):
         return name
     text = _demangled(head)
     if not text or text == head:
         return name
-    shown = text + _clones(dot + suffix) if dot else text
+    shown = (text + _clones(dot + suffix) if dot else text) + at + version
     return shown if len(shown) <= most else name
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import locked, write_atomic
+from sizeguard.base.files import cannot_write, locked, write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.git.trees import Reads
 from sizeguard.toolchains.read_files import ReadFiles
@@ -66,7 +66,10 @@ class KnownReads:
 
     def _put(self, change: Callable[[ReadFiles | str | None], ReadFiles | str]) -> None:
         """Write what `change` makes of the stored set."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise cannot_write(self.folder, error) from error
         with self._locked():
             before = self._read()
             after = change(before)
