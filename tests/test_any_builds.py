@@ -299,6 +299,20 @@ def test_claims_the_run_and_libraries_that_ship_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.native
+def test_a_second_bisect_takes_the_measurements_of_the_first(tmp_path: Path) -> None:
+    """They were stored before anything was known of the reads of the builds."""
+    source = "namespace n {{ char big[{}] = {{1}}; }}\nint main() {{ return n::big[0]; }}\n"
+    config = "apps:\n  a:\n    build: g++ -Os -o a main.cpp\n    image: a\n"
+    project = made_project(tmp_path, config, {"main.cpp": source.format(1)})
+    for size in (2, 3):
+        project.write({"main.cpp": source.format(size)})
+        project.commit("Grow")
+    for metric, code, built in (("load", 0, 3), ("symbol/n::big", 0, 0), ("symbol/bi*", 3, 0)):
+        done = project.run("bisect", "HEAD~2", "HEAD", "--app", "a", "--metric", metric)
+        assert done.code == code, done.err
+        assert f"{built} built, {3 - built} from the store" in done.err
+
+
 def test_another_command_after_an_equal_build_runs(tmp_path: Path) -> None:
     project = project_of(tmp_path, "build: make app")
     codes = []

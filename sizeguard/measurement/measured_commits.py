@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,15 +73,20 @@ def measurement_key(place: MeasurementPlace, commit: str, recipe: Recipe) -> str
 
 
 def _find_by_all_files(
-    place: MeasurementPlace, commit: str, recipe: Recipe
+    place: MeasurementPlace, commit: str, key: str, recipe: Recipe
 ) -> MeasuredCommit | None:
-    """Find a commit that was measured without watching the reads of its build."""
+    """Find a commit that was measured before the reads of its build were known.
+
+    Its measurement is then also stored under the present key.
+    """
     if not isinstance(recipe, AnyBuildRecipe) or recipe.store is None:
         return None
     for each in (recipe.unwatched, recipe.without_store):
-        found = find_measured(place, commit, measurement_key(place, commit, each))
+        earlier = measurement_key(place, commit, each)
+        found = find_measured(place, commit, earlier)
         if found is not None:
-            return found
+            place.store.copy(earlier, key)
+            return replace(found, key=key)
     return None
 
 
@@ -136,7 +141,7 @@ def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -
 
     Raises BuildError if the machine fails, not the commit.
     """
-    found = find_measured(place, commit, key) or _find_by_all_files(place, commit, recipe)
+    found = find_measured(place, commit, key) or _find_by_all_files(place, commit, key, recipe)
     if found is not None:
         return found
     with worktree(place.repository, place.worktrees) as tree:

@@ -124,13 +124,15 @@ def known_metrics(analysis: Analysis) -> list[str]:
 def has_name(analysis: Analysis, metric: Metric) -> bool:
     """Return whether an image has the name of a metric.
 
-    A pattern may match nothing, but in a stripped image nothing tells whether it does.
+    A pattern may match nothing, unless only its outer scopes are missing. In a stripped image
+    nothing tells whether it does.
     """
     if metric.kind in TOTALS:
         return True
     if metric.kind == "symbol":
         found = symbol_names(analysis).meant(metric.name)
-        return bool(found.names) or (found.is_glob and not nameless_code(analysis))
+        may_match = found.is_glob and not found.nearest
+        return bool(found.names) or (may_match and not nameless_code(analysis))
     return str(metric) in known_metrics(analysis)
 
 

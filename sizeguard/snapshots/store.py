@@ -93,8 +93,6 @@ class Store:
     def put_snapshot(self, key: str, facts: Facts, snapshot: bytes | None) -> Stored:
         """Store facts and an analysis that is already packed by snapshot_bytes."""
         digest = None if snapshot is None else hashlib.sha256(snapshot).hexdigest()
-        path = self._facts_path(key)
-        note_use(self.folder, path)
         analysis: Analysis | None = None
         if snapshot is not None and digest is not None:
             file = self._snapshot_path(digest)
@@ -107,12 +105,24 @@ class Store:
                 analysis = self._snapshot(digest)
             if analysis is None:
                 raise InputError(f"{file}: is damaged right after it was written: check the disk")
+        self._write(key, facts, digest)
+        return Stored(facts, analysis)
+
+    def copy(self, key: str, other: str) -> None:
+        """Store an entry under another key, too; nothing for a miss."""
+        read = self._read(key)
+        if read is not None:
+            self._write(other, *read)
+
+    def _write(self, key: str, facts: Facts, digest: str | None) -> None:
+        """Write the facts of an entry, and the hash of its snapshot."""
         text = json.dumps(
             {"schema_version": _VERSION, "key": key, "snapshot": digest, "facts": dict(facts)},
             sort_keys=True,
         )
+        path = self._facts_path(key)
+        note_use(self.folder, path)
         write_atomic(path, text + "\n")
-        return Stored(facts, analysis)
 
     def _facts_path(self, key: str) -> Path:
         """Return the file of an entry's facts."""
