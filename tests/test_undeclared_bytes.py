@@ -74,11 +74,16 @@ def test_strip_loses_no_archive_before_the_section_headers(tmp_path: Path) -> No
 
 
 @pytest.mark.native
-def test_a_tool_that_changes_the_image_is_refused(tmp_path: Path) -> None:
-    """The stripped copy would be compared with the changed image."""
-    image, tool = tmp_path / "app", tmp_path / "tool"
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [('echo more >> "$3"\ncp "$3" "$2"\n', "changes the image"), ("", "makes no stripped copy")],
+)
+def test_a_tool_that_does_not_strip_is_refused(tmp_path: Path, command: str, says: str) -> None:
+    """A changed image, or the copy of an earlier build, would hide what the copy lacks."""
+    image, tool, stripped = tmp_path / "app", tmp_path / "tool", tmp_path / "app.stripped"
     image.write_bytes(make_elf(Form(), [MadeSection(".data", content=b"1")]))
-    tool.write_text('#!/bin/sh\necho more >> "$3"\ncp "$3" "$2"\n')
+    stripped.write_bytes(image.read_bytes())
+    tool.write_text(f"#!/bin/sh\n{command}")
     tool.chmod(0o755)
-    with pytest.raises(BuildError, match="changes the image"):
-        strip(str(tool), image, tmp_path / "app.stripped")
+    with pytest.raises(BuildError, match=says):
+        strip(str(tool), image, stripped)

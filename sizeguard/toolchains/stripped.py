@@ -44,6 +44,7 @@ def strip(tool: str, image: Path, shipped: Path) -> None:
     Raises BuildError if it does not, or if the tool changes the image itself.
     """
     given = content_hash(str(image))
+    shipped.unlink(missing_ok=True)
     try:
         done = subprocess.run(
             [tool, "-o", str(shipped), str(image)],
@@ -64,6 +65,8 @@ def strip(tool: str, image: Path, shipped: Path) -> None:
         raise BuildError(f"{tool} {image.name}: {told}")
     if content_hash(str(image)) != given:
         raise BuildError(f"{tool} {image.name}: changes the image, not only the stripped copy")
+    if not shipped.is_file():
+        raise BuildError(f"{tool} {image.name}: makes no stripped copy")
     dropped = undeclared_bytes(image)
     if dropped and not undeclared_bytes(shipped):
         with shipped.open("ab") as file:
