@@ -192,3 +192,18 @@ def test_a_rust_name_with_28_references_and_words_like_them_is_shown() -> None:
 )
 def test_a_version_is_no_clone(name: str, text: str) -> None:
     assert demangle(name) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("_ZN40_$LT$a..Rev$LT$I$GT$$u20$as$u20$Iter$GT$4foldE", "<a::Rev<I> as Iter>::fold"),
+        (
+            "_ZN23_$LT$T$u20$as$u20$A$GT$3get17hbd13659dce00c65cE.llvm.12",
+            "<T as A>::get::hbd13659dce00c65c [clone .llvm.12]",
+        ),
+        ("_ZN1a3f$xEv", "a::f$x()"),
+    ],
+)
+def test_older_names_of_rust_are_read_without_their_hash_too(name: str, text: str) -> None:
+    assert demangle(name) == text

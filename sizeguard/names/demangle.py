@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sizeguard.names.scan.rust_grammar import references
+from sizeguard.names.spellings.legacy_rust import legacy_rust
 
 # Longer texts are not shown; longer names would crash the demangler by recursion, as 31 kB of
 # pointers do in a thread.
@@ -65,6 +66,12 @@ def demangle(name: str, most: int = MOST_SHOWN) -> str:
     # the grammar.
     plain, at, version = base.partition("@")
     head, dot, suffix = plain.partition(".")
+    if "$" in head and head.startswith("_ZN"):  # Rust writes .. for ::
+        path, end, clones = plain.rpartition("E")
+        text = legacy_rust(path + end) if not clones or clones.startswith(".") else ""
+        if text:
+            shown = text + _clones(clones) + at + version
+            return shown if len(shown) <= most else name
     if _may_explode(head, most):
         return name
     text = _demangled(head)

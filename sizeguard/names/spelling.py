@@ -23,22 +23,11 @@ from sizeguard.names.rewrites import (
     without_tags,
 )
 from sizeguard.names.short import split_name, top_level
+from sizeguard.names.spellings.legacy_rust import legacy_rust
 from sizeguard.names.spellings.omitted import agree_without_omitted
 
 _RUST_HASH = re.compile(r"17h[0-9a-f]{16}E")
 SHOWN_HASH = re.compile(r"::h[0-9a-f]{16}\Z")
-_RUST_ESCAPES = {
-    "$LT$": "<",
-    "$GT$": ">",
-    "$RF$": "&",
-    "$BP$": "*",
-    "$C$": ",",
-    "$SP$": "@",
-    "$LP$": "(",
-    "$RP$": ")",
-    "..": "::",
-}
-_RUST_ESCAPE = re.compile(r"\$(?:LT|GT|RF|BP|C|SP|LP|RP)\$|\.\.|\$u([0-9a-f]{2,6})\$")
 _SPACE = re.compile(r"(?<![\w\"]) | (?![\w\"])")
 _QUALIFIERS = re.compile(r"(?: ?(?:const|volatile|&&?))+(?=\.|\Z)")
 _CLONE = re.compile(r"\.[\w.]+\Z")
@@ -140,31 +129,8 @@ def shown_symbol(symbol: str) -> str:
         # Suffixes of clones and of LLVM, such as .llvm.123, are not part of the name
         return demangle_rust(base.partition(".")[0]) or symbol
     if base.startswith("_ZN") and (hashed := _RUST_HASH.search(base)):
-        return _legacy_rust(base[: hashed.end()]) or symbol
+        return legacy_rust(base[: hashed.end()]) or symbol
     return demangle(symbol)
-
-
-def _legacy_rust(symbol: str) -> str:
-    """Read _ZN4core3fmt5Write17h0123456789abcdefE: lengths, words and escapes.
-
-    Empty for other names. Escapes are `$LT$` for < and `..` for ::.
-    """
-    words = []
-    at = len("_ZN")
-    while match := re.compile(r"\d+").match(symbol, at):
-        at = match.end() + int(match[0])
-        words.append(symbol[match.end() : at])
-    if symbol[at:] != "E" or not words:
-        return ""
-    return "::".join(_unescaped(word) for word in words)
-
-
-def _unescaped(word: str) -> str:
-    if word.startswith("_$"):
-        word = word[1:]
-    return _RUST_ESCAPE.sub(
-        lambda match: chr(int(match[1], 16)) if match[1] else _RUST_ESCAPES[match[0]], word
-    )
 
 
 @lru_cache(maxsize=4096)
