@@ -313,6 +313,7 @@ def test_a_second_bisect_takes_the_measurements_of_the_first(tmp_path: Path) -> 
         assert f"{built} built, {3 - built} from the store" in done.err
 
 
+@pytest.mark.native
 def test_another_command_after_an_equal_build_runs(tmp_path: Path) -> None:
     project = project_of(tmp_path, "build: make app")
     codes = []
