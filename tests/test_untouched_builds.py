@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.builds.build_inputs import BuildInputs, content_hash, glob_hash
+from sizeguard.builds.build_inputs import BuildInputs, InputChanges, content_hash, glob_hash
 from sizeguard.builds.build_record import RECORD, Build
 from sizeguard.builds.sizes import Sizes
 from sizeguard.runtimes.sizeguard.building import untouched
+from sizeguard.runtimes.sizeguard.building.stale_outputs import recorded_inputs, remove_stale
 from sizeguard.runtimes.sizeguard.building.untouched import keep_untouched, untouched_build
 from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.environment import recorded_environment
@@ -112,3 +114,22 @@ def test_an_output_that_was_written_just_now_is_not_recorded(folder: Path) -> No
     keep_untouched(folder.parent, VARIANT, TOOLS, folder)
     assert untouched_build(folder.parent, VARIANT, TOOLS, folder) is None
     assert not (folder / untouched._FILE).exists()
+
+
+@pytest.mark.native
+def test_a_program_that_no_step_makes_is_removed_before_the_next_build(folder: Path) -> None:
+    """A step that is gone may have made it; all other steps run again."""
+    rule = "rule make\n command = true\n"
+    (folder / "build.ninja").write_text(f"{rule}build made.so run_program: make\n")
+    for name in ("made.so", "package/left", ".left"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(shutil.which("true") or "", folder / name)
+    recorded = recorded_inputs(folder)
+    assert recorded is not None
+    remove_stale(folder, recorded, InputChanges())
+    assert (folder / ".left").exists()
+    remove_stale(folder, recorded, InputChanges(files=(str(folder / "CMakeLists.txt"),)))
+    assert (folder / "made.so").exists()
+    assert not (folder / ".left").exists()
+    assert not (folder / "package" / "left").exists()
+    assert not (folder / "CMakeFiles").exists()

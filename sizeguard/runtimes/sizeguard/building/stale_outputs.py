@@ -16,6 +16,7 @@ from sizeguard.base.files import write_atomic
 from sizeguard.base.kept.hash_cache import HashCache, state_of
 from sizeguard.builds.build_inputs import UNKNOWN, BuildInputs, InputChanges
 from sizeguard.builds.build_record import RECORD, read_build
+from sizeguard.builds.shipped_libraries import library_files
 from sizeguard.runtimes.sizeguard.building.read_inputs import (
     objects_that_read,
     parse_query,
@@ -73,7 +74,10 @@ def forget_everything(folder: Path) -> None:
 def remove_stale(folder: Path, recorded: BuildInputs, changes: InputChanges) -> None:
     """Remove the files that were made from inputs that changed since the record was written."""
     is_known = (folder / "build.ninja").is_file()
-    reaches_all = changes.tools or changes.appeared
+    left = _by_products(folder) if is_known and changes else []
+    for file in left:
+        file.unlink()
+    reaches_all = bool(changes.tools or changes.appeared or left)
     if not is_known or reaches_all or _reach_code(changes.environment, recorded):
         forget_everything(folder)
         return
@@ -96,6 +100,17 @@ def remove_stale(folder: Path, recorded: BuildInputs, changes: InputChanges) -> 
         file = folder / output
         if file.is_file():
             file.unlink()
+
+
+def _by_products(folder: Path) -> list[Path]:
+    """List the libraries and programs that no step declares.
+
+    They ship, but the step that made them may be gone.
+    """
+    build = read_build(folder / RECORD)
+    apart = filter(None, (build.image, build.shipped, build.model_tracer))
+    declared = step_outputs(folder)
+    return [path for path in library_files(folder, apart) if str(path) not in declared]
 
 
 def _rewritten_if_changed(folder: Path, outputs: Collection[str]) -> frozenset[str]:
