@@ -444,7 +444,7 @@ def test_a_run_with_nothing_changed_is_skipped_also_where_nothing_was_built(tmp_
     project.write({"NOTES.md": "Notes.\n"})
     assert project.run("baseline", "update").code == 0
     project.commit("Review the sizes")
-    # The first gate of a clone finds out what its builds read, and that is no change of its inputs.
+    # The first gate of a clone learns which files its builds read. Its inputs stay the same.
     shutil.rmtree(project.root / ".sizeguard")
     assert result_of(project.run("gate", "--format", "json"))["skipped"] == ""
     assert result_of(project.run("gate", "--format", "json"))["skipped"]

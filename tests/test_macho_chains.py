@@ -21,7 +21,7 @@ NO_ADDEND = [struct.pack("<I", 0)]
 
 
 def chained(form: int, words: list[int], imports: list[bytes], import_form: int) -> MachO:
-    """Return an image whose first segment begins with a chain of these words.
+    """Build an image whose first segment begins with a chain of these pointers.
 
     form: of the pointers; imports: entries, all with the name at 0, "_f".
     """

@@ -88,7 +88,7 @@ Result<Tensor> linear_clamp_run(Context& context, Tensor input, Object* packed) 
   if (layer.minimum > -HUGE_VALF || layer.maximum < HUGE_VALF) {
     float* y = out.data<float>();
     for (int64_t i = 0; i < out.numel(); ++i) {
-      // NaN stays NaN. The maximum wins over a larger minimum.
+      // As in PyTorch, NaN stays NaN, and the result is the maximum if the minimum is larger.
       const float raised = y[i] < layer.minimum ? layer.minimum : y[i];
       y[i] = raised > layer.maximum ? layer.maximum : raised;
     }

@@ -98,7 +98,7 @@ def read_document(path: Path) -> bytes:
 
 
 def _line_not_utf8(data: bytes) -> int:
-    """Return the number of the first line that is not UTF-8; 0 if all are."""
+    """Return the number of the first line that is not valid UTF-8; 0 if all lines are."""
     try:
         data.decode()
     except UnicodeDecodeError as error:

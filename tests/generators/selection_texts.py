@@ -187,7 +187,7 @@ NONSENSE = {
 
 
 def random_selection(source: random.Random) -> str:
-    """Return a file as a person could write it: some keys, some flags, in any order.
+    """Return a file like one written by hand: some of the keys and flags, in any order.
 
     The recorded files depend on the order of the draws.
     """

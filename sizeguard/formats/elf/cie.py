@@ -13,7 +13,7 @@ def pointer_width(form: int, word_size: int) -> int:
 
 
 def pointer_forms(cie: bytes, word_size: int) -> tuple[int, int]:
-    """Return the forms (DW_EH_PE_*) of functions and of LSDA pointers; OMIT if there are none.
+    """Return the encodings (DW_EH_PE_*) of function and LSDA pointers; OMIT for a missing one.
 
     cie: the bytes after its id. Both are OMIT if its augmentation is unknown or cut.
     """

@@ -92,7 +92,7 @@ def store_result(
 def terms_key(request: Request, waivers: Iterable[Waiver]) -> str | None:
     """Hash everything that the verdict depends on, except what builds of known runtimes read.
 
-    The hash stays equal while a run finds out what commands read.
+    The hash does not change when a run learns which files the commands read.
     """
     try:
         terms = _all_terms(request, _pairs_with_tools(request), waivers, by_all_files=True)
