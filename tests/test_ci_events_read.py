@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,21 @@ def request(sha: object) -> dict[str, Any]:
         (PULL, request(3), CiEvent((BRANCH,))),
         (PULL, {"pull_request": [OLD]}, CiEvent((BRANCH,))),
         (PULL, "no JSON", CiEvent((BRANCH,))),
+        # A checkout of a change has no branch but the change's own, which is no base.
+        *(
+            ({"GITHUB_EVENT_NAME": name}, event, CiEvent(unknown=why))
+            for name in ("pull_request", "pull_request_target", "merge_group")
+            for event, why in (
+                (None, f"GITHUB_EVENT_NAME is {name}, but GITHUB_EVENT_PATH is not set"),
+                ("no JSON", f"the {name} event in GITHUB_EVENT_PATH cannot be read: PATH"),
+                ({}, f"the {name} event in GITHUB_EVENT_PATH has no base: PATH"),
+            )
+        ),
+        (
+            PUSH,
+            "no JSON",
+            CiEvent(unknown="the push event in GITHUB_EVENT_PATH cannot be read: PATH"),
+        ),
         ({**PULL, "GITHUB_BASE_REF": ""}, request(OLD), CiEvent((Candidate(OLD, OLD),))),
         ({**PULL, "GITHUB_EVENT_NAME": "pull_request_target"}, None, CiEvent((BRANCH,))),
         ({**PULL, "GITHUB_REF": "refs/pull/7/merge"}, None, CiEvent((BRANCH,), merge=NEW)),
@@ -74,7 +90,6 @@ def request(sha: object) -> dict[str, Any]:
             {"merge_group": {"base_sha": OLD}},
             CiEvent((Candidate(OLD, OLD), Candidate(OLD, OLD))),
         ),
-        ({"GITHUB_EVENT_NAME": "merge_group"}, {}, CiEvent()),
         (GITLAB, None, PUSHED),
         ({**GITLAB, "CI_COMMIT_BEFORE_SHA": NONE}, None, NEW_BRANCH),
         ({**GITLAB, "CI_DEFAULT_BRANCH": "dev"}, None, CiEvent()),
@@ -107,4 +122,6 @@ def test_the_event_names_the_base(
     event: object,
     expected: CiEvent,
 ) -> None:
-    assert read(tmp_path, monkeypatch, variables, event) == expected
+    found = read(tmp_path, monkeypatch, variables, event)
+    path = str(tmp_path / "event.json")
+    assert replace(found, unknown=found.unknown.replace(path, "PATH")) == expected

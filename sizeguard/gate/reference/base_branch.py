@@ -32,8 +32,11 @@ def exists(root: Path, revision: str) -> bool:
 def named_base(root: Path, asked: str, event: CiEvent) -> Candidate | None:
     """Find the requested revision, or the one that CI names; None if there is neither.
 
-    Raises InconclusiveError if the clone does not have it.
+    Raises InconclusiveError if the clone does not have it, InputError if CI runs for a change but
+    does not name its base.
     """
+    if event.unknown and not asked:
+        raise InputError(f"{event.unknown}; name the base of growth with --base")
     named = (Candidate(asked, asked),) if asked else tuple(_of_event(root, event))
     found = next((each for each in named if exists(root, each.revision)), None)
     if found is not None or not named:

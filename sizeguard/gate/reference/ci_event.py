@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 # Variables in which CI services name the target branch of a pull or merge request; other runs do
@@ -50,11 +50,13 @@ class CiEvent:
     bases: the revisions to count growth from, the best first; empty if the event names none
     pushed: a change was merged or pushed to a target branch of changes
     merge: HEAD if CI made it by merging the change into its target branch, the first parent
+    unknown: why the base of a change is unknown; then the default branch may be the change itself
     """
 
     bases: tuple[Candidate, ...] = ()
     pushed: bool = False
     merge: str = ""
+    unknown: str = ""
 
 
 def ci_event() -> CiEvent:
@@ -110,6 +112,14 @@ def _github(variables: Mapping[str, str]) -> CiEvent | None:
     event = _event(variables["GITHUB_EVENT_PATH"])
     if name == "push":
         return _github_push(variables, event)
+    found = _github_change(name, variables, event)
+    if found is None or found.bases:
+        return found
+    return replace(found, unknown=_why_unknown(variables, event))
+
+
+def _github_change(name: str, variables: Mapping[str, str], event: object) -> CiEvent | None:
+    """Read the event of a change that waits for its merge; None for any other."""
     if name == "merge_group":
         commit = _text(event, "merge_group", "base_sha")
         branch = _text(event, "merge_group", "base_ref").removeprefix(_HEADS)
@@ -128,12 +138,23 @@ def _github(variables: Mapping[str, str]) -> CiEvent | None:
 def _github_push(variables: Mapping[str, str], event: object) -> CiEvent | None:
     if not variables["GITHUB_REF"].startswith(_HEADS):
         return None  # of a tag
+    if event is None and variables["GITHUB_EVENT_PATH"]:
+        return CiEvent(unknown=_why_unknown(variables, event))
     branch = variables["GITHUB_REF"].removeprefix(_HEADS)
     is_default = branch == _text(event, "repository", "default_branch")
     # On any other branch, each push could use the growth limit of a whole change.
     if not is_default and variables["GITHUB_REF_PROTECTED"] != "true":
         return None
     return _push(branch, _text(event, "before"))
+
+
+def _why_unknown(variables: Mapping[str, str], event: object) -> str:
+    """Say why an event does not tell the commit that growth is counted from."""
+    name, path = variables["GITHUB_EVENT_NAME"], variables["GITHUB_EVENT_PATH"]
+    if not path:
+        return f"GITHUB_EVENT_NAME is {name}, but GITHUB_EVENT_PATH is not set"
+    what = "has no base" if event is not None else "cannot be read"
+    return f"the {name} event in GITHUB_EVENT_PATH {what}: {path}"
 
 
 def _event(path: str) -> object:
