@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.open_build import Files
 from sizeguard.doctor.diagnosis import Diagnosis, SizeFinding
 from sizeguard.doctor.exported_names import exported_names
-from sizeguard.doctor.identical_functions import MACHINES, identical_functions
+from sizeguard.doctor.identical_functions import MACHINES, identical_functions, unfolded
 from sizeguard.doctor.image_facts import RELATIVE, ImageFacts
 from sizeguard.doctor.page_padding import page_padding
 from sizeguard.doctor.relative_relocations import relative_relocations
@@ -49,13 +50,19 @@ def examine(files: Files) -> Diagnosis:
         linked = with_record(files)
         if linked.link_record is None:
             unknown.append(f"sections without a use: {_why_no_record(path)}")
-        unused = unused_sections(linked)
+        unused = unused_sections(linked, facts)
         found += [unused] if unused is not None else []
     except InconclusiveError as error:
         unknown.append(f"sections without a use: {error}")
-    found = [finding for finding in found if finding.high > 0]
+    found = [_with_records(finding, facts) for finding in found if finding.high > 0]
     found.sort(key=lambda finding: (-finding.low, -finding.high, finding.kind))
     return Diagnosis(str(path), facts.elf.load, facts.elf.size, tuple(found), tuple(unknown))
+
+
+def _with_records(finding: SizeFinding, facts: ImageFacts) -> SizeFinding:
+    """Lower a finding's bound by the bytes with which the image records a longer build command."""
+    recorded = sum(each.recorded for each in facts.toolchains)
+    return replace(finding, low=max(finding.low - recorded, 0)) if recorded else finding
 
 
 def _why_no_record(image: Path) -> str:
@@ -69,10 +76,14 @@ def _unknown(facts: ImageFacts) -> list[str]:
         lines.append("type information, repeated tables: the image is stripped")
     if facts.elf.machine not in MACHINES:
         lines.append(f"identical functions: code of {facts.elf.machine} is not compared")
+    elif names := unfolded(facts):
+        lines.append(f"identical functions: no linker folds code of {' or '.join(names)}")
     elif facts.has_runtime_inside:
         lines.append(
             "identical functions: the compiler's libraries are or may be linked as whole sections"
         )
     if facts.fixups and facts.elf.machine not in RELATIVE:
         lines.append(f"relocations: relative ones of {facts.elf.machine} are not known")
+    if settings := facts.change(lambda toolchain: toolchain.settings):
+        lines.append(f"savings of {settings}: build with them, and compare by sizeguard diff")
     return lines

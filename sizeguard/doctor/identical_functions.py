@@ -48,7 +48,7 @@ def identical_functions(facts: ImageFacts) -> SizeFinding | None:
     Functions with exception tables are left out, as in linkers. References to functions that are
     identical count as the same.
     """
-    if facts.elf.machine not in MACHINES or facts.has_runtime_inside:
+    if facts.elf.machine not in MACHINES or facts.has_runtime_inside or unfolded(facts):
         return None
     functions = _functions(facts)
     groups = _groups_of_same(functions, _Targets(facts))
@@ -70,10 +70,13 @@ def identical_functions(facts: ImageFacts) -> SizeFinding | None:
         sections=_SECTIONS,
         evidence=largest(parts),
         parts=len(parts),
-        change="-ffunction-sections, and -Wl,--icf=all of lld or mold (gold does not fold"
-        " functions that call each other); --icf=safe does not fold functions whose"
-        " addresses may be compared",
+        change=facts.change(lambda toolchain: toolchain.folding),
     )
+
+
+def unfolded(facts: ImageFacts) -> tuple[str, ...]:
+    """Return the toolchains in the image whose functions no linker folds."""
+    return tuple(each.name for each in facts.toolchains if not each.folding)
 
 
 def _functions(facts: ImageFacts) -> list[_Function]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from sizeguard.columns.texts import Int
+from sizeguard.doctor.remedies import Toolchain, joined_changes, toolchains_of
 from sizeguard.formats.elf import (
     ET_DYN,
     RELOCATION_TYPES,
@@ -82,6 +84,19 @@ class ImageFacts:
             if SHN_UNDEF < symbol.section < len(self.elf.sections) and symbol.name
         }
         return tuple(known.values())
+
+    @cached_property
+    def toolchains(self) -> tuple[Toolchain, ...]:
+        """Toolchains that made the image's code."""
+        return toolchains_of(self.elf, self.defined)
+
+    def change(self, change: Callable[[Toolchain], str]) -> str:
+        """Return a change of the build in the image's toolchains; empty if none of them has it."""
+        return joined_changes(self.toolchains, change)
+
+    def linker_change(self, option: str) -> str:
+        """Return how the image's toolchains pass an option to the linker."""
+        return self.change(lambda toolchain: toolchain.linked(option))
 
     @cached_property
     def exported(self) -> tuple[Symbol, ...]:

@@ -31,7 +31,8 @@ def page_padding(facts: ImageFacts) -> SizeFinding | None:
     shortest = end - sum(gaps.values()) - _HEADERS
     low = data.offset - _following(shortest + _HEADERS + _ALIGNMENT, data.offset)
     high = data.offset - _following(shortest, data.offset)
-    if low <= 0:
+    change = facts.linker_change("-z,noseparate-code")
+    if low <= 0 or not change:
         return None
     return SizeFinding(
         kind="page-padding",
@@ -41,7 +42,7 @@ def page_padding(facts: ImageFacts) -> SizeFinding | None:
         metric=FILE,
         evidence=largest(gaps),
         parts=len(gaps),
-        change="-Wl,-z,noseparate-code; constants are then on executable pages",
+        change=f"{change}; constants are then on executable pages",
     )
 
 

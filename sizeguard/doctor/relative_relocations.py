@@ -34,7 +34,8 @@ def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
     high = won + entry * (1 if others else 4) - (version if facts.needs_glibc else 0)
     high += elf.layout.word_size  # alignment of the next section
     low = won - version - elf.layout.word_size
-    if low <= 0:
+    change = facts.linker_change("-z,pack-relative-relocs")
+    if low <= 0 or not change:
         return None
     # GNU ld for other machines ignores the option, or got it later.
     linkers = "GNU ld 2.38, " if elf.machine in ("x86_64", "x32", "i386") else ""
@@ -47,10 +48,10 @@ def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
         metric=LOAD,
         evidence=largest(by_section),
         parts=len(by_section),
-        change=f"-Wl,-z,pack-relative-relocs ({linkers}lld 15 or mold; glibc 2.36)"
+        change=f"{change} ({linkers}lld 15 or mold; glibc 2.36)"
         if facts.needs_glibc
-        else f"-Wl,-z,pack-relative-relocs ({linkers}lld 15 or mold), or"
-        " -Wl,--pack-dyn-relocs=relr of lld (Android 9, musl 1.2.4)",
+        else f"{change} ({linkers}lld 15 or mold), or"
+        f" {facts.linker_change('--pack-dyn-relocs=relr')} of lld (Android 9, musl 1.2.4)",
     )
 
 

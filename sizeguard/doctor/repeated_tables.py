@@ -39,7 +39,8 @@ def repeated_tables(facts: ImageFacts) -> SizeFinding | None:
             parts[name] += won
             # A library exports an object that its parts share, unless it is hidden.
             low += won - (facts.export_size(name) + 32 if facts.is_library else 0)
-    if low <= 0:
+    change = facts.change(lambda toolchain: toolchain.tables)
+    if low <= 0 or not change:
         return None
     return SizeFinding(
         kind="repeated-tables",
@@ -49,6 +50,5 @@ def repeated_tables(facts: ImageFacts) -> SizeFinding | None:
         metric=LOAD,
         evidence=largest(parts),
         parts=len(parts),
-        change="inline constexpr instead of static const in headers (C++17), or extern const with"
-        " one definition",
+        change=change,
     )

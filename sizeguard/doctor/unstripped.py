@@ -24,6 +24,7 @@ def unstripped(facts: ImageFacts) -> SizeFinding | None:
     # (.comment).
     more = [s for s in elf.sections if not s.is_allocated and s.name != ".shstrtab" and s.type]
     most = elf.size - _stripped_size(elf, more)
+    change = facts.change(lambda toolchain: toolchain.strip)
     return SizeFinding(
         kind="unstripped",
         title="the file contains symbols and debug information",
@@ -32,7 +33,7 @@ def unstripped(facts: ImageFacts) -> SizeFinding | None:
         metric=FILE,
         evidence=largest({section.name: section.file_size for section in gone}),
         parts=len(gone),
-        change="strip the image that ships, and keep the unstripped one: -Wl,-s or strip",
+        change=f"strip the image that ships, and keep the unstripped one: {change}",
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from sizeguard.builds.open_build import Files
 from sizeguard.columns.texts import Int
 from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
+from sizeguard.doctor.image_facts import ImageFacts
 from sizeguard.doctor.own_slots import unused_slots
 from sizeguard.linkgraph.costs import costs_of
 from sizeguard.linkgraph.elf.elf_graph import graph_of
@@ -23,7 +24,7 @@ from sizeguard.linkgraph.merged_functions import coarse_objects
 _SLACK = 64  # bytes by which alignment can change the result
 
 
-def unused_sections(files: Files) -> SizeFinding | None:
+def unused_sections(files: Files, facts: ImageFacts) -> SizeFinding | None:
     """Simulate the recorded link with --gc-sections.
 
     Raises InconclusiveError if the link cannot be read or followed.
@@ -41,14 +42,16 @@ def unused_sections(files: Files) -> SizeFinding | None:
     parts = _sizes_by_name(graph, gone, costs_of(before).load)
     parts.update(unused_slots(files.image, graph))
     won = sum(parts.values())
-    if not won:
+    change = facts.linker_change("--gc-sections")
+    if not won or not change:
         return None
     nodes = graph.nodes
     filled = gone[nodes.is_alloc[gone] & ~nodes.is_nobits[gone] & (gone < nodes.sections)]
     padding = int((-nodes.size[filled] % np.maximum(nodes.align[filled], 1)).sum())
     coarse = coarse_objects(graph)
     lack = "1 object lacks" if len(coarse) == 1 else f"{len(coarse)} objects lack"
-    more = f"; compile with -ffunction-sections -fdata-sections, which {lack}"
+    compiled = facts.change(lambda toolchain: toolchain.sections)
+    more = f"; {compiled}, which {lack}" if coarse and compiled else ""
     return SizeFinding(
         kind="gc-sections",
         title="linked without --gc-sections: nothing reaches these sections",
@@ -57,7 +60,7 @@ def unused_sections(files: Files) -> SizeFinding | None:
         metric=LOAD,
         evidence=largest(parts),
         parts=len(parts),
-        change="-Wl,--gc-sections" + (more if coarse else ""),
+        change=change + more,
     )
 
 

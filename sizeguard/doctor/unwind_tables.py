@@ -38,7 +38,8 @@ def unwind_tables(facts: ImageFacts) -> SizeFinding | None:
     libraries, a record may belong to them.
     """
     frames = facts.frames
-    if frames is None or facts.elf.is_relocatable:
+    change = facts.change(lambda toolchain: toolchain.unwind)
+    if frames is None or facts.elf.is_relocatable or not change:
         return None
     is_own = _own_records(facts, frames)
     count = int(is_own.sum())
@@ -54,17 +55,17 @@ def unwind_tables(facts: ImageFacts) -> SizeFinding | None:
         low += sizes.get(_TABLES[2], 0)
     # Without records there are no headers either, and no records of the PLT.
     high = sum(sizes.values())
-    use = "exceptions are used: the code that throws and catches them must be rewritten"
+    use = facts.change(lambda toolchain: toolchain.exceptions)
+    stays = facts.has_runtime_inside or any(each.keeps for each in facts.toolchains)
     return SizeFinding(
         kind="exceptions" if throws else "unwind-tables",
         title=f"{count:,} functions have unwind tables" + (f"; {use}" if throws else ""),
-        low=0 if facts.has_runtime_inside else min(low, high),
+        low=0 if stays else min(low, high),
         high=high,
         metric=LOAD,
         evidence=largest(sizes),
         parts=count,
-        change="compile everything with -fno-asynchronous-unwind-tables -fno-unwind-tables"
-        " -fno-exceptions; backtraces then need debug information",
+        change=change,
         sections=_TABLES,
     )
 
