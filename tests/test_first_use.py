@@ -16,7 +16,7 @@ from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, Verdict, 
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import ELIMINATION, GateResult
 from sizeguard.projects.known_reads import KnownReads
-from sizeguard.proposals.build_folder import BUILD_ID, MAP
+from sizeguard.proposals.build_folder import BUILD_ID, BuildFolder, LinkedFile
 from sizeguard.proposals.build_systems.cargo import Cargo
 from sizeguard.report.gate.gate_sections import cause_texts
 from sizeguard.report.gate.gate_terminal import terminal_text as gate_text
@@ -77,10 +77,10 @@ def test_the_least_room_is_never_cut_inside_a_number(width: int) -> None:
     assert text.count("file, 14,600 of 15,112") == 2
 
 
-@pytest.mark.parametrize("missing", [MAP, BUILD_ID])
-def test_flags_for_rust_are_yaml(missing: str) -> None:
-    text = Cargo().advice(missing, "app").removesuffix(" in sizeguard.yaml")
-    (flags,) = yaml.safe_load(text)["env"].values()
+def test_flags_for_rust_are_yaml() -> None:
+    image = LinkedFile(Path("target/release/app"), "app")
+    text = Cargo().advice(BUILD_ID, BuildFolder(Path(), Path("target")), image)
+    (flags,) = yaml.safe_load(text.removesuffix(" in sizeguard.yaml"))["env"].values()
     assert flags.startswith("-C link-arg=-Wl,-")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import struct
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +20,9 @@ from sizeguard.formats.elf.layout import PT_DYNAMIC, PT_LOAD, PT_TLS
 from sizeguard.formats.sniff import ELF
 from sizeguard.projects.reader import parse_config
 from sizeguard.proposals import found_images
+from sizeguard.proposals.build_folder import MAP, BuildFolder, BuildSystem, LinkedFile
 from sizeguard.proposals.build_systems.ninja_file import statements
+from sizeguard.proposals.build_systems.systems import SYSTEMS
 from sizeguard.proposals.ci_files import ci_file
 from sizeguard.proposals.config_text import config_text
 from sizeguard.proposals.proposal import Proposal
@@ -179,6 +182,35 @@ def test_cargo_builds_the_package_for_its_library(tmp_path: Path) -> None:
     proposal = propose(root / "target")
     assert set(check(proposal).values()) == {"target/release/count", "target/release/libwords.so"}
     assert "--bin" not in proposal.build
+
+
+def test_each_image_of_cargo_has_its_own_map(tmp_path: Path) -> None:
+    """Flags for all links would write one map over the other."""
+    root = project_of(tmp_path, "target\n")
+    target = cargo_folder(root, "release")
+    put(target / "release/show")
+    put(target / "release/libwords.so", LIBRARY)
+    changes = {image.name: dict(image.missing)["map"] for image in propose(root).images}
+    assert changes == {
+        name: f'println!("cargo:rustc-link-arg-{kind}=-Wl,-Map=target/release/{file}.map");'
+        " in build.rs"
+        for name, kind, file in (
+            ("count", "bin=count", "count"),
+            ("show", "bin=show", "show"),
+            ("libwords", "cdylib", "libwords.so"),
+        )
+    }
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda each: each.name)
+def test_linkers_of_macos_have_their_own_option(tmp_path: Path, system: BuildSystem) -> None:
+    put(tmp_path / "app")
+    build, image = BuildFolder(tmp_path, tmp_path), LinkedFile(tmp_path / "app", "app")
+    assert "-Map=" in system.advice(MAP, build, image)
+    (tmp_path / "app").write_bytes(struct.pack("<8I", 0xFEEDFACF, 0x0100000C, 0, 2, 0, 0, 0, 0))
+    text = system.advice(MAP, build, image)
+    assert "-map," in text
+    assert "-Map" not in text
 
 
 def test_makefiles_of_cmake(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from sizeguard.formats.sniff import MACHO, image_format
+
 # Parts that init reports if they are missing.
 SECTIONS, MAP, BUILD_ID, SYMBOLS = "-ffunction-sections", "map", "build id", "symbols"
 
@@ -102,8 +104,19 @@ class BuildSystem(Protocol):
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
         """Return the commands that build images from scratch in a worktree."""
 
-    def advice(self, missing: str, image: str) -> str:
+    def advice(self, missing: str, build: BuildFolder, image: LinkedFile) -> str:
         """Return the change of the build that adds a missing part of an image."""
+
+
+def map_option(image: LinkedFile, place: str) -> str:
+    """Return the option with which the linker of an image writes a map."""
+    is_macho = image.path.is_file() and image_format(image.path) == MACHO
+    return f"-map,{place}" if is_macho else f"-Map={place}"
+
+
+def path_from(folder: Path, path: Path) -> str:
+    """Return a path from a folder; a file elsewhere by its name."""
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.name
 
 
 def shell_words(words: Sequence[str], root: Path) -> str:

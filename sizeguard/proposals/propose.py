@@ -173,7 +173,7 @@ def _proposal(built: _Built, root: Path, is_git: bool, chosen: Sequence[FoundIma
         if not where:
             left_out.append((str(image.path), "outside the project"))
             continue
-        images.append(_image(image, where, in_tree, system, _name(image.path.name, taken)))
+        images.append(_image(image, where, in_tree, built, _name(image.path.name, taken)))
     if not images:
         raise InputError(f"{chosen[0].path}: is outside the project, {root}")
     app = images[0].name if len(images) == 1 else _name(root.name, set())
@@ -196,10 +196,10 @@ def _proposal(built: _Built, root: Path, is_git: bool, chosen: Sequence[FoundIma
 
 
 def _image(
-    image: FoundImage, where: str, name_of: Callable[[Path], str], system: BuildSystem, name: str
+    image: FoundImage, where: str, name_of: Callable[[Path], str], built: _Built, name: str
 ) -> ProposedImage:
     parts = parts_of(image, name_of)
-    title = image.path.name
+    link = replace(image.link, path=image.path)
     return ProposedImage(
         name,
         where,
@@ -209,7 +209,7 @@ def _image(
         name_of(parts.debug) if parts.debug else "",
         name_of(parts.shipped) if parts.shipped else "",
         parts.objects,
-        tuple((each, system.advice(each, title)) for each in parts.missing),
+        tuple((each, built.system.advice(each, built.build, link)) for each in parts.missing),
     )
 
 

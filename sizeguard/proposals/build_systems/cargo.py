@@ -18,6 +18,8 @@ from sizeguard.proposals.build_folder import (
     Commands,
     LinkedFile,
     Place,
+    map_option,
+    path_from,
     shell_words,
     text_of_file,
 )
@@ -84,11 +86,15 @@ class Cargo:
         )
         return Commands("", shell_words(words, place.root), notes)
 
-    def advice(self, missing: str, image: str) -> str:
-        """Return the change of Cargo.toml or of rustc's flags."""
+    def advice(self, missing: str, build: BuildFolder, image: LinkedFile) -> str:
+        """Return the change of Cargo.toml, of build.rs or of rustc's flags."""
+        kind = f"bin={image.target}" if image.target else "cdylib"
+        # rustc links in the folder of the workspace.
+        option = map_option(image, f"{path_from(build.source, image.path)}.map")
         return {
             SECTIONS: "rustc has sections for functions unless -Z function-sections=no",
-            MAP: f'env: {{RUSTFLAGS: "-C link-arg=-Wl,-Map={image}.map"}} in sizeguard.yaml',
+            # With RUSTFLAGS, each link would overwrite the map of the one before.
+            MAP: f'println!("cargo:rustc-link-arg-{kind}=-Wl,{option}"); in build.rs',
             BUILD_ID: 'env: {RUSTFLAGS: "-C link-arg=-Wl,--build-id"} in sizeguard.yaml',
             SYMBOLS: "[profile.release] strip = false in Cargo.toml; the gate strips its own copy",
         }[missing]

@@ -20,6 +20,7 @@ from sizeguard.proposals.build_folder import (
     LinkedFile,
     Place,
     files_of_build,
+    map_option,
     shell_words,
     text_of_file,
 )
@@ -104,9 +105,11 @@ class CMake:
             made += ["--target", *dict.fromkeys(targets)]
         return Commands(shell_words(words, place.root), shell_words(made, place.root), tuple(notes))
 
-    def advice(self, missing: str, image: str) -> str:
+    def advice(self, missing: str, build: BuildFolder, image: LinkedFile) -> str:
         """Return the CMake setting."""
-        is_library = ".so" in image or image.endswith(".dylib")
+        is_library = ".so" in image.path.name or image.path.suffix == ".dylib"
+        target = image.target or "TARGET"
+        option = map_option(image, f"$<TARGET_FILE:{target}>.map")
         flags = f"-DCMAKE_{'SHARED' if is_library else 'EXE'}_LINKER_FLAGS"
         return {
             SECTIONS: (
@@ -115,7 +118,7 @@ class CMake:
                 " -DCMAKE_CXX_FLAGS='-ffunction-sections -fdata-sections'"
                 f" {flags}=-Wl,--gc-sections in setup"
             ),
-            MAP: f"target_link_options(TARGET PRIVATE LINKER:-Map={image}.map) in CMakeLists.txt",
+            MAP: f"target_link_options({target} PRIVATE LINKER:{option}) in CMakeLists.txt",
             BUILD_ID: f"{flags}=-Wl,--build-id in setup",
             SYMBOLS: "leave -s and strip out of the build; the gate strips its own copy",
         }[missing]

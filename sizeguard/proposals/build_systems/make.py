@@ -19,6 +19,7 @@ from sizeguard.proposals.build_folder import (
     Commands,
     LinkedFile,
     Place,
+    map_option,
     shell_words,
     text_of_file,
 )
@@ -70,14 +71,15 @@ class Make:
             made.append(shell_words(words, place.root))
         return Commands(" && ".join(filter(None, steps)), " && ".join(made))
 
-    def advice(self, missing: str, image: str) -> str:
+    def advice(self, missing: str, build: BuildFolder, image: LinkedFile) -> str:
         """Return the make variable to set."""
+        name = image.path.name
         return {
             SECTIONS: (
                 "CFLAGS and CXXFLAGS with -ffunction-sections -fdata-sections, LDFLAGS with"
                 " -Wl,--gc-sections"
             ),
-            MAP: f"-Wl,-Map,{image}.map in the command that links {image}",
+            MAP: f"-Wl,{map_option(image, f'{name}.map')} in the command that links {name}",
             BUILD_ID: "LDFLAGS with -Wl,--build-id",
             SYMBOLS: "leave -s and strip out of the Makefile; the gate strips its own copy",
         }[missing]

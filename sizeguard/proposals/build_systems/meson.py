@@ -18,6 +18,8 @@ from sizeguard.proposals.build_folder import (
     Commands,
     LinkedFile,
     Place,
+    map_option,
+    path_from,
     shell_words,
     text_of_file,
 )
@@ -55,14 +57,15 @@ class Meson:
             made += dict.fromkeys(image.target for image in images)
         return Commands(shell_words(setup, place.root), shell_words(made, place.root))
 
-    def advice(self, missing: str, image: str) -> str:
+    def advice(self, missing: str, build: BuildFolder, image: LinkedFile) -> str:
         """Return the option of meson setup."""
+        option = map_option(image, f"{path_from(build.folder, image.path)}.map")
         return {
             SECTIONS: (
                 "-Dcpp_args='-ffunction-sections -fdata-sections'"
                 " -Dcpp_link_args=-Wl,--gc-sections in setup"
             ),
-            MAP: f"link_args: '-Wl,-Map={image}.map' of the target in meson.build",
+            MAP: f"link_args: '-Wl,{option}' of the target in meson.build",
             BUILD_ID: "-Dcpp_link_args=-Wl,--build-id in setup",
             SYMBOLS: "-Dstrip=false in setup, and no -s; the gate strips its own copy",
         }[missing]

@@ -14,6 +14,8 @@ from sizeguard.proposals.build_folder import (
     Commands,
     LinkedFile,
     Place,
+    map_option,
+    path_from,
     shell_words,
     text_of_file,
 )
@@ -57,11 +59,12 @@ class Ninja:
             (f"the command that writes {_FILE} is unknown: set it as setup, with build: {made}",),
         )
 
-    def advice(self, missing: str, image: str) -> str:
+    def advice(self, missing: str, build: BuildFolder, image: LinkedFile) -> str:
         """Return the flag to add."""
+        option = map_option(image, f"{path_from(build.folder, image.path)}.map")
         return {
             SECTIONS: "compile with -ffunction-sections, link with -Wl,--gc-sections",
-            MAP: f"link with -Wl,-Map={image}.map",
+            MAP: f"link with -Wl,{option}",
             BUILD_ID: "link with -Wl,--build-id",
             SYMBOLS: "link without -s, and do not strip; the gate strips its own copy",
         }[missing]
