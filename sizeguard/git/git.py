@@ -13,16 +13,24 @@ from typing import IO, Any
 
 from sizeguard.base.errors import BuildError, InconclusiveError, InputError, SizeguardError
 
-# Hooks, watchers and maintenance that the user configured are for the user's own work.
 _CONFIG = (
-    *("core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "maintenance.auto=false"),
-    *(
-        "submodule.recurse=false",
-        "advice.detachedHead=false",
-        "advice.graftFileDeprecated=false",  # a hint would stand for the error of a command
-        "core.quotePath=false",
-        "core.sparseCheckout=false",
-    ),
+    # Hooks, watchers and maintenance that the user configured are for the user's own work.
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "advice.detachedHead=false",
+    "advice.graftFileDeprecated=false",  # a hint would stand for the error of a command
+    "core.sparseCheckout=false",
+    "worktree.useRelativePaths=false",
+    # Other values change what commands print.
+    "core.quotePath=false",
+    "log.showSignature=false",
+    "i18n.logOutputEncoding=UTF-8",
+    "status.showUntrackedFiles=normal",
+    "diff.interHunkContext=0",
+    "diff.submodule=short",
 )
 
 # Prefixes of a branch's full name, tried before any other revision of that name. Those of remotes
@@ -178,20 +186,35 @@ def git(folder: Path, *arguments: str) -> str:
     return git_bytes(folder, *arguments).decode("utf-8", "replace").rstrip("\n")
 
 
+def git_path(folder: Path, *arguments: str) -> Path:
+    """Return the output as a path, which need not be UTF-8."""
+    return Path(os.fsdecode(git_bytes(folder, *arguments).removesuffix(b"\n")))
+
+
 def top_folder(here: Path) -> Path:
     """Return the root of the worktree that contains a folder.
 
     Raises InputError if there is none.
     """
     try:
-        return Path(git(here, "rev-parse", "--show-toplevel"))
+        return git_path(here, "rev-parse", "--show-toplevel")
     except InputError as error:
         raise InputError(f"{here}: not inside a git worktree") from error
 
 
 def common_folder(repository: Path) -> Path:
     """Return the .git folder that all worktrees of the repository share."""
-    return Path(git(repository, "rev-parse", "--path-format=absolute", "--git-common-dir"))
+    return git_path(repository, "rev-parse", "--path-format=absolute", "--git-common-dir")
+
+
+def top_and_head(here: Path) -> tuple[Path, str]:
+    """Return the root of the worktree that contains a folder, and the commit that is checked out.
+
+    Raises InputError if there is none.
+    """
+    told = git_bytes(here, "rev-parse", "--show-toplevel", "HEAD^{commit}")
+    top, _, commit = told.removesuffix(b"\n").rpartition(b"\n")
+    return Path(os.fsdecode(top)), commit.decode("ascii")
 
 
 def branch_id(repository: Path, name: str) -> str:

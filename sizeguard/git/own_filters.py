@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.git.git import common_folder, git, git_bytes
+from sizeguard.git.git import common_folder, git_bytes, git_path
 from sizeguard.git.trees import attributes_of, blob_bytes
 
 # Filters whose output depends only on the file, and on keys or contents that never change.
@@ -56,7 +56,7 @@ def _attributes_of_clone(repository: Path) -> Iterator[bytes]:
     home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     places.append(Path(home) / "git" / "attributes")
     with contextlib.suppress(InputError):
-        places[1] = Path(git(repository, "config", "--path", "core.attributesFile"))
+        places[1] = git_path(repository, "config", "--path", "core.attributesFile")
     for place in places:
         with contextlib.suppress(OSError):
             yield place.read_bytes()

@@ -144,15 +144,15 @@ class Worktree:
 
         The marks are skip-worktree and assume-unchanged.
         """
-        rows = git(self.path, "ls-files", "-v").splitlines()
-        return not all(row.startswith("H ") for row in rows)
+        rows = git(self.path, "ls-files", "-v", "-z").split("\0")
+        return not all(row.startswith("H ") for row in rows if row)
 
 
 def _holder(repository: Path, path: Path) -> Path | None:
     """Return the folder of .git/worktrees for a worktree; None if it does not exist."""
     for file in (common_folder(repository) / "worktrees").glob("*/gitdir"):
         try:
-            if Path(file.read_text().strip()) == path / ".git":
+            if Path(os.fsdecode(file.read_bytes().rstrip(b"\n"))) == path / ".git":
                 return file.parent
         except OSError:
             continue  # another process has just removed it
@@ -219,7 +219,7 @@ def end_orphans(path: Path, before: Collection[int] = ()) -> None:
     before: processes that ran before a build; any other process without a terminal that works in
             the tree belongs to the build, whatever its environment
     """
-    mark = f"{MARKER}={path}".encode()
+    mark = os.fsencode(f"{MARKER}={path}")
     until = time.monotonic() + _KILL_WAIT
     while True:
         found = [

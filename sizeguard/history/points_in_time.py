@@ -50,7 +50,7 @@ def tags_of(root: Path, since: str) -> Mapping[str, tuple[str, ...]]:
     form = "--format=%(objecttype) %(*objecttype) %(objectname) %(*objectname) %(refname:short)"
     listing = git(root, "for-each-ref", "--merged", "HEAD", *contains, form, "refs/tags/")
     found: dict[str, tuple[str, ...]] = {}
-    for line in listing.splitlines():
+    for line in filter(None, listing.split("\n")):
         type_, peeled_type, id_, peeled, name = line.split(" ", 4)
         if "commit" in (type_, peeled_type):
             commit = peeled if peeled_type == "commit" else id_

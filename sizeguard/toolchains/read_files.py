@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.git.git import git, git_bytes
+from sizeguard.git.git import git_bytes, git_path
 from sizeguard.toolchains.links.watched_git import (
     begin_now,
     begun_at,
@@ -89,7 +89,7 @@ def _settle_index(tree: Path) -> None:
 
     A build that asks for changes (git describe --dirty) would otherwise read all files.
     """
-    index = tree / git(tree, "rev-parse", "--git-path", "index")
+    index = tree / git_path(tree, "rev-parse", "--git-path", "index")
     with contextlib.suppress(FileNotFoundError):
         later = index.stat().st_mtime_ns + _SECONDS
         os.utime(index, ns=(later, later))

@@ -33,6 +33,7 @@ def edited_ranges(root: Path, commit: str, paths: Sequence[str]) -> Mapping[str,
     """Ask git which lines of files differ from those of a commit, by path from the root."""
     inside = [path for path in paths if path[:1] != "/" and ".." not in path.split("/")]
     options = ["--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--relative"]
+    options += ["--src-prefix=a/", "--dst-prefix=b/"]
     words = ["diff", *options, commit, "--", *(f":(literal){path}" for path in inside[:_FILES])]
     try:
         text = git_bytes(root, *words).decode(errors="replace")
@@ -44,6 +45,8 @@ def edited_ranges(root: Path, commit: str, paths: Sequence[str]) -> Mapping[str,
     for line in text.split("\n"):
         if left and line[:1] in ("+", "-"):
             left -= 1
+        elif line.startswith("diff --git "):
+            ranges = []  # of a file that was removed, or whose name git quotes
         elif line.startswith("+++ b/"):
             ranges = found.setdefault(line.removeprefix("+++ b/").rstrip("\t"), [])
         elif hunk := _HUNK.match(line):

@@ -35,7 +35,9 @@ def baseline_log(root: Path, apps: Sequence[str]) -> tuple[BaselineEntry, ...]:
             and Path(line).name != WAIVERS
         }
     )
-    chosen = [file for file in files if not apps or Path(file).name.partition(".")[0] in apps]
+    # The name of an image's app has a dot.
+    beginnings = tuple(f"{FOLDER}/{app}." for app in apps)
+    chosen = [file for file in files if not apps or file.startswith(beginnings)]
     if apps and not chosen:
         known = {Path(file).name.partition(".")[0] for file in files}
         if (root / CONFIG).is_file():
@@ -46,10 +48,11 @@ def baseline_log(root: Path, apps: Sequence[str]) -> tuple[BaselineEntry, ...]:
 
 
 def _entries(root: Path, file: str) -> Iterable[BaselineEntry]:
+    # Empty if a merge left the file out: git follows only the parent that the merge equals.
     listing = git(root, "log", "--format=%H%x00%cs%x00%an%x00%s", "--", file)
     entries: list[BaselineEntry] = []
     before: int | None = None
-    for line in reversed(listing.split("\n")):
+    for line in reversed(listing.split("\n") if listing else []):
         commit, date, author, subject = line.split("\0")
         baseline = _baseline(root, commit, file)
         load = baseline.load if baseline else None

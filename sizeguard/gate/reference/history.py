@@ -18,7 +18,7 @@ from sizeguard.gate.reference.base_branch import (
 from sizeguard.gate.reference.ci_event import Candidate, ci_event
 from sizeguard.git.commits import CommitLine, lines_after, read_line
 from sizeguard.git.file_versions import CommitFiles
-from sizeguard.git.git import branch_id, branch_ids, commit_id, git, is_id
+from sizeguard.git.git import branch_id, branch_ids, commit_id, git, is_id, top_and_head
 from sizeguard.git.tree_contents import blob_id
 from sizeguard.git.trees import tree_entries
 from sizeguard.measurement.measured_commits import (
@@ -56,10 +56,8 @@ class History:
         None outside git, in a repository without commits, and below a repository's root.
         """
         try:
-            top, _, commit = git(
-                self.root, "rev-parse", "--show-toplevel", "HEAD^{commit}"
-            ).rpartition("\n")
-            if Path(top).resolve() != self.root.resolve():
+            top, commit = top_and_head(self.root)
+            if top.resolve() != self.root.resolve():
                 return None
             return read_line(self.root, commit)
         except InputError:
