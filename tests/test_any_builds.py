@@ -560,3 +560,30 @@ def test_a_base_that_is_head_is_named_so(tmp_path: Path) -> None:
     done = project.run("gate")
     assert "HEAD itself" not in done.out
     assert "since merge base" in done.out
+
+
+@pytest.mark.native
+def test_a_repository_without_commits_is_judged_by_absolute_limits(tmp_path: Path) -> None:
+    project = AnyProject(tmp_path)
+    project.git("init", "--quiet", "--initial-branch=main")
+    limits = "limits: {load: {max: 1 MiB, growth: 64 B}}"
+    project.write({**SOURCES, "sizeguard.yaml": config_of("build: make", limits)})
+    ended = project.run("gate", "--format", "json")
+    result = result_of(ended)
+    assert (ended.code, result["base"]["text"].partition(":")[0]) == (0, "there is no commit yet")
+    verdicts = {(check["kind"], check["verdict"]) for check in result["checks"]}
+    assert verdicts == {("absolute", "pass"), ("growth", "not_run"), ("needed", "not_run")}
+    project.write({"sizeguard.yaml": config_of("build: make", limits.replace("1 MiB", "1 KiB"))})
+    assert project.run("gate").code == 1
+    assert project.run("baseline", "update").code == 0
+    for words, code in (
+        (("bisect", "HEAD~1", "HEAD", "--app", "a"), 2),
+        (("gate", "--base", "main"), 3),
+        (("baseline", "log"), 3),
+    ):
+        ended = project.run(*words)
+        assert (ended.code, "there is no commit yet" in ended.err) == (code, True), ended
+    project.git("commit", "--quiet", "--allow-empty", "-m", "Begin")
+    project.git("checkout", "--quiet", "--orphan", "other")
+    ended = project.run("gate")
+    assert (ended.code, "with a checked-out commit" in ended.err) == (2, True)

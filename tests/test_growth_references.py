@@ -46,6 +46,7 @@ class Commits:
 
     root: Path
     head: Any = field(default_factory=lambda: SimpleNamespace(id=HEAD))
+    why_no_head: str = "there is no commit yet"
     keys: dict[str, str] = field(default_factory=dict)
     made: dict[str, Any] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=lambda: {HEAD: PARENT_OF_IT})
@@ -335,7 +336,7 @@ def test_growth_is_not_run_if_nothing_was_before(
     found, source = growth_reference(world.root, history, base, subject_of(recipe=None))
     assert (found.measured, found.verdict, source) == (None, verdict, "")
     if verdict == NOT_RUN:
-        what = "there is no earlier commit" if head else "this is not a git repository"
+        what = "there is no earlier commit" if head else "there is no commit yet"
         assert found.why == f"{what}, and there is no baseline"
     world.others = ["clang"]
     found, _ = growth_reference(world.root, history, base, subject_of(recipe=None))
@@ -383,7 +384,7 @@ def test_creep_needs_a_recipe(world: World, changed: dict[str, Any], why: str) -
 def test_creep_needs_git(world: World) -> None:
     world.history.head = None
     found = creep_reference(world.root, world.history, "v1", subject_of())
-    assert found.why == "v1 cannot be measured: this is not the root of a git repository"
+    assert found.why == "v1 cannot be measured: there is no commit yet"
     assert world.history.asked == []
 
 

@@ -604,7 +604,7 @@ def test_creep_is_counted_from_a_release(project: Project) -> None:
     )
     outside = History(project.root / "native", project.history.place.store)
     assert creep_reference(project.root, outside, "v1", subject).why == (
-        "v1 cannot be measured: this is not the root of a git repository"
+        "v1 cannot be measured: not the root of a git repository with a checked-out commit"
     )
 
 

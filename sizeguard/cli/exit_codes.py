@@ -80,7 +80,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
         "history": {
             0: "shown, even if sizes are missing",
             2: _USAGE,
-            3: "not the root of a git repository with commits",
+            3: "no git repository, or no commit yet",
             4: _INTERNAL,
         },
         "bisect": {
@@ -106,7 +106,7 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
         "baseline log": {
             0: _DONE,
             2: _USAGE,
-            3: "not the root of a git repository with commits",
+            3: "no git repository, or no commit yet",
             4: _INTERNAL,
         },
         "waive": {0: "written", 2: _USAGE, 3: "evidence is missing", 4: _BUILD},

@@ -116,7 +116,10 @@ class Request:
         """The builds of apps that are not of a known runtime."""
         history = self.history
         return HeadBuilds(
-            self.root, history.head is not None, self.in_place, history.place.store.folder
+            self.root,
+            history.head is not None or history.is_new,
+            self.in_place,
+            history.place.store.folder,
         )
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sizeguard.base.kept.moment import kept_now
-from sizeguard.git.git import git, git_bytes
+from sizeguard.git.git import git, git_bytes, head_id
 from sizeguard.git.submodules import GITLINK
 
 # Equal files give the same commit, whoever makes it and whenever.
@@ -29,19 +29,21 @@ def checked_out_commit(repository: Path) -> str:
     The user's index, branches and files do not change: no ref points to the commit, so git's
     maintenance removes it. A submodule is included with its own files.
 
-    Takes 40 ms, once a moment. Raises InputError if a file cannot be read, or if there is no
-    commit.
+    In a repository without commits it has no parent.
+
+    Takes 40 ms, once a moment. Raises InputError if a file cannot be read.
     """
     return kept_now(("checked out", repository), lambda: _commit_of(repository))
 
 
 def _commit_of(repository: Path) -> str:
-    head = git(repository, "rev-parse", "--verify", "HEAD")
+    head = head_id(repository)
     with tempfile.TemporaryDirectory() as folder:
         index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
         # A new index, because git ignores changes of files that the user's index marks
         # assume-unchanged.
-        git_bytes(repository, "read-tree", "HEAD", more=index)
+        if head:
+            git_bytes(repository, "read-tree", head, more=index)
         git_bytes(repository, "-c", "advice.addEmbeddedRepo=false", "add", "--all", more=index)
         if left_out := _left_out(repository):
             git_bytes(repository, "update-index", "-z", "--index-info", stdin=left_out, more=index)
@@ -50,10 +52,11 @@ def _commit_of(repository: Path) -> str:
             entry = f"{GITLINK},{commit},{path}"
             git_bytes(repository, "update-index", "--cacheinfo", entry, more=index)
         tree = git_bytes(repository, "write-tree", more=index).decode().strip()
-    if tree == git(repository, "rev-parse", "HEAD^{tree}"):  # noqa: RUF027  (git's own braces)
+    if head and tree == git(repository, "rev-parse", f"{head}^{{tree}}"):
         return head
     text = "Files that are checked out"
-    made = git_bytes(repository, "commit-tree", tree, "-p", head, "-m", text, more=_NOBODY)
+    parents = ["-p", head] if head else []
+    made = git_bytes(repository, "commit-tree", tree, *parents, "-m", text, more=_NOBODY)
     return made.decode().strip()
 
 

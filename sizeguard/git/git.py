@@ -261,6 +261,21 @@ def is_id(revision: str) -> bool:
     return _ID.fullmatch(revision) is not None
 
 
+def head_id(repository: Path) -> str:
+    """Return the id of the checked-out commit; empty in a repository without any commit.
+
+    Raises InputError if HEAD names no commit although there are some, and outside a repository.
+    """
+    try:
+        return git(repository, "rev-parse", "--verify", "HEAD^{commit}")
+    except InputError:
+        # --all would also list the HEADs of worktrees
+        if git(repository, "rev-list", "--glob=refs/*", "--max-count=1"):
+            raise
+        git(repository, "symbolic-ref", "--quiet", "HEAD")  # else HEAD is a lost commit
+        return ""
+
+
 def commit_id(repository: Path, revision: str) -> str:
     """Return the full id of a commit from any name that git understands.
 
@@ -287,6 +302,10 @@ def _commit(repository: Path, revision: str) -> str:
             f"{revision}^{{commit}}",
         )
     except InputError as error:
+        if not head_id(repository):
+            raise InputError(
+                f"{repository}: there is no commit yet; git commit makes one"
+            ) from error
         raise InputError(
             f"'{revision}': no such commit in {repository}; git log and git branch -a list "
             f"commits and branches"

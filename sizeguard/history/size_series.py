@@ -92,9 +92,7 @@ def size_history(
     """
     request = question.request
     if request.history.head is None:
-        raise InconclusiveError(
-            f"{request.root}: not the root of a git repository with commits: it has no history"
-        )
+        raise InconclusiveError(f"{request.root}: {request.history.why_no_head}: it has no history")
     kind = question.kind or kind_of(request.root, question.since)
     choose = releases if kind == RELEASES else commits
     points, older = choose(request.root, question.since, question.last)

@@ -24,7 +24,7 @@ from sizeguard.builds.packages.members import (
     split_pattern,
 )
 from sizeguard.git.checked_out import checked_out_commit
-from sizeguard.git.git import git
+from sizeguard.git.git import git, head_id
 from sizeguard.git.worktrees import path_length, worktree
 from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
 from sizeguard.projects.made_heads import MadeHead, PackedHead, make_head, unpacked
@@ -59,7 +59,7 @@ class HeadBuilds:
     """Build the checked-out files of a project.
 
     in_place: measure the checkout's own files, and build nothing
-    is_git:   whether the project is the root of a repository with commits
+    is_git:   whether the project is the root of a repository, perhaps without commits
     store:    folder with the known reads of builds; without it, a build depends on all files
     """
 
@@ -98,8 +98,8 @@ class HeadBuilds:
             return HeadBuild(found, recipe, commit, in_place=recipe is not None)
         if not self.is_git:
             raise InputError(
-                f"{self.root}: not the root of a git repository with commits, which"
-                f" {app.name} is built from; --in-place measures the files that are here"
+                f"{self.root}: not the root of a git repository with a checked-out commit,"
+                f" which {app.name} is built from; --in-place measures the files that are here"
             )
         recipe.check(self.root, self.commit)
         build = self.last(recipe, target)
@@ -245,7 +245,8 @@ def ignore_own_folder(root: Path, is_git: bool) -> None:
     folder = root / OWN_FOLDER
     if is_git:
         listed = git(root, "ls-files", "--", OWN_FOLDER)
-        tracked = listed or git(root, "ls-tree", "--name-only", "HEAD", "--", OWN_FOLDER)
+        head = head_id(root)
+        tracked = listed or (head and git(root, "ls-tree", "--name-only", head, "--", OWN_FOLDER))
         if tracked:
             first = tracked.splitlines()[0]
             raise InputError(

@@ -20,10 +20,9 @@ def baseline_log(root: Path, apps: Sequence[str]) -> tuple[BaselineEntry, ...]:
 
     Raises InconclusiveError outside git, InputError if the apps never had a baseline.
     """
-    if History(root).head is None:
-        raise InconclusiveError(
-            f"{root}: not the root of a git repository with commits: baselines have no history"
-        )
+    history = History(root)
+    if history.head is None:
+        raise InconclusiveError(f"{root}: {history.why_no_head}: baselines have no history")
     listing = git(root, "log", "--format=", "--name-only", "--diff-filter=AMRD", "--", FOLDER)
     files = sorted(
         {

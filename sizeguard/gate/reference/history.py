@@ -18,7 +18,16 @@ from sizeguard.gate.reference.base_branch import (
 from sizeguard.gate.reference.ci_event import Candidate, ci_event
 from sizeguard.git.commits import CommitLine, lines_after, read_line
 from sizeguard.git.file_versions import CommitFiles
-from sizeguard.git.git import branch_id, branch_ids, commit_id, git, is_id, top_and_head
+from sizeguard.git.git import (
+    branch_id,
+    branch_ids,
+    commit_id,
+    git,
+    head_id,
+    is_id,
+    top_and_head,
+    top_folder,
+)
 from sizeguard.git.tree_contents import blob_id
 from sizeguard.git.trees import tree_entries
 from sizeguard.measurement.measured_commits import (
@@ -63,6 +72,23 @@ class History:
         except InputError:
             return None
 
+    @cached_property
+    def is_new(self) -> bool:
+        """Return whether it is the root of a repository in which nothing was committed yet."""
+        if self.head is not None:
+            return False
+        try:
+            is_root = top_folder(self.root).resolve() == self.root.resolve()
+            return is_root and not head_id(self.root)
+        except InputError:
+            return False
+
+    @property
+    def why_no_head(self) -> str:
+        """Say why there is no checked-out commit."""
+        other = "not the root of a git repository with a checked-out commit"
+        return "there is no commit yet" if self.is_new else other
+
     def commit(self, revision: str) -> CommitLine:
         """Read a commit.
 
@@ -82,11 +108,8 @@ class History:
         """
         if self.head is None:
             if asked:
-                raise InconclusiveError(
-                    f"{self.root}: not the root of a git repository with commits: there is no"
-                    f" --base {asked}"
-                )
-            return None
+                raise InconclusiveError(f"{self.root}: {self.why_no_head}, and no --base {asked}")
+            return _no_base(self.why_no_head) if self.is_new else None
         event = ci_event()
         named = named_base(self.root, asked, event)
         if named is not None:
@@ -94,11 +117,7 @@ class History:
         usual = usual_branches()
         ref, id_ = next(iter(branch_ids(self.root, usual).items()), ("", ""))
         if not ref:
-            text = (
-                f"no branch {', '.join(usual)} exists: growth is counted from the baselines, and "
-                f"terms are not compared"
-            )
-            return Base("", "", text=text)
+            return _no_base(f"no branch {', '.join(usual)} exists")
         configured = self._configured(ref, id_)
         if not configured:
             return self._merge_base(Candidate(ref, ref), is_pushed=event.pushed, other=id_)
@@ -241,3 +260,8 @@ class History:
             # The steps, which are named by their id, must live as long
             self._keys[told] = recipe, measurement_key(self.place, commit, recipe)
         return self._keys[told][1]
+
+
+def _no_base(reason: str) -> Base:
+    text = f"{reason}: growth is counted from the baselines, and terms are not compared"
+    return Base("", "", text=text)

@@ -191,7 +191,7 @@ def _first_of_all(
         base is None or base.commit != head.id or counted_from(history, base, subject)
     ):
         return reviewed
-    what = "there is no earlier commit" if head is not None else "this is not a git repository"
+    what = "there is no earlier commit" if head is not None else history.why_no_head
     return replace(reviewed, verdict=NOT_RUN, why=f"{what}, and {reviewed.why}")
 
 
@@ -238,7 +238,7 @@ def creep_reference(
     )
     if history.head is None or recipe is None:
         if recipe is not None:
-            what = "this is not the root of a git repository"
+            what = history.why_no_head
         elif subject.tree is None:
             what = "the image is measured as found, without a build command"
         elif subject.build.link != "executable" or subject.build.lto:

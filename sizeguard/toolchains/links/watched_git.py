@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from sizeguard.git.file_versions import WorktreeFiles
-from sizeguard.git.git import common_folder, git, git_bytes
+from sizeguard.git.git import common_folder, git, git_bytes, head_id
 from sizeguard.git.trees import tree_entries
 from sizeguard.git.worktrees import marks_of
 from sizeguard.toolchains.links.preload import preload_library
@@ -133,7 +133,7 @@ def differing(repository: Path, commit: str, files: Collection[str]) -> list[str
 def _is_checked_out(repository: Path, commit: str) -> bool:
     """Return whether HEAD is a commit, or the parent of one made from the checked-out files."""
     ids = git(repository, "rev-list", "--parents", "--max-count=1", commit).split()
-    return git(repository, "rev-parse", "HEAD") in ids[:2]
+    return (head_id(repository) or ids[0]) in ids[:2]
 
 
 def _head_of(repository: Path) -> str:
