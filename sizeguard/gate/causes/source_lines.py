@@ -33,18 +33,23 @@ _SOURCES = (
 _COMMENT_OR_TEXT = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S
 )
-# The text between a function's parameters and its body: qualifiers, attributes, a type, member
-# initializers, and parameter declarations of old-style C
+# The text between a function's parameters and its body: parameter declarations of old-style C,
+# qualifiers, attributes, a type, and member initializers. Possessive, because many declarations in
+# a row can be split in 2^n ways.
 _UP_TO_BODY = re.compile(
     r"""\s*(?:
-      (?:const|noexcept|override|final|volatile|try|throw|requires)\b\s*(?:\([^(){};]*\)\s*)?
+      [A-Za-z_][\w\s*,\[\]]*+;\s*
+    | (?:const|noexcept|override|final|volatile|try|throw|requires)\b\s*(?:\([^(){};]*\)\s*)?
     | &&?\s* | ->[^{};]* | [A-Z_][A-Z0-9_]*\b\s*(?:\([^(){};]*\)\s*)?
     | __attribute__\s*\(\([^{};]*?\)\)\s* | \[\[[^\]]*\]\]\s*
-    | (?:[A-Za-z_][\w\s*,\[\]]*;\s*)+
-    )*(?::(?!:)[^;{}]*(?:\{[^{};]*\}\s*,[^;{}]*|\{[^{};]*\}\s*(?=\{))*)?\{""",
+    )*+(?::(?!:)[^;{}]*(?:\{[^{};]*\}\s*,[^;{}]*|\{[^{};]*\}\s*(?=\{))*)?\{""",
     re.X,
 )
 
+_ATTRIBUTES = re.compile(r"^(?:\[\[[^\]]*\]\]\s*)+")
+_PARENTHESES = re.compile(r"\([^;{}()]*\)")
+_TYPE = re.compile(r"[ \t]*[A-Za-z_][^=;(){}]*")
+_WIDEST = 1000  # characters before a function's name in its line
 
 # Words that begin a line with a variable's name, but define none
 _NO_VARIABLE = (
@@ -155,8 +160,7 @@ class SourceLines:
 
     def _anywhere(self, symbol: str) -> tuple[_Place, ...]:
         """Find the places in all sources where the function begins."""
-        paths = [path for paths in self.paths.values() for path in paths]
-        files = [path for path in paths if (self.root / path).is_file()]
+        files = (path for paths in self.paths.values() for path in paths)
         return tuple(line for path in files for line in self._lines(path, symbol))
 
     def _lines(self, path: str, symbol: str) -> tuple[_Place, ...]:
@@ -168,8 +172,7 @@ class SourceLines:
         if not name:
             return ()
         if path not in self.texts:
-            text = (self.root / path).read_text(encoding="utf-8", errors="replace")
-            self.texts[path] = _COMMENT_OR_TEXT.sub(_blank, text)
+            self.texts[path] = _COMMENT_OR_TEXT.sub(_blank, _content(self.root / path))
         text = self.texts[path]
         found = [*_bodies(text, name[1], is_rust=path.endswith(".rs"))]
         found = found or [*_variables(text, name[1], is_rust=path.endswith(".rs"))]
@@ -201,6 +204,14 @@ class SourceLines:
         return edited[0] if len(edited) == 1 else None
 
 
+def _content(path: Path) -> str:
+    """Read a source; empty for one that is missing, as in a sparse checkout."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
 def _blank(found: re.Match[str]) -> str:
     """Replace a comment with blanks and keep its line ends; strings stay."""
     text = found[0]
@@ -215,14 +226,20 @@ def _bodies(text: str, name: str, *, is_rust: bool) -> Iterator[int]:
         begins = rf"^[ \t]*(?:[\w()\"]+\s+)*fn\s+({re.escape(name)})\s*[<(]"
         yield from (each.start(1) for each in re.finditer(begins, text, re.M))
         return
-    begins = (
-        r"^(?:\[\[[^\]]*\]\]\s*)*(?:[ \t]*[A-Za-z_](?:[^=;(){}\n]|\([^;{}\n]*?\))*[\s*&:])?"
-        rf"({re.escape(name)})\s*\("
-    )
-    for each in re.finditer(begins, text, re.M):
-        end = _behind_parameters(text, each.end())
-        if end and _UP_TO_BODY.match(text, end):
-            yield each.start(1)
+    for each in re.finditer(rf"(?<![^\s*&:]){re.escape(name)}\s*\(", text):
+        line = text.rfind("\n", 0, each.start()) + 1
+        if each.start() - line <= _WIDEST and _is_type(text[line : each.start()]):
+            end = _behind_parameters(text, each.end())
+            if end and _UP_TO_BODY.match(text, end):
+                yield each.start()
+
+
+def _is_type(before: str) -> bool:
+    """Return whether a definition's name can follow in a line: nothing, attributes or a type."""
+    rest = _ATTRIBUTES.sub("", before)
+    while (outside := _PARENTHESES.sub("", rest)) != rest:
+        rest = outside
+    return not rest or _TYPE.fullmatch(rest) is not None
 
 
 def _variables(text: str, name: str, *, is_rust: bool) -> Iterator[int]:
