@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sizeguard.base.nearest import nearest_names
 from sizeguard.names.demangle import MOST_SHOWN, demangle
-from sizeguard.names.resolve_names import SymbolNames
+from sizeguard.names.resolve_names import NOT_ADDED, KnownNames, SymbolNames
 from sizeguard.names.scan.rust_grammar import references
 from sizeguard.names.spelling import shown_symbol
 
@@ -110,6 +111,19 @@ def test_a_short_overload_does_not_hide_one_too_long_to_show() -> None:
     assert shown_symbol(short) != short and shown_symbol(long) == long
     found = SymbolNames.of([short, long]).find(f"{scope}::f<{scope}::A, {scope}::B>")
     assert set(found) == {short, long}
+
+
+@pytest.mark.parametrize("text", ["gleu", "eglu", "geul"])
+def test_swapped_letters_of_a_short_name(text: str) -> None:
+    """No two neighbours of gelu are neighbours in gleu."""
+    others = [f"_ZN2sg7kernels5other{n}Ev" for n in range(100)] + [f"x{n:05}" for n in range(100)]
+    names = SymbolNames.of(["gelu", "_ZN2sg7kernels4geluEv", *others], NOT_ADDED)
+    assert names.nearest(text) == "gelu"
+    assert names.nearest(f"sg::kernels::{text}") == "sg::kernels::gelu()"
+    operators = ("aten::gelu", "aten::add.Tensor")
+    assert KnownNames(SymbolNames.of(others, NOT_ADDED), operators).nearest(text) == "aten::gelu"
+    assert nearest_names(text, operators) == ("aten::gelu",)
+    assert nearest_names(f"other::{text}s", operators) == ()
 
 
 def test_the_nearest_name_shares_most_pieces() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -14,19 +14,37 @@ _FILES = 2_000  # names in a folder to compare
 def nearest_names(text: str, known: Iterable[str], count: int = 1) -> tuple[str, ...]:
     """List the known names that are most like a text, the nearest first; empty if none is near.
 
-    Case is ignored. If no name is like the whole text, its last part is compared, since another
-    runtime may use other namespaces.
+    Case is ignored. If no name is like the whole text, its last part is compared with whole names,
+    since another runtime may use other namespaces. A text without a namespace may mean any.
     """
     import difflib  # 3 ms
 
-    folded: dict[str, list[str]] = {}
-    for name in sorted(known):
-        folded.setdefault(name.casefold(), []).append(name)
-    for part in dict.fromkeys((text, text.rpartition("::")[2].rpartition(".")[2])):
-        near = difflib.get_close_matches(part.casefold(), folded, n=count, cutoff=_CUTOFF)
+    names = sorted(known)
+    whole = _folded((name, name) for name in names)
+    space, _, part = text.rpartition("::")
+    last = {} if space else _folded(_last_parts(names))
+    for wanted, found in ((text, whole), (part.rpartition(".")[2], whole), (text, last)):
+        near = difflib.get_close_matches(wanted.casefold(), found, n=count, cutoff=_CUTOFF)
         if near:
-            return tuple(name for each in near for name in folded[each])[:count]
+            return tuple(dict.fromkeys(name for each in near for name in found[each]))[:count]
     return ()
+
+
+def _last_parts(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the last part of each name in a namespace, with and without its overload."""
+    for name in names:
+        space, _, last = name.rpartition("::")
+        if space:
+            yield last, name
+            yield last.partition(".")[0], name
+
+
+def _folded(rows: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the names of each text in lower case."""
+    found: dict[str, list[str]] = {}
+    for text, name in rows:
+        found.setdefault(text.casefold(), []).append(name)
+    return found
 
 
 def nearest_is(text: str, known: Iterable[str]) -> str:

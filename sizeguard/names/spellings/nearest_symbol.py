@@ -87,9 +87,15 @@ def pieces(word: str) -> list[str]:
     shortest = _SHORTEST - (len(word) < _SHORT_WORD)
     length = max(shortest, min(12, len(word) // 3))
     step = max(1, (len(word) - length) // _PIECES)
-    return list({word[i : i + length]: None for i in range(0, len(word) - length + 1, step)}) or [
-        word
-    ]
+    found = [word[i : i + length] for i in range(0, len(word) - length + 1, step)] or [word]
+    if len(word) < _SHORT_WORD:
+        found += _swapped(word)
+    return list(dict.fromkeys(found))
+
+
+def _swapped(word: str) -> list[str]:
+    """Swap each two neighbours: in a short word, no piece survives two swapped letters."""
+    return [f"{word[:i]}{word[i + 1]}{word[i]}{word[i + 2 :]}" for i in range(len(word) - 1)]
 
 
 def _weight(found: int, names: int) -> float:
