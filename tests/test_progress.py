@@ -34,10 +34,15 @@ with Progress("building full", "gcc") as outer:
 
 def on_a_terminal(*arguments: str) -> list[str]:
     """Return the lines that a terminal of 80 columns shows at the end."""
+    return shown(written(SCRIPT, 80, *arguments))
+
+
+def written(script: str, width: int, *arguments: str) -> str:
+    """Return what a script writes to a terminal."""
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "80", "TERM": "xterm"}
+    environment = {**os.environ, "COLUMNS": f"{width}", "TERM": "xterm"}
     with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, *arguments], stderr=theirs, env=environment
+        [sys.executable, "-c", script, *arguments], stderr=theirs, env=environment
     ) as process:
         process.wait(60)
     os.close(theirs)
@@ -49,7 +54,7 @@ def on_a_terminal(*arguments: str) -> list[str]:
             break
         data += part
     os.close(ours)
-    return shown(data.decode())
+    return data.decode()
 
 
 def shown(text: str) -> list[str]:
@@ -86,6 +91,23 @@ def test_a_terminal_keeps_a_line_a_step_and_no_bar() -> None:
     ]
     steps, time = lines[2].split()[-2:]
     assert steps == "2/9" and re.fullmatch(r"\d:\d\d", time)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 160])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    script = (
+        "import time; from sizeguard.base.progress import Progress\n"
+        "for detail in ('gcc', 'gcc 12.2 -Os x86_64-linux', 'a-long-detail' * 20):\n"
+        "    with Progress('building run_program', detail) as progress:\n"
+        "        time.sleep(0.11); progress.step(31, 31, 'file.cpp ' * 20)\n"
+    )
+    text = written(script, width)
+    for line in re.split(r"[\r\n]", re.sub(r"\x1b\[[?0-9;]*[A-Za-z]", "", text)):
+        assert len(line) <= width
+    lines = shown(text)
+    assert [len(line) for line in lines] == [min(width, 70), min(width, 70), width]
+    assert all(line.split()[-2] == "31/31" for line in lines)
+    assert ("…" in lines[1]) is (width < 60)
 
 
 def test_an_interrupt_leaves_no_bar() -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 WIDTH = 16  # columns of the bar
+_LEFT = 53  # columns of the name and the detail of finished work
+_NO_WIDTH = 1 << 20  # columns of a file
 _TICK = 0.1  # seconds between two redraws
 PERIOD = 60.0  # seconds of silence before a line says that work goes on
 _shown: list[Bar] = []  # the bar that is drawn now, if any: a terminal has room for one
@@ -65,8 +67,19 @@ class Progress:
             if self.done
             else "no change"
         )
-        left = f"{self.what:<22} {self.detail:<30}"
-        announce(f"{left} {ending:>9} {clock(time.monotonic() - self.start):>6}")
+        shown = self.bar or (_shown[0] if _shown else None)
+        announce(self._line(ending, shown.console.width if shown is not None else _NO_WIDTH))
+
+    def _line(self, ending: str, width: int) -> str:
+        """Write the line that is left; a narrow terminal has less space, and a shorter detail."""
+        time_ = clock(time.monotonic() - self.start)
+        left, right = f"{self.what:<22} {self.detail}", f" {ending:>9} {time_:>6}"
+        if len(left) + len(right) > width:
+            left, right = f"{self.what} {self.detail}", f" {ending} {time_}"
+        room = width - len(right)
+        if len(left) > room:
+            left = f"{left[: room - 1]}…"
+        return f"{left:<{min(room, _LEFT)}}{right}"
 
     def step(self, done: int, total: int, now: str = "") -> None:
         """Redraw the bar for step `done` of `total`, with `now` running."""
