@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -85,6 +86,35 @@ def test_commands_of_a_build_are_whole() -> None:
     for kind in KINDS:
         assert shown.count(f"# {kind}\n") == 2
     assert "# and 290 more for other builds and limits" in shown
+
+
+@pytest.mark.parametrize(
+    ("commands", "shown", "more"),
+    [
+        # Builds that share all commands
+        (("abc", "abc", "abc"), "abc", 0),
+        # The second build's own command is with the shared ones
+        (("abc", "abcd"), "abcd", 0),
+        # The second build's own commands do not fit, so the shared ones are the first build's
+        (("abcdefgh", "abcijklm"), "abcdefgh", 5),
+        # The third build adds nothing that is not shown
+        (("abcdefgh", "ijklm", "abc"), "abcdefgh", 5),
+        # More commands of one build than fit
+        (("abcdefghijklmnop", "abc"), "abcdefghijkl", 4),
+    ],
+)
+def test_shared_commands_are_shown_once(commands: tuple[str, ...], shown: str, more: int) -> None:
+    apps = tuple(
+        replace(
+            one(f"app{number}", TARGETS[0], 500, FAIL),
+            commands=tuple(Command(f"label {each}", f"sizeguard why {each}") for each in names),
+        )
+        for number, names in enumerate(commands)
+    )
+    text = gate_text(GateResult(FAIL, apps), "markdown")
+    assert re.findall(r"^sizeguard why (\w)  # label \1$", text, re.M) == [*shown]
+    left = re.findall(r"^# and (\d+) more for other builds and limits$", text, re.M)
+    assert left == ([str(more)] if more else [])
 
 
 def test_a_build_has_one_cause_of_a_name() -> None:
