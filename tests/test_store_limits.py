@@ -7,6 +7,7 @@ import pytest
 from sizeguard.base.errors import InputError
 from sizeguard.gate.policy.read_limits import store_limits
 from sizeguard.projects.project import StoreEntry
+from sizeguard.report.writers.style import size_text
 from sizeguard.snapshots.cleaning import USUAL_AGE, USUAL_SIZE, StoreLimits
 
 DAY = 86400
@@ -43,3 +44,18 @@ def test_options_win_over_the_entry(
 def test_a_wrong_limit_is_named_with_its_place(options: tuple[str, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         store_limits(StoreEntry("", "5 years", PLACE), *options)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (1536, "1.5 KiB"),
+        ((10 << 20) - 1, "10,240.0 KiB"),
+        (10 << 20, "10.0 MiB"),
+        (500 << 20, "500.0 MiB"),
+        (USUAL_SIZE, "2.0 GiB"),
+        (-3 << 30, "-3.0 GiB"),
+    ],
+)
+def test_units_of_sizes(size: int, text: str) -> None:
+    assert size_text(size) == text

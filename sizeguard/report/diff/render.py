@@ -19,7 +19,7 @@ from sizeguard.report.writers.size_rows import (
     short_id,
     texts_of,
 )
-from sizeguard.report.writers.style import Style, growth_look, kib
+from sizeguard.report.writers.style import Style, growth_look, size_text
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
@@ -243,7 +243,7 @@ def _markdown(diff: Diff, limit: int) -> Iterator[str]:
     others = ", ".join(
         f"{name} {diff.total(name):+,}" for name in ("load", "ram", "file") if name != metric
     )
-    yield f"{titles}: **{metric} {total:+,}** ({kib(total)}), {others}"
+    yield f"{titles}: **{metric} {total:+,}** ({size_text(total)}), {others}"
     if diff.filters:
         yield ""
         yield f"Only rows with {' and '.join(map(markdown_cell, diff.filters))}."

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from sizeguard.report.writers.printable import plain_text
-from sizeguard.report.writers.style import kib
+from sizeguard.report.writers.style import size_text
 from sizeguard.snapshots.cleaning_result import Cleaning, StorePart
 
 SCHEMA_VERSION = 1
@@ -30,7 +30,7 @@ def cleaning_text(cleaning: Cleaning, format_: str) -> str:
 
 def _lines(cleaning: Cleaning) -> Iterator[str]:
     yield f"store   {cleaning.folder}: {_counted(cleaning.held)}"
-    limits = f"{kib(cleaning.max_size)}, {cleaning.max_age // _DAY:,} days since the last use"
+    limits = f"{size_text(cleaning.max_size)}, {cleaning.max_age // _DAY:,} days since the last use"
     yield f"limits  {limits}{f' ({cleaning.place})' if cleaning.place else ''}"
     for part, why in (
         (cleaning.old, "not used within the limit"),
@@ -47,4 +47,4 @@ def _lines(cleaning: Cleaning) -> Iterator[str]:
 
 
 def _counted(part: StorePart) -> str:
-    return f"{part.count:,} {'entry' if part.count == 1 else 'entries'}, {kib(part.size)}"
+    return f"{part.count:,} {'entry' if part.count == 1 else 'entries'}, {size_text(part.size)}"

@@ -29,7 +29,7 @@ from sizeguard.report.writers.size_rows import (
     sums_json,
     texts_of,
 )
-from sizeguard.report.writers.style import Style, kib, share
+from sizeguard.report.writers.style import Style, share, size_text
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
@@ -110,7 +110,7 @@ def _markdown(report: Report, limit: int) -> Iterator[str]:
 
     def line(sums: ByteSums, names: str) -> str:
         size: int = {"load": sums.load, "file": sums.file, "ram": sums.ram}[metric]
-        return f"| {size:,} | {kib(size)} | {share(size, whole)} | {sums.count:,} | {names} |"
+        return f"| {size:,} | {size_text(size)} | {share(size, whole)} | {sums.count:,} | {names} |"
 
     def rest_line(rest: Rest, indent: str) -> str:
         return line(rest.sums, f"{indent}{rest_text(f'{rest.groups:,} smaller', rest)}")
@@ -142,7 +142,7 @@ def _markdown(report: Report, limit: int) -> Iterator[str]:
         yield from group_lines(group, "")
     if report.left_out is not None:
         yield line(report.left_out, "left out by the filter")
-    yield f"| **{whole:,}** | {kib(whole)} | {'100.0%' if whole else ''} | | = sum of rows |"
+    yield f"| **{whole:,}** | {size_text(whole)} | {'100.0%' if whole else ''} | | = sum of rows |"
     yield from _markdown_regions(report)
 
 

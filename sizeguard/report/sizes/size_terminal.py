@@ -29,7 +29,7 @@ from sizeguard.report.sizes.size_tree import (
 )
 from sizeguard.report.writers.printable import NOTHING, printable
 from sizeguard.report.writers.size_rows import short_id
-from sizeguard.report.writers.style import Style, bar, kib, share
+from sizeguard.report.writers.style import Style, bar, share, size_text
 
 # Without room, KiB are dropped first, then the running total, the count, the bar, the shares.
 _COLUMNS = {"KiB": 6, "share": 0, "": 3, "total": 5, "n": 4}
@@ -124,7 +124,7 @@ class _Table:
             yield self._row(report.left_out, RowName("left out by the filter"), 0)
         all_ = "100.0%" if self.whole else ""
         none = ByteSums(0, 0, 0, 0)
-        cells = self._cells(f"{self.whole:,}", kib(self.whole), all_, "", "", none)
+        cells = self._cells(f"{self.whole:,}", size_text(self.whole), all_, "", "", none)
         if self.has_shares:
             cells[-2:] = ["", ""]
         yield GridRow(cells, RowName("= sum of rows"), "bold")
@@ -164,7 +164,7 @@ class _Table:
         self.running += size
         cells = self._cells(
             f"{size:,}",
-            kib(size),
+            size_text(size),
             share(size, self.whole),
             bar(size, self.largest),
             share(self.running, self.whole),

@@ -84,9 +84,12 @@ def growth_look(value: int) -> str:
     return "red" if value > 0 else "green" if value < 0 else ""
 
 
-def kib(size: int) -> str:
-    """Write KiB, or MiB from 10 MiB on; tables have the exact bytes, too."""
-    return f"{size / 2**20:,.1f} MiB" if abs(size) >= 10 * 2**20 else f"{size / 2**10:,.1f} KiB"
+def size_text(size: int) -> str:
+    """Write KiB, MiB from 10 MiB on, or GiB from 1 GiB on; tables have the exact bytes, too."""
+    for unit, bits, least in (("GiB", 30, 1 << 30), ("MiB", 20, 10 << 20)):
+        if abs(size) >= least:
+            return f"{size / (1 << bits):,.1f} {unit}"
+    return f"{size / (1 << 10):,.1f} KiB"
 
 
 def share(part: int, whole: int) -> str:
