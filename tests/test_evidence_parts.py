@@ -14,7 +14,7 @@ import pytest
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.formats import dwarf
-from sizeguard.verify.evidence import evidence, image_presence
+from sizeguard.verify.evidence import evidence, gather_evidence, image_presence
 from sizeguard.verify.evidence.code_search import pattern_of
 from sizeguard.verify.evidence.image_presence import (
     check_not_merged,
@@ -172,6 +172,23 @@ def test_a_linker_merged_equal_code_if_one_of_two_live_sections_is_there(
         return
     with pytest.raises(InconclusiveError, match=r"^f0 has the same code as f1, and the linker"):
         check_not_merged(evidence, graph, subject)
+
+
+@pytest.mark.parametrize(
+    ("lto", "made_by_lto", "missing", "gaps"),
+    [
+        ((), (), [], 0),
+        ((), (), ["a.o"], 1),
+        (("a.o",), (), ["app.ltrans0.ltrans.o"], 0),  # another gap asks for all of them
+        (("a.o",), (0,), ["app.ltrans1.ltrans.o"], 1),
+        (("a.o",), (0,), ["a.o", "app.lto.1.o"], 1),
+    ],
+)
+def test_an_object_that_lto_made_is_missed_if_another_was_given(
+    lto: tuple[str, ...], made_by_lto: tuple[int, ...], missing: list[str], gaps: int
+) -> None:
+    objects: Any = SimpleNamespace(lto=lto, made_by_lto=made_by_lto)
+    assert len(gather_evidence._lost(missing, objects)) == gaps
 
 
 def object_of(label: str, *symbols: tuple[str, int]) -> Any:

@@ -153,9 +153,8 @@ def _lost(missing: Iterable[str], objects: Objects) -> list[str]:
     names = list(missing)
     if not names:
         return []
-    if objects.lto and any(
-        "ltrans" in name or ".lto." in name or name.startswith("lto") for name in names
-    ):
+    is_of_lto = any("ltrans" in name or ".lto." in name or name.startswith("lto") for name in names)
+    if objects.lto and not objects.made_by_lto and is_of_lto:
         return []  # _missing reports it
     return [
         f"{len(names)} files that the map names were not given:"
