@@ -50,7 +50,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
 
     def opener(*, lacks: bool = False) -> Evidence:
         found = programs(lacks=lacks)
-        found.__dict__["undescribed"] = ()  # as if it had debug information
+        found.__dict__["undescribed_notes"] = ()  # as if it had debug information
         return found
 
     return opener
@@ -84,6 +84,7 @@ class Found:
         def of(symbols: tuple[str, ...]) -> list[NamedPiece]:
             return [piece(symbol) for symbol in symbols]
 
+        evidence.__dict__["undescribed_notes"] = self.blind
         instances = [
             Instance(symbol, arguments, piece(symbol)) for symbol, arguments in self.instances
         ]
@@ -92,7 +93,6 @@ class Found:
             noted=SimpleNamespace(
                 cases=self.cases,
                 hosts=lambda tag: dict.fromkeys(self.hosts.get(tag, ()), 0x1040),
-                undescribed_notes=self.blind,
                 compiled=self.compiled,
                 switches=self.switches,
                 can_switch=lambda tag, file: tag in self.named,
@@ -421,7 +421,9 @@ def test_each_unit_has_to_know_that_the_handler_never_returns(
     note: str,
 ) -> None:
     monkeypatch.setattr(returns, "declarations", lambda image, wanted: seen)
-    verdict = judge_returns(opened(), "4lost")
+    evidence = opened()
+    evidence.__dict__["undescribed_notes"] = BLIND
+    verdict = judge_returns(evidence, "4lost")
     assert (verdict.verdict, verdict.how, verdict.expect) == (*expected, ABSENT)
     assert (verdict.name, verdict.kind) == ("a way back from lost", "handler")
     assert verdict.evidence[0].startswith(note)
@@ -445,5 +447,5 @@ def test_a_handler_that_is_nowhere_in_a_described_image_cannot_return(tmp_path: 
     # main() is in the image, and no debug information describes it by this mangled name.
     assert judge_returns(evidence, "4main").verdict == INCONCLUSIVE
     assert judge_returns(replace(evidence, gaps=("no map",)), "6nobody").verdict == INCONCLUSIVE
-    evidence.__dict__["undescribed"] = ("a.o",)
+    evidence.__dict__["undescribed_notes"] = BLIND
     assert judge_returns(evidence, "6nobody").verdict == INCONCLUSIVE

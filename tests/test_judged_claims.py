@@ -366,6 +366,16 @@ def test_found_code_decides_a_claim(
     assert never.how == (STILL_THERE if there else UNKNOWN if lacks else NOT_GENERATED)
 
 
+def test_inlined_code_is_unknown_if_only_the_objects_have_debug_information(
+    opened: Opener,
+) -> None:
+    """The linker's option -S leaves it out of the image."""
+    evidence = opened("00")
+    evidence.__dict__["undescribed"] = ()
+    for kind, expected in (("kernel", INCONCLUSIVE), ("dtype", INCONCLUSIVE), ("symbol", PASS)):
+        assert judge_code(evidence, kind, "x", ABSENT, NOTHING).verdict == expected
+
+
 def test_a_definition_that_the_linker_discarded(opened: Opener) -> None:
     """Without a map entry, a definition is gone; a graph that keeps it makes that doubtful."""
     evidence = opened("00")

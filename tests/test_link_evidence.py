@@ -23,7 +23,7 @@ OWN, OTHERS = 2, 1  # objects: of the build, and of the toolchain
 
 
 def section(**flags: Any) -> Any:
-    known = {"name": ".text", "is_executable": True, "file_size": 8}
+    known = {"name": ".text", "is_executable": True, "file_size": 8, "size": 16}
     return SimpleNamespace(**{**known, **flags})
 
 
@@ -245,7 +245,45 @@ def test_code_without_debug_information_is_undescribed(
     objects: Mapping[int, Mapping[str, Any]], placed: list[tuple[int, int]], expected: Any
 ) -> None:
     files = [object_of(f"{i}.o", **objects.get(i, {})) for i in range(OWN + OTHERS)]
-    assert evidence_of(files=files, placed=placed).undescribed == expected
+    evidence = evidence_of(files=files, placed=placed)
+    evidence.__dict__["frames"] = None
+    assert evidence.undescribed == expected
+
+
+@pytest.mark.parametrize(
+    ("ranges", "made_by_lto", "expected"),
+    [
+        ([(64, 80)], (), ()),
+        ([(60, 65)], (), ()),
+        ([(79, 90)], (), ()),
+        ([(8, 64), (80, 90)], (), ("a.o", "b.o")),  # beside the sections [64, 80)
+        ([], (), ("a.o", "b.o")),
+        ([], (1,), ("a.o",)),
+    ],
+)
+def test_debug_information_has_to_describe_each_section_of_code(
+    ranges: list[tuple[int, int]], made_by_lto: tuple[int, ...], expected: tuple[str, ...]
+) -> None:
+    """A partial link joins objects with debug information and objects without."""
+    evidence = evidence_of(made_by_lto=made_by_lto)
+    start, end = np.array(ranges, np.int64).reshape(-1, 2).T
+    evidence.__dict__["frames"] = SimpleNamespace(start=start, end=end)
+    assert evidence.undescribed == expected
+
+
+@pytest.mark.parametrize(
+    ("undescribed", "has_frames", "expected"),
+    [((), True, []), (("a.o", "b.o"), True, ["a.o", "b.o"]), ((), False, ["the image"])],
+)
+def test_inlined_code_is_unknown_without_debug_information(
+    undescribed: tuple[str, ...], has_frames: bool, expected: list[str]
+) -> None:
+    """A linker may leave debug information of objects out of the image (-S)."""
+    evidence = evidence_of()
+    frames = SimpleNamespace() if has_frames else None
+    evidence.__dict__.update(undescribed=undescribed, frames=frames)
+    unknown = "has no debug information, so inlined code there is unknown"
+    assert evidence.undescribed_notes == tuple(f"{each} {unknown}" for each in expected)
 
 
 @pytest.mark.parametrize("inputs", [None, (), (Path("a.o"),)])
@@ -254,7 +292,9 @@ def test_inputs_of_lto_count_as_in_the_image(
 ) -> None:
     monkeypatch.setattr(module, "undescribed_lto", lambda paths: tuple(map(str, paths)))
     expected = tuple(map(str, inputs or ()))
-    assert evidence_of(lto_inputs=inputs).undescribed == expected
+    evidence = evidence_of(lto_inputs=inputs)
+    evidence.__dict__["frames"] = None
+    assert evidence.undescribed == expected
 
 
 def test_objects_by_lto_are_known_by_the_objects() -> None:

@@ -175,10 +175,9 @@ def _judge_absent(
         return Verdict(
             kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (*found.evidence, *evidence.gaps)
         )
-    if kind in _MAY_BE_INLINED and evidence.undescribed:
-        label = evidence.undescribed[0]
-        note = f"{label} has no debug information, so inlined code there is unknown"
-        return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (note, *found.evidence))
+    if kind in _MAY_BE_INLINED and evidence.undescribed_notes:
+        notes = (*evidence.undescribed_notes, *found.evidence)
+        return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, notes)
     if found.pieces:
         return _discarded(evidence, kind, name, found)
     return Verdict(

@@ -139,8 +139,8 @@ class Judge:
     def _judge_whole(self, claim: Claim) -> Verdict:
         """Judge a claim on the whole image; all findings belong to its one verdict."""
         if isinstance(claim.question, NeverReturns):
-            noted = self.branches.bodies.noted
-            if not noted.switches and not noted.undescribed_notes:
+            switches = self.branches.bodies.noted.switches
+            if not switches and not self.evidence.undescribed_notes:
                 notes = ("no object has a dtype switch",)
                 return Verdict(
                     claim.kind, claim.name, claim.expect, NOT_APPLICABLE, UNKNOWN, 0, notes

@@ -73,7 +73,7 @@ def is_unused(evidence: Evidence, plain: str) -> bool:
 
     A selection may have no operator with a dtype switch.
     """
-    if not evidence.is_complete or evidence.undescribed or evidence.frames is None:
+    if not evidence.is_complete or evidence.undescribed_notes:
         return False
     pieces = (
         piece for name, found in evidence.objects.index.items() if plain in name for piece in found

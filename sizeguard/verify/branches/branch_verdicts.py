@@ -94,10 +94,10 @@ class BranchVerdicts:
 
     @property
     def _is_undescribed(self) -> bool:
-        return bool(self.bodies.noted.undescribed_notes)
+        return bool(self._evidence.undescribed_notes)
 
     def _undecided(self, claim: Claim, notes: Iterable[str]) -> Verdict:
-        evidence = (*self.bodies.noted.undescribed_notes, *notes)
+        evidence = (*self._evidence.undescribed_notes, *notes)
         return Verdict(claim.kind, claim.name, claim.expect, INCONCLUSIVE, UNKNOWN, 0, evidence)
 
     def _judge_absent(self, claim: Claim, branch: Branch) -> Verdict:

@@ -67,14 +67,6 @@ class NotedCode:
         return (match[2], _dtype(match[1])) if match else None
 
     @cached_property
-    def undescribed_notes(self) -> tuple[str, ...]:
-        """Name the places where inlined code is unknown; empty if it is known everywhere."""
-        unknown = "has no debug information, so inlined code there is unknown"
-        if self.evidence.undescribed:
-            return tuple(f"{label} {unknown}" for label in self.evidence.undescribed[:3])
-        return () if self.evidence.frames is not None else (f"the image {unknown}",)
-
-    @cached_property
     def _texts(self) -> tuple[str, ...]:
         """Names in the objects' debug information that contain one of the words."""
         words = (self.words.switch.encode(), self.words.case.encode())

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.formats.binary import Binary, ImageSymbols
 from sizeguard.formats.elf import Elf
@@ -198,22 +200,46 @@ class Evidence:
     def undescribed(self) -> tuple[str, ...]:
         """Objects with code in the image but without debug information, so inlining is unknown.
 
-        What LTO compiled counts as in the image.
+        What LTO compiled counts as in the image. A partial link (-r) may join objects with debug
+        information and objects without.
         """
-        used = {
-            number
-            for number, index in self.placement.address
-            if number < self.own and self.placement.section((number, index)).is_executable
-        }
-        files = [self.objects.files[number] for number in sorted(used)]
+        code: dict[int, list[Node]] = {}
+        for node in self.placement.address:
+            if node[0] < self.own and self.placement.section(node).is_executable:
+                code.setdefault(node[0], []).append(node)
         return (
             *(
-                file.label
-                for file in files
-                if not any(s.name == ".debug_info" and s.file_size for s in file.elf.sections)
+                self.objects.files[number].label
+                for number in sorted(code)
+                if not self._is_described(number, code[number])
             ),
             *undescribed_lto(self.lto_inputs or ()),
         )
+
+    def _is_described(self, number: int, code: Sequence[Node]) -> bool:
+        """Return whether debug information describes all sections of code of an object.
+
+        It has nothing about the initializers that gcc's LTO merges.
+        """
+        sections = self.objects.files[number].elf.sections
+        if not any(s.name == ".debug_info" and s.file_size for s in sections):
+            return False
+        frames = self.frames
+        if frames is None or number in self.objects.made_by_lto:
+            return True
+        start = np.array([self.placement.address[node] for node in code], np.int64)
+        size = np.array([self.placement.section(node).size for node in code], np.int64)
+        following = np.searchsorted(frames.end, start, side="right")
+        begins = np.append(frames.start, np.iinfo(np.int64).max)[following]
+        return bool(((begins < start + size) | (size == 0)).all())
+
+    @cached_property
+    def undescribed_notes(self) -> tuple[str, ...]:
+        """Name the places where inlined code is unknown; empty if it is known everywhere."""
+        unknown = "has no debug information, so inlined code there is unknown"
+        if self.undescribed:
+            return tuple(f"{label} {unknown}" for label in self.undescribed[:3])
+        return () if self.frames is not None else (f"the image {unknown}",)
 
     @property
     def has_lto(self) -> bool:

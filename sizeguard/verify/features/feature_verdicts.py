@@ -141,7 +141,7 @@ def _code_signs(evidence: Evidence, marks: FeatureMarks) -> tuple[list[str], lis
     functions = [name for name in marks.functions if name in evidence.symbols]
     if functions:
         for_.append(f"{demangle(functions[0])} is in the image, which only builds with it have")
-    elif marks.functions and _knows_inlined(evidence):
+    elif marks.functions and not evidence.undescribed_notes:
         inside = [name for name in marks.functions if name in evidence.inlined]
         if not inside:
             count = len(marks.functions)
@@ -157,10 +157,6 @@ def _calls(evidence: Evidence, marks: FeatureMarks) -> Iterator[str]:
         there = sorted(calls.get(name, frozenset()).intersection(callers))
         if there:
             yield f"{there[-1]} refers to {name}, as only builds with it do"
-
-
-def _knows_inlined(evidence: Evidence) -> bool:
-    return evidence.frames is not None and not evidence.undescribed
 
 
 def _is_told(evidence: Evidence, text: str) -> bool:
