@@ -321,6 +321,30 @@ def test_of_two_equal_families_the_first_decides_as_in_the_gate() -> None:
     assert ("limit loosened", "operator/aten::relu growth", "1%", "9%", True) in found
 
 
+def test_an_overload_is_limited_by_its_operator_too() -> None:
+    """A limit of aten::relu is one of aten::relu.out, and a longer name decides."""
+    one = "operator/aten::relu: {max: 1 KiB}"
+    for name in ("aten::relu.out", "::aten::relu"):
+        found = limit_rows(limits(one), limits(one, f"operator/{name}: {{max: 9 KiB}}"))
+        metric = f"operator/{name.removeprefix('::')} maximum"
+        assert found == [("limit loosened", metric, "1 KiB", "9 KiB", True)]
+
+
+def test_an_overload_may_be_limited_by_its_family_only() -> None:
+    """If an image has an operator named aten::relu, a limit of it means no overloads."""
+    one, own = "operator/aten::relu: {max: 9 KiB}", "operator/aten::relu.out: {max: 2 KiB}"
+    every = "operator/aten::*: {max: 1 KiB}"
+    found = limit_rows(limits(every, one), limits(every, one, own))
+    name = "operator/aten::relu.out maximum"
+    assert ("limit loosened", name, "1 KiB", "2 KiB", True) in found
+
+
+@pytest.mark.parametrize("name", ["symbol/::f", "symbol/ns::operator/::f", "operator/::aten::*"])
+def test_no_limit_hides_behind_colons(name: str) -> None:
+    found = limit_rows(limits(f"{name}: {{max: 1 KiB}}"), limits(f"{name}: {{max: 9 KiB}}"))
+    assert found == [("limit loosened", f"{name} maximum", "1 KiB", "9 KiB", True)]
+
+
 SINCE = "creep: max(2%, 1 KiB) since v1"
 
 

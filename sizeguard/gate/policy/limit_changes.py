@@ -18,6 +18,7 @@ from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.policy.terms import Terms
 from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.measurement.metric_names import is_family, matches, split_metric
+from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import common_pattern
 
 Pair = tuple[str, str]
@@ -47,7 +48,7 @@ def limit_changes(old: Terms, new: Terms) -> list[PolicyChange]:
     for pair in pairs:
         before, after = (_of_pair(terms.limits, pair) for terms in (old, new))
         for metric in _metrics(before, after, old):
-            for one, other in _matched(_deciding(before, metric), _deciding(after, metric)):
+            for one, other in _decisions(before, after, metric):
                 decides = other or one
                 if decides is None or _same(one, other):
                     continue
@@ -71,7 +72,7 @@ def _metrics(before: Sequence[Limit], after: Sequence[Limit], old: Terms) -> lis
     Two families can overlap in single names, also in names that no baseline has: `a*` and `*b` in
     `a*b`.
     """
-    named = dict.fromkeys(limit.metric for limit in (*before, *after))
+    named = dict.fromkeys(_registered(limit.metric) for limit in (*before, *after))
     families = [metric for metric in named if is_family(metric)]
     levels = {split_metric(metric)[0] for metric in families}
     overlaps = itertools.starmap(common_pattern, itertools.combinations(families, 2))
@@ -84,16 +85,48 @@ def _metrics(before: Sequence[Limit], after: Sequence[Limit], old: Terms) -> lis
     return list(named)
 
 
-def _deciding(limits: Iterable[Limit], metric: str) -> Mapping[tuple[str, str], Limit]:
+def _decisions(
+    before: Sequence[Limit], after: Sequence[Limit], metric: str
+) -> Iterable[tuple[Limit | None, Limit | None]]:
+    """Pair the limits that decide for a metric before and after.
+
+    An operator without an overload means all overloads, unless the image has one of its own name;
+    so both are possible, and the looser change counts.
+    """
+    found: dict[tuple[Limit | None, Limit | None], None] = {}
+    for covers in (_covers, matches):
+        old, new = (_deciding(limits, metric, covers) for limits in (before, after))
+        found |= dict.fromkeys(_matched(old, new))
+    loosened = {new for old, new in found if _is_looser(old, new)}
+    return [(old, new) for old, new in found if new not in loosened or _is_looser(old, new)]
+
+
+def _deciding(
+    limits: Iterable[Limit], metric: str, covers: Callable[[str, str], bool]
+) -> Mapping[tuple[str, str], Limit]:
     """Find the deciding limits of a metric, by kind and reference."""
     chosen: dict[tuple[str, str], Limit] = {}
     for limit in limits:
         key = (limit.kind, limit.since)
-        if matches(limit.metric, metric) and (
+        if covers(limit.metric, metric) and (
             key not in chosen or precedence(limit) > precedence(chosen[key])
         ):
             chosen[key] = limit
     return chosen
+
+
+def _registered(metric: str) -> str:
+    """Write an operator's name as images have it, without `::` before it."""
+    level, name = split_metric(metric)
+    is_name = level == "operator" and not is_family(metric)
+    return f"{level}/{name.removeprefix('::')}" if is_name else metric
+
+
+def _covers(pattern: str, metric: str) -> bool:
+    """Return whether a metric is meant by a pattern, or is an overload of its operator."""
+    (level, name), (other_level, other) = split_metric(pattern), split_metric(metric)
+    is_name = level == other_level == "operator" and not is_family(pattern)
+    return bool(find_operators(name, [other])) if is_name else matches(pattern, metric)
 
 
 def _matched(
@@ -132,7 +165,7 @@ def _is_covered(key: _Key, found: Mapping[_Key, _Change]) -> bool:
     """Return whether an equal change of a family already covers this name."""
     return any(
         other.metric != key.metric
-        and matches(other.metric, key.metric)
+        and _covers(other.metric, key.metric)
         and (other.kind, other.old, other.new) == (key.kind, key.old, key.new)
         and set(found[key].pairs) <= set(change.pairs)
         for other, change in found.items()
