@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.bench import run as bench
 from tests.soak import run as soak
+from tests.soak.drawn_packages import check_image
 from tests.soak.room_mutants import draw
 from tests.soak.surviving_mutants import survivors
 from tests.soak.verdict_mutants import Mutant, imported
+from tests.support.made_elf import SHT_SYMTAB, Form, MadeSection, make_elf
 from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes, outcomes_in
 from tests.support.places import TESTS
 from tests.support.script import Tally, options_of
@@ -149,3 +152,17 @@ def test_survivors_are_those_that_no_test_killed(tmp_path: Path) -> None:
     found = {each.key for each in survivors(file, [])}
     assert found == {each.key for each in drawn[1:]}
     assert {each.key for each in survivors(file, [drawn[1].module])} <= found
+
+
+def test_a_file_that_the_second_reader_cannot_read_is_counted(tmp_path: Path) -> None:
+    """Files of illumos have a hash table whose symbols have no strings: pyelftools raises."""
+    path = tmp_path / "image"
+    text = MadeSection(".text", flags=6, address=0x1000, content=b"\x90" * 64)
+    symbols = MadeSection(".dynsym", type=SHT_SYMTAB, content=bytes(24), entry_size=24)
+    table = MadeSection(".hash", type=5, content=bytes(16), link=2)
+    path.write_bytes(make_elf(Form(), [text, symbols, table]))
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    check_image(path, counts, Counter(), wrong)
+    assert counts == {"elf x86_64": 1, "elf the second reader cannot read it": 1}
+    assert not wrong

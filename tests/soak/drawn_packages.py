@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import io
 import subprocess
 import sys
 import tarfile
@@ -21,10 +22,12 @@ from itertools import islice
 from pathlib import Path
 
 import lief
+from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InputError
+from sizeguard.base.input_files import readable
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.formats.containers.container import Container
 from sizeguard.formats.containers.open_container import open_container
@@ -128,32 +131,43 @@ def check_sums(path: Path) -> None:
     assert len(symbols.ids) == len(analysis.load)
 
 
-def second_load(path: Path, kind: str) -> int | None:
-    """Return `load` from another reader; None for a format without one."""
-    from sizeguard.base.input_files import readable
+class CannotReadError(Exception):
+    """The second reader does not read a file."""
 
+
+def second_load(path: Path, kind: str) -> int | None:
+    """Return `load` from another reader; None for a format without one.
+
+    Raises CannotReadError if the reader does not read the file.
+    """
     content = readable(path).read_bytes()
     if kind == "elf":
-        import io
-
-        elf = ELFFile(io.BytesIO(content))
-        return sum(
-            section["sh_size"]
-            for section in elf.iter_sections()
-            if section["sh_flags"] & 2 and section["sh_type"] != "SHT_NOBITS"
-        )
+        try:
+            elf = ELFFile(io.BytesIO(content))
+            return sum(
+                section["sh_size"]
+                for section in elf.iter_sections()
+                if section["sh_flags"] & 2 and section["sh_type"] != "SHT_NOBITS"
+            )
+        # Files of other systems break its rules for links between sections
+        except (ELFError, ValueError, KeyError, AttributeError, TypeError) as error:
+            raise CannotReadError(str(error)) from error
     if kind == "pe":
         parsed = lief.PE.parse(list(content))
+        if parsed is None:
+            raise CannotReadError("no PE file for lief")
         return sum(
             min(each.virtual_size or each.sizeof_raw_data, each.sizeof_raw_data)
             for each in parsed.sections
             if not str(each.name).startswith((".debug", "/"))
         )
     if kind == "macho":
-        parsed = lief.MachO.parse(list(content)).at(0)
+        both = lief.MachO.parse(list(content))
+        if both is None:
+            raise CannotReadError("no Mach-O file for lief")
         return sum(
             section.size
-            for section in parsed.sections
+            for section in both.at(0).sections
             if section.type not in ZEROFILL and section.segment_name not in NOT_LINKED
         )
     return None
@@ -217,10 +231,11 @@ def check_image(
         kind_and_machine = f"{kind} {analysis.image.arch}"
         counts[kind_and_machine] += 1
         seconds[kind_and_machine] += time.process_time() - start
-        other = second_load(image, kind)
-        ours = measure(image).load
+        other, ours = second_load(image, kind), measure(image).load
         if other is not None and other != ours:
             wrong.append(f"{image}: load {ours}, by the second reader {other}")
+    except CannotReadError:
+        counts[f"{kind} the second reader cannot read it"] += 1
     except (InputError, AssertionError) as error:
         counts[f"{kind} refused"] += 1
         if WITHOUT_SECTIONS not in str(error):
