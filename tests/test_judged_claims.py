@@ -294,6 +294,23 @@ def test_a_library_has_no_options(
     assert judge_feature(evidence, "f", ABSENT, marks).verdict != NOT_APPLICABLE
 
 
+@pytest.mark.parametrize(
+    "options, verdict",
+    [((), FAIL), (("--absent", "--missing"), NOT_APPLICABLE), (("--absent", "failure"), FAIL)],
+)
+def test_a_program_with_its_own_main_has_other_options(
+    opened: Opener, options: tuple[str, ...], verdict: str
+) -> None:
+    """An app that selects the comparison of outputs lacked the options of run_program."""
+    marks = {"f": FeatureMarks(texts=("--gone",), options=options)}
+    found = judge_feature(opened("15"), "f", PRESENT, marks)
+    assert found.verdict == verdict
+    if verdict == NOT_APPLICABLE:
+        why = "a program with its own main has no --absent or --missing"
+        assert found.evidence == (f"{why}, and the feature is the option --gone",)
+    assert judge_feature(opened("15"), "f", ABSENT, marks).verdict != NOT_APPLICABLE
+
+
 def test_a_static_program_is_no_library(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Evidence, "is_program", False)  # it has no interpreter
     marks = {"f": FeatureMarks(texts=("--gone",))}

@@ -140,6 +140,7 @@ class FeatureMarks:
                suffice
     calls:     external functions → the runtime's functions that refer to them only in images with
                the feature
+    options:   those of the runtime's own program in all builds, if the feature is one of them
     load:      loaded bytes that it adds to the full build; 0 if not measured
     linked:    those of them that the linker would drop without the functions; 0 if unknown
     """
@@ -151,6 +152,7 @@ class FeatureMarks:
     calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     load: int = 0
     linked: int = 0
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

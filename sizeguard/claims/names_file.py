@@ -27,6 +27,7 @@ def names_text(names: BuildNames) -> str:
         "features": {
             feature: {
                 **{key: list(getattr(marks, key)) for key in _MARKS},
+                **({"options": list(marks.options)} if marks.options else {}),
                 "calls": {name: list(callers) for name, callers in marks.calls.items()},
                 "load": marks.load,
                 "linked": marks.linked,
@@ -78,4 +79,5 @@ def _marks(content: Mapping[str, Any]) -> FeatureMarks:
     # Files from before have no calls.
     calls = {str(f): tuple(map(str, by)) for f, by in content.get("calls", {}).items()}
     load, linked = (int(content.get(key, 0)) for key in ("load", "linked"))
-    return FeatureMarks(texts, without, functions, hosts, calls, load, linked)
+    options = tuple(map(str, content.get("options", ())))
+    return FeatureMarks(texts, without, functions, hosts, calls, load, linked, options)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.features.external_calls import external_calls
+
+_OPTION = re.compile(r"--[a-z][a-z-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,26 @@ def feature_marks(full: BuildSigns, without: BuildSigns) -> FeatureMarks:
         if name in others and found[0].size != others[name][0].size
     }
     calls = {name: full.calls[name] for name in sorted(full.calls) if name not in without.calls}
-    return FeatureMarks(
+    marks = FeatureMarks(
         tuple(sorted(texts)),
         tuple(sorted(other)),
         _functions(functions),
         () if texts else _functions(changed),
         {name: tuple(sorted(callers)) for name, callers in calls.items()},
     )
+    if not is_of_program(marks):
+        return marks
+    options = filter(_OPTION.fullmatch, full.texts & without.texts)
+    return replace(marks, options=tuple(sorted(options)))
+
+
+def is_of_program(marks: FeatureMarks) -> bool:
+    """Return whether all signs of a feature are options of a program and code behind them.
+
+    Code of the runtime itself calls something, or has a text in builds without the feature.
+    """
+    is_of_runtime = marks.without or marks.hosts or marks.calls
+    return bool(marks.texts) and all(map(_OPTION.fullmatch, marks.texts)) and not is_of_runtime
 
 
 def _functions(symbols: set[str]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -24,9 +23,9 @@ from sizeguard.claims.verdict import (
 from sizeguard.names.demangle import demangle
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.features.external_calls import external_calls
+from sizeguard.verify.features.feature_marks import is_of_program
 from sizeguard.verify.leaks.written_names import text_places
 
-_OPTION = re.compile(r"--[a-z][a-z-]*")
 _NO_SIGN = "nothing in the image shows whether it is there"
 
 
@@ -46,20 +45,22 @@ def judge_feature(
     other = {text for name, each in marks.items() if name != feature for text in each.texts}
     own = marks.get(feature, FeatureMarks())
     signs = signs_of(evidence, own, other)
-    if expect == PRESENT and not signs.for_ and _is_of_program(own) and _is_library(evidence):
-        note = f"a library has no command line, and the feature is its option {own.texts[0]}"
-        return Verdict("feature", feature, PRESENT, NOT_APPLICABLE, UNKNOWN, 0, (note,))
+    if expect == PRESENT and not signs.for_ and is_of_program(own):
+        what = _without_options(evidence, own)
+        if what:
+            note = f"{what}, and the feature is the option {own.texts[0]}"
+            return Verdict("feature", feature, PRESENT, NOT_APPLICABLE, UNKNOWN, 0, (note,))
     judge = judge_present_feature if expect == PRESENT else judge_absent_feature
     return judge(evidence, feature, signs)
 
 
-def _is_of_program(marks: FeatureMarks) -> bool:
-    """Return whether all signs of a feature are options of a program and code behind them.
-
-    Code of the runtime itself calls something, or has a text in builds without the feature.
-    """
-    is_of_runtime = marks.without or marks.hosts or marks.calls
-    return bool(marks.texts) and all(map(_OPTION.fullmatch, marks.texts)) and not is_of_runtime
+def _without_options(evidence: Evidence, marks: FeatureMarks) -> str:
+    """Say why an image has no options of the runtime's own program; empty if it may be that."""
+    if _is_library(evidence):
+        return "a library has no command line"
+    if marks.options and not any(_stands(evidence, option) for option in marks.options):
+        return f"a program with its own main has no {' or '.join(marks.options)}"
+    return ""
 
 
 def _is_library(evidence: Evidence) -> bool:
