@@ -176,6 +176,28 @@ def test_variables_and_days_count_where_they_matter(
 
 
 @pytest.mark.native
+def test_a_waiver_that_may_be_spent_counts_for_all_apps_or_some(tree: Path) -> None:
+    """A run of one app passes with a waiver that nothing needs; a run of all apps fails."""
+    assert key_of(tree) == key_of(tree, apps=("vision",))
+    waive("2027-01-31")(tree)
+    assert key_of(tree) != key_of(tree, apps=("vision",))
+
+
+@pytest.mark.native
+def test_trailers_count_even_if_they_are_expired_and_before_and_after_a_merge(tree: Path) -> None:
+    before = key_of(tree)
+    git(tree, "checkout", "-q", "-b", "change")
+    text = "x\n\nSize-Waiver: load --bytes 3 --owner y --expires 2020-01-31 --reason x"
+    git(tree, "commit", "-q", "--allow-empty", "-m", text)
+    request = Request(tree, read_config(tree), today=TODAY)
+    found = request.history.base()
+    assert found is not None
+    waivers, _ = all_waivers(request, found)
+    keys = {inputs_key(request, replace(found, merged=each), waivers) for each in (False, True)}
+    assert len(keys | {before}) == 3
+
+
+@pytest.mark.native
 def test_documents_and_their_commits_do_not_count(tree: Path) -> None:
     before = key_of(tree)
     (tree / "README.md").write_text("two")

@@ -39,7 +39,7 @@ def changed_terms(
         return (PolicyChange("policy added", CONFIG, "", apps, False, place=CONFIG),)
     before = TermsReader(files, root, case_role)
     after = TermsReader(WorktreeFiles(root), root, case_role)
-    by_commits = any(waiver.source.startswith("commit ") for waiver in waivers)
+    by_commits = any(waiver.is_trailer for waiver in waivers)
     # Most changes touch no terms: reading and comparing them takes 0.1 s, two hashes take 0.02 s.
     if not by_commits and before.identities(request.config) == after.identities(request.config):
         return ()

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 
 from sizeguard.base.fingerprint import code_hash, files_key, fingerprint
 from sizeguard.gate.gate_result import CREEP, Base
 from sizeguard.gate.policy.baselines import FOLDER
-from sizeguard.gate.policy.terms_result import Waiver
-from sizeguard.gate.policy.waiver_use import in_force
 from sizeguard.gate.request import Request
 from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.tree_contents import commit_files
@@ -19,13 +16,9 @@ from sizeguard.projects.project import CONFIG
 
 
 def any_terms(
-    request: Request,
-    waivers: Iterable[Waiver],
-    packages: Iterable[Path],
-    *,
-    by_all_files: bool = False,
+    request: Request, packages: Iterable[Path], *, by_all_files: bool = False
 ) -> Mapping[str, object]:
-    """Collect everything that the verdict depends on, except the inputs of other commits' builds.
+    """Collect what the verdict depends on, except waivers and the inputs of other commits' builds.
 
     packages: lists of the packages installed on this machine
     by_all_files: count all files as inputs of builds, not those that builds are known to read
@@ -43,10 +36,6 @@ def any_terms(
         ],
         "builds": _keys(request, commit, by_all_files=by_all_files),
         "selections": _selections(request),
-        "waivers": [
-            {name: str(value) for name, value in asdict(waiver).items()}
-            for waiver in in_force(waivers, request.today)
-        ],
     }
 
 

@@ -115,17 +115,25 @@ def _all_terms(
     packages = package_lists()
     if not packages:
         return None
-    own = _terms(request, pairs, waivers, packages) if pairs else {}
-    other = (
-        any_terms(request, waivers, packages, by_all_files=by_all_files)
-        if request.other_pairs()
-        else {}
-    )
-    return {"own": own, "other": other}
+    own = _terms(request, pairs, packages) if pairs else {}
+    other = any_terms(request, packages, by_all_files=by_all_files) if request.other_pairs() else {}
+    return {"own": own, "other": other, "waivers": _waivers(request, waivers)}
+
+
+def _waivers(request: Request, waivers: Iterable[Waiver]) -> list[object]:
+    """Collect the waivers, which may fail as spent or expired.
+
+    A run for all apps and targets fails for a waiver that nothing needs.
+    """
+    known = list(waivers)
+    if not known:
+        return []
+    valid = in_force(known, request.today)
+    return [request.is_whole, *([_plain(waiver), waiver in valid] for waiver in known)]
 
 
 def inputs_key(
-    request: Request, base: Base | None, waivers: Iterable[Waiver], *, as_base: bool = False
+    request: Request, base: Base | None, waivers: Sequence[Waiver], *, as_base: bool = False
 ) -> str | None:
     """Hash all that the verdict depends on.
 
@@ -139,6 +147,8 @@ def inputs_key(
         if terms is None:
             return None
         told: dict[str, object] = {**terms}
+        if any(waiver.is_trailer for waiver in waivers):
+            told["merged"] = base is not None and base.merged  # trailers are spent before a merge
         if request.other_pairs():
             told["references"] = any_references(request, base, as_base)
         if pairs:
@@ -154,12 +164,9 @@ def inputs_key(
 
 
 def _terms(
-    request: Request,
-    pairs: Sequence[_PairTools],
-    waivers: Iterable[Waiver],
-    packages: Iterable[Path],
+    request: Request, pairs: Sequence[_PairTools], packages: Iterable[Path]
 ) -> Mapping[str, object]:
-    """Collect everything but the files that builds read. packages: lists of installed packages."""
+    """Collect all but waivers and files that builds read. packages: lists of installed packages."""
     tools = [Path(tool) for _, _, each in pairs for tool in (each.cc, each.cxx)]
     return {
         "gate": 2,
@@ -174,7 +181,6 @@ def _terms(
             [app.name, _plain(target), _plain(tools), _emulator(target)]
             for app, target, tools in pairs
         ],
-        "waivers": [_plain(waiver) for waiver in in_force(waivers, request.today)],
     }
 
 

@@ -151,7 +151,6 @@ def waiver_changes(old: Sequence[Waiver], new: Sequence[Waiver]) -> Iterator[Pol
 def _waiver_change(old: Waiver | None, new: Waiver) -> PolicyChange:
     looser = old is None or new.bytes > old.bytes or new.expires > old.expires
     more = new.bytes - (old.bytes if old else 0)
-    by_trailer = new.source.startswith("commit ")
     return PolicyChange(
         f"{WAIVER} {'added' if old is None else 'changed'}",
         _name(new),
@@ -159,8 +158,8 @@ def _waiver_change(old: Waiver | None, new: Waiver) -> PolicyChange:
         _waiver(new),
         looser,
         more,
-        accepted=new.source if by_trailer else "",
-        place="" if by_trailer else new.source,
+        accepted=new.source if new.is_trailer else "",
+        place="" if new.is_trailer else new.source,
     )
 
 

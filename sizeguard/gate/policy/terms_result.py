@@ -76,6 +76,11 @@ class Waiver:
     source: str
     nearest: str = ""
 
+    @property
+    def is_trailer(self) -> bool:
+        """Return whether it is in a commit's message, not in the file."""
+        return self.source.startswith("commit ")
+
 
 @dataclass(frozen=True, slots=True)
 class WaiverUse:

@@ -64,7 +64,7 @@ def waiver_uses(
         concerned = [check for check in checks if _concerns(waiver, check)]
         used = _take(waiver, concerned, left)
         is_unknown = False
-        if not used and _is_trailer(waiver):
+        if not used and waiver.is_trailer:
             is_unknown = merged
         elif not used:
             used = _take(waiver, [check for check in reviewed if _concerns(waiver, check)])
@@ -183,10 +183,6 @@ def _what(waiver: Waiver) -> str:
 def _remove(waiver: Waiver) -> str:
     return (
         f"remove the trailer from {waiver.source}: git rebase -i"
-        if _is_trailer(waiver)
+        if waiver.is_trailer
         else f"remove the entry at {waiver.source}"
     )
-
-
-def _is_trailer(waiver: Waiver) -> bool:
-    return waiver.source.startswith("commit ")
