@@ -14,6 +14,7 @@ import pytest
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.formats import dwarf
+from sizeguard.formats.elf import SHN_ABS, STT_FUNC, Symbol
 from sizeguard.verify.evidence import evidence, gather_evidence, image_presence
 from sizeguard.verify.evidence.code_search import pattern_of
 from sizeguard.verify.evidence.image_presence import (
@@ -24,6 +25,7 @@ from sizeguard.verify.evidence.image_presence import (
     merged_with,
 )
 from sizeguard.verify.evidence.link_graph import _number
+from sizeguard.verify.evidence.object_evidence import ElfFile
 from sizeguard.verify.features.feature_marks import feature_marks, signs_of_build
 from sizeguard.verify.leaks import explained_bytes
 
@@ -172,6 +174,19 @@ def test_a_linker_merged_equal_code_if_one_of_two_live_sections_is_there(
         return
     with pytest.raises(InconclusiveError, match=r"^f0 has the same code as f1, and the linker"):
         check_not_merged(evidence, graph, subject)
+
+
+def test_definitions_are_in_any_of_many_sections() -> None:
+    """With more than 65,279 sections their numbers are among those of SHN_ABS and the like."""
+    text = SimpleNamespace(name=".text", is_allocated=True, size=8, flags=0)
+    many: Any = SimpleNamespace(sections=[text] * 70_000)
+    file = ElfFile("a.o", Path("a.o"), "", many)
+    places = {"first": 1, "last": 69_999, "between": 0xFFF1, "absolute": SHN_ABS - 0x10000}
+    symbols = [Symbol(name, 0, 8, STT_FUNC, 1, section) for name, section in places.items()]
+    file.__dict__["symbols"] = symbols
+    assert [(each.symbol, each.section) for each in file.definitions] == [
+        (name, section) for name, section in places.items() if section > 0
+    ]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ class DistinctStrings(NamedTuple):
 class Symbol:
     """A symbol.
 
-    section: an index; 0 if undefined, SHN_ABS and the like if it has no section.
+    section: an index; 0 if undefined, negative if reserved, as in SymbolTable.
     """
 
     name: str
@@ -128,10 +128,14 @@ class SymbolTable:
         return [texts[i] for i in which.tolist()]
 
     def _objects(self, rows: Int, names: list[str]) -> tuple[Symbol, ...]:
-        section = self.section[rows]
-        section = np.where(section < 0, section + 0x10000, section)
         address = self.address[rows].view(np.uint64)
-        columns = (address, self.size[rows], self.type[rows], self.binding[rows], section)
+        columns = (
+            address,
+            self.size[rows],
+            self.type[rows],
+            self.binding[rows],
+            self.section[rows],
+        )
         return tuple(
             Symbol(*row)
             for row in zip(names, *(column.tolist() for column in columns), strict=True)

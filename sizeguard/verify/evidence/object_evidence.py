@@ -18,7 +18,6 @@ from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import (
     RELOCATION_TYPES,
     SHF_MERGE,
-    SHN_LORESERVE,
     STT_FUNC,
     STT_IFUNC,
     STT_NOTYPE,
@@ -145,11 +144,7 @@ class ElfFile(ObjectFile):
         found: list[Definition] = []
         named: set[tuple[str, int]] = set()
         for symbol in self.symbols:
-            if (
-                0 < symbol.section < min(len(sections), SHN_LORESERVE)
-                and symbol.name
-                and symbol.type != STT_SECTION
-            ):
+            if 0 < symbol.section < len(sections) and symbol.name and symbol.type != STT_SECTION:
                 if (
                     symbol.type
                     not in (
