@@ -5,6 +5,7 @@ The evidence is that of recorded programs, with a gap or without.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +27,7 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
+from sizeguard.formats.elf import SHT_INIT_ARRAY, SHT_PROGBITS, STT_IFUNC, Section
 from sizeguard.names.registered import Registration
 from sizeguard.verify import canaries
 from sizeguard.verify.canaries import must_fail
@@ -286,8 +288,6 @@ def test_a_library_has_no_options(
     """A feature of a program's command line was said to be missing in libraries."""
     evidence = opened("15")
     if is_library:
-        symbols = {name: found for name, found in evidence.symbols.items() if name != "main"}
-        evidence.__dict__["symbols"] = symbols
         monkeypatch.setattr(Evidence, "is_program", False)
     marks = {"f": FeatureMarks(**{"texts": ("--gone",), **changed})}
     assert judge_feature(evidence, "f", PRESENT, marks).verdict == verdict
@@ -309,12 +309,6 @@ def test_a_program_with_its_own_main_has_other_options(
         why = "a program with its own main has no --absent or --missing"
         assert found.evidence == (f"{why}, and the feature is the option --gone",)
     assert judge_feature(opened("15"), "f", ABSENT, marks).verdict != NOT_APPLICABLE
-
-
-def test_a_static_program_is_no_library(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Evidence, "is_program", False)  # it has no interpreter
-    marks = {"f": FeatureMarks(texts=("--gone",))}
-    assert judge_feature(opened("15"), "f", PRESENT, marks).verdict == FAIL
 
 
 def test_texts_of_the_image_and_of_the_toolchain(opened: Opener) -> None:
@@ -564,6 +558,42 @@ def test_an_initializer_may_not_call_a_library(
     assert found.verdict == FAIL
     calls = tuple(each for each in found.evidence if " calls " in each)
     assert calls == note
+
+
+def with_sections(evidence: Evidence, change: Callable[[Section], Section]) -> Evidence:
+    """Change the section headers of the first object."""
+    first, *others = evidence.objects.files
+    elf: Any = first.elf
+    made = replace(first, elf=replace(elf, sections=tuple(map(change, elf.sections))))
+    objects = replace(evidence.objects, files=(made, *others))
+    placement = replace(evidence.placement, objects=objects)
+    return replace(evidence, objects=objects, placement=placement)
+
+
+@pytest.mark.parametrize("name", [".ctors", ".ctors.65435", ".init_array.00101"])
+def test_a_table_of_initializers_is_known_by_its_name(opened: Opener, name: str) -> None:
+    """Linkers add .ctors to .init_array, and the section has no type of its own."""
+
+    def renamed(section: Section) -> Section:
+        is_table = section.type == SHT_INIT_ARRAY
+        return replace(section, name=name, type=SHT_PROGBITS) if is_table else section
+
+    evidence = with_sections(opened("09"), renamed)
+    (found,) = judge_initializers(evidence, Registrations(evidence))
+    assert (found.verdict, found.bytes) == (FAIL, 8)
+
+
+def test_a_resolver_runs_before_main(opened: Opener) -> None:
+    """A function of type IFUNC returns the address of the function to call."""
+    evidence = opened("00")
+    file = evidence.objects.files[0]
+    main = [replace(s, type=STT_IFUNC) if s.name == "main" else s for s in file.symbols]
+    file.__dict__["symbols"] = main
+    (found,) = judge_initializers(evidence, Registrations(evidence))
+    assert (found.verdict, found.cause) == (FAIL, "leftover resolver: main")
+    assert found.evidence == ("the loader calls main before main, to choose a function",)
+    away = replace(evidence, placement=replace(evidence.placement, address={}))
+    assert not list(judge_initializers(away, Registrations(away)))
 
 
 @pytest.mark.parametrize("lacks", [False, True])

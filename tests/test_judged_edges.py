@@ -14,7 +14,15 @@ import pytest
 
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, NOT_APPLICABLE, PASS
-from sizeguard.formats.elf import SHN_LORESERVE, STT_FUNC, STT_NOTYPE, STT_OBJECT, Symbol
+from sizeguard.formats.elf import (
+    SHN_ABS,
+    STT_FUNC,
+    STT_IFUNC,
+    STT_NOTYPE,
+    STT_OBJECT,
+    STT_TLS,
+    Symbol,
+)
 from sizeguard.names.registered import Registration
 from sizeguard.verify import canaries
 from sizeguard.verify.code_presence import judge_code, look_for
@@ -213,13 +221,14 @@ def test_an_initializer_without_readable_calls(opened: Opener, is_cut: bool) -> 
     [
         (1, STT_FUNC, FAIL),
         (1, STT_OBJECT, FAIL),
-        (SHN_LORESERVE - 1, STT_FUNC, FAIL),
-        (SHN_LORESERVE, STT_FUNC, PASS),
+        (1, STT_IFUNC, FAIL),
+        (1, STT_TLS, FAIL),
+        (1, STT_NOTYPE, FAIL),  # a label of assembly
+        (SHN_ABS - 0x10000, STT_FUNC, PASS),
         (0, STT_FUNC, PASS),  # undefined: a library has it
-        (1, STT_NOTYPE, PASS),
     ],
 )
-def test_a_defined_function_or_object_is_an_export(
+def test_a_defined_symbol_is_an_export(
     opened: Opener, section: int, kind: int, expected: str
 ) -> None:
     evidence = opened("00")

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.formats.elf import Elf
+from sizeguard.formats.elf import ET_DYN, ET_EXEC, ET_REL, PT_INTERP, PT_LOAD, Elf
+from sizeguard.formats.elf.layout import Layout
 from sizeguard.verify.evidence import evidence as module
 from sizeguard.verify.evidence.evidence import Evidence, Inlined, as_macho, names_of
 from sizeguard.verify.evidence.macho import MachoImage
@@ -210,10 +211,21 @@ def test_the_shipped_file_is_the_stripped_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "expected"), [([".text", ".interp"], True), ([".interp"], True), ([".text"], False)]
+    ("type_", "segments", "expected"),
+    [
+        (ET_DYN, [PT_LOAD, PT_INTERP], True),
+        (ET_DYN, [PT_LOAD], False),
+        (ET_EXEC, [PT_LOAD], True),  # linked with -static
+        (ET_REL, [], False),
+    ],
 )
-def test_a_program_has_an_interpreter(names: list[str], expected: bool) -> None:
-    image: Any = SimpleNamespace(sections=[section(name=name) for name in names])
+def test_a_program_has_an_interpreter_or_a_fixed_address(
+    type_: int, segments: list[int], expected: bool
+) -> None:
+    image: Any = object.__new__(Elf)
+    known = {"type": type_, "segments": [SimpleNamespace(type=each) for each in segments]}
+    for name, value in {**known, "layout": Layout(is_64=True, order="<")}.items():
+        object.__setattr__(image, name, value)
     assert evidence_of(image).is_program == expected
 
 

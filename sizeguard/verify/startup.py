@@ -19,12 +19,11 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.formats.elf import (
-    SHN_LORESERVE,
     SHT_FINI_ARRAY,
     SHT_INIT_ARRAY,
     SHT_PREINIT_ARRAY,
-    STT_FUNC,
-    STT_OBJECT,
+    STT_IFUNC,
+    Section,
 )
 from sizeguard.verify.code_presence import FoundCode, judge_code
 from sizeguard.verify.evidence.evidence import Evidence
@@ -36,6 +35,10 @@ from sizeguard.verify.why_there import explain
 
 # Functions that an initializer calls to register something.
 _REGISTERING = frozenset({"register_library", "register_class"})
+# Tables of functions that run before and after main. Older tables have no type of their own, and
+# linkers place the others by their names, too.
+_TABLE_TYPES = (SHT_INIT_ARRAY, SHT_PREINIT_ARRAY, SHT_FINI_ARRAY)
+_TABLE_NAMES = (".init_array", ".preinit_array", ".fini_array", ".ctors", ".dtors")
 # Names that compilers add themselves: -fstack-protector-all checks start-up functions, too.
 _COMPILERS = ("", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail")
 
@@ -48,11 +51,8 @@ def judge_initializers(evidence: Evidence, tables: Registrations) -> Iterator[Ve
     """
     registering = tables.files_with_entries()
     for number, file in enumerate(evidence.own_files()):
-        own = [
-            s.index
-            for s in file.elf.sections
-            if s.type in (SHT_INIT_ARRAY, SHT_PREINIT_ARRAY, SHT_FINI_ARRAY) and s.size
-        ]
+        yield from _judge_resolvers(evidence, number)
+        own = [s.index for s in file.elf.sections if s.size and _is_table(s)]
         if not own:
             continue
         placed = [index for index in own if (number, index) in evidence.placement.address]
@@ -88,6 +88,27 @@ def judge_initializers(evidence: Evidence, tables: Registrations) -> Iterator[Ve
         else:
             note = "it registers a table that is in the image, and does nothing else"
             yield Verdict("initializer", file.label, ABSENT, PASS, REMOVED_BY_COMPILER, 0, (note,))
+
+
+def _is_table(section: Section) -> bool:
+    return section.type in _TABLE_TYPES or section.name.startswith(_TABLE_NAMES)
+
+
+def _judge_resolvers(evidence: Evidence, number: int) -> Iterator[Verdict]:
+    """Judge an object's functions in the image that choose other functions (IFUNC)."""
+    file = evidence.objects.files[number]
+    for symbol in file.symbols:
+        node = number, symbol.section
+        if symbol.type != STT_IFUNC or node not in evidence.placement.address:
+            continue
+        piece = NamedPiece(*node, symbol.address, symbol.size, symbol.name)
+        name = evidence.short(symbol.name)
+        note = f"the loader calls {name} before main, to choose a function"
+        cause = f"leftover resolver: {name}"
+        chain = explain(evidence, piece)[1]
+        yield Verdict(
+            "initializer", file.label, ABSENT, FAIL, STILL_THERE, symbol.size, (note,), chain, cause
+        )
 
 
 def _others(evidence: Evidence, array: Node) -> list[str]:
@@ -129,7 +150,7 @@ def judge_exports(evidence: Evidence) -> Iterator[Verdict]:
         symbol
         for table in evidence.shipped.dynamic_symbols
         for symbol in table.objects()
-        if 0 < symbol.section < SHN_LORESERVE and symbol.type in (STT_FUNC, STT_OBJECT)
+        if symbol.section > 0
     ]
     found = [symbol for symbol in exported if symbol.name in own]
     for symbol in found:

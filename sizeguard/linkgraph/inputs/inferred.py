@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sizeguard.formats.elf import ET_DYN, ET_REL, Elf
+from sizeguard.formats.elf import ET_DYN, Elf
+from sizeguard.formats.elf.elf_kind import elf_kind
+from sizeguard.formats.link_kind import LIBRARY, OBJECT
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInput, LinkInputs, kind_of
 from sizeguard.linkgraph.inputs.objects import names_of
 from sizeguard.linkgraph.inputs.recorded_link import linker_named
@@ -19,15 +21,10 @@ def inferred(elf: Elf, objects: Sequence[Path]) -> LinkInputs:
 
     The files form one group: archives are searched until no new members are loaded.
     """
-    interpreter = any(segment.type == 3 for segment in elf.segments)
-    is_pie = bool(_dynamic_flags(elf) & 0x8000000)
     dynamic = any(section.name == ".dynamic" for section in elf.sections)
-    if elf.type == ET_REL:
-        mode = "relocatable"
-    elif elf.type == ET_DYN and not interpreter and not is_pie:
-        mode = "shared"
-    else:
-        mode = "executable" if dynamic else "static"
+    mode = {OBJECT: "relocatable", LIBRARY: "shared"}.get(
+        elf_kind(elf), "executable" if dynamic else "static"
+    )
     exports: set[bytes] = set()
     for table in elf.dynamic_symbols:
         exports.update(names_of(table, np.flatnonzero((table.section != 0) & (table.binding != 0))))
@@ -51,15 +48,3 @@ def linker_of(elf: Elf) -> Linker:
     if elf.section(".note.gnu.gold-version") is not None:
         return Linker("gold", ())
     return Linker("bfd", ())
-
-
-def _dynamic_flags(elf: Elf) -> int:
-    """Return DT_FLAGS_1."""
-    section = elf.section(".dynamic")
-    if section is None or not elf.layout.is_64:
-        return 0
-    content = elf.content(section)
-    words = np.frombuffer(content[: len(content) // 16 * 16], elf.layout.order + "u8").reshape(
-        -1, 2
-    )
-    return int(sum(value for tag, value in words.tolist() if tag == 0x6FFFFFFB))

@@ -13,6 +13,8 @@ import numpy as np
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.formats.binary import Binary, ImageSymbols
 from sizeguard.formats.elf import Elf
+from sizeguard.formats.elf.elf_kind import elf_kind
+from sizeguard.formats.link_kind import PIE, PROGRAM
 from sizeguard.formats.linkmap.link_map import LinkMap
 from sizeguard.names.registered import Registration
 from sizeguard.names.short import short_name
@@ -189,7 +191,7 @@ class Evidence:
         macho = as_macho(self.image)
         if macho is not None:
             return macho.is_program
-        return any(section.name == ".interp" for section in self.image.sections)
+        return isinstance(self.image, Elf) and elf_kind(self.image) in (PROGRAM, PIE)
 
     @property
     def is_complete(self) -> bool:

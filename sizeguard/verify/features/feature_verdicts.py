@@ -20,6 +20,7 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
+from sizeguard.formats.elf import ET_REL
 from sizeguard.names.demangle import demangle
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.features.external_calls import external_calls
@@ -64,8 +65,7 @@ def _without_options(evidence: Evidence, marks: FeatureMarks) -> str:
 
 
 def _is_library(evidence: Evidence) -> bool:
-    """Return whether an image is no program; a static one has no interpreter, either."""
-    return not evidence.is_program and "main" not in evidence.symbols
+    return not evidence.is_program and evidence.image.type != ET_REL
 
 
 def judge_present_feature(evidence: Evidence, feature: str, signs: FeatureSigns) -> Verdict:
