@@ -587,3 +587,11 @@ def test_a_repository_without_commits_is_judged_by_absolute_limits(tmp_path: Pat
     project.git("checkout", "--quiet", "--orphan", "other")
     ended = project.run("gate")
     assert (ended.code, "with a checked-out commit" in ended.err) == (2, True)
+
+
+@pytest.mark.native
+def test_commands_that_fail_for_one_image_are_not_repeated_for_the_others(tmp_path: Path) -> None:
+    project = project_of(tmp_path, "build: exit 3", image="images: {app: app, lib: libf.so}")
+    done = project.run("gate")
+    assert done.code != 0
+    assert done.err.count("building") == 1

@@ -6,7 +6,7 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -61,12 +61,15 @@ class HeadBuilds:
     in_place: measure the checkout's own files, and build nothing
     is_git:   whether the project is the root of a repository, perhaps without commits
     store:    folder with the known reads of builds; without it, a build depends on all files
+    failures: by name in sizeguard.yaml and target: commands that fail for one of its images are not
+        repeated for the others
     """
 
     root: Path
     is_git: bool
     in_place: bool = False
     store: Path | None = None
+    failures: dict[tuple[str, str], BuildError] = field(default_factory=dict, compare=False)
 
     @cached_property
     def commit(self) -> str:
@@ -104,13 +107,24 @@ class HeadBuilds:
         recipe.check(self.root, self.commit)
         build = self.last(recipe, target)
         if build is None:
-            with Progress(f"building {recipe.group or recipe.app}", target) as progress:
-                build = self.build_now(recipe, target, Limits())
-                progress.step(1, 1)
+            build = self._build_once(recipe, target)
         failed_run = _failed_run(self.folder(app.name, target), recipe)
         if failed_run is None:
             raise BuildError(f"{app.name} for {target}: another gate builds it; run this one again")
         return HeadBuild(build, recipe, self.commit, failed_run)
+
+    def _build_once(self, recipe: AnyBuildRecipe, target: str) -> Build:
+        name = recipe.group or recipe.app
+        if (name, target) in self.failures:
+            raise self.failures[name, target]
+        try:
+            with Progress(f"building {name}", target) as progress:
+                build = self.build_now(recipe, target, Limits())
+                progress.step(1, 1)
+        except BuildError as error:
+            self.failures[name, target] = error
+            raise
+        return build
 
     def to_build(self, app: App, target: str) -> AnyBuildRecipe | None:
         """Return the recipe for an app on a target; None if it need not or cannot be built."""

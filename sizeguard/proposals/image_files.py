@@ -12,7 +12,7 @@ from sizeguard.base.errors import SizeguardError
 from sizeguard.formats.elf import Elf, read_elf
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.fit import check_fit
-from sizeguard.formats.sniff import ELF, image_format
+from sizeguard.formats.sniff import ARCHIVE, ELF, image_format
 from sizeguard.proposals.build_folder import BUILD_ID, MAP, SECTIONS, SYMBOLS
 from sizeguard.proposals.found_images import FoundImage
 
@@ -44,8 +44,10 @@ def parts_of(image: FoundImage, in_tree: Callable[[Path], str]) -> ImageParts:
     in_tree: returns a build folder's file relative to the project's root; empty for other files
     """
     path = image.path
-    is_elf = image_format(path) == ELF
-    elf = read_elf(path) if is_elf else None
+    format_ = image_format(path)
+    if format_ == ARCHIVE:
+        return ImageParts(None, None, None, (), ())  # its members are its objects
+    elf = read_elf(path) if format_ == ELF else None
     map_ = _map(image, elf)
     debug = _first(path, (".debug", ".dbg", ".dSYM"))
     objects = tuple(_globs(image.link.objects, in_tree))
@@ -54,7 +56,8 @@ def parts_of(image: FoundImage, in_tree: Callable[[Path], str]) -> ImageParts:
         missing.append(MAP)
     if debug is not None and SYMBOLS in missing:
         missing.remove(SYMBOLS)
-    return ImageParts(map_, debug, _first(path, (".stripped",)), objects, tuple(missing))
+    shipped = image.shipped or _first(path, (".stripped",))
+    return ImageParts(map_, debug, shipped, objects, tuple(missing))
 
 
 def _first(path: Path, suffixes: tuple[str, ...]) -> Path | None:

@@ -16,6 +16,7 @@ from sizeguard.proposals.build_systems.systems import SYSTEMS, built_folders
 from sizeguard.proposals.found_images import MAYBE, WORDS, FoundImage, find_images
 from sizeguard.proposals.image_files import parts_of
 from sizeguard.proposals.proposal import Proposal, ProposedImage
+from sizeguard.proposals.stripped_copies import paired
 from sizeguard.runtimes.runtime import VARIANTS
 from sizeguard.selection.read import read_selection
 from sizeguard.toolchains.read_files import records_reads
@@ -95,7 +96,7 @@ def _builds(start: Path) -> list[_Built]:
             called.append(folder)
         elif system.name == _MAKE:
             own = [other for _, other in folders if other != folder]
-        images = find_images(build, _tracked(folder), own)
+        images = paired(find_images(build, _tracked(folder), own))
         if images:
             found.append(_Built(system, build, images))
     # A Makefile beside a build of another system only calls it.
@@ -173,7 +174,8 @@ def _proposal(built: _Built, root: Path, is_git: bool, chosen: Sequence[FoundIma
         if not where:
             left_out.append((str(image.path), "outside the project"))
             continue
-        images.append(_image(image, where, in_tree, built, _name(image.path.name, taken)))
+        name = _name((image.shipped or image.path).name, taken)
+        images.append(_image(image, where, in_tree, built, name))
     if not images:
         raise InputError(f"{chosen[0].path}: is outside the project, {root}")
     app = images[0].name if len(images) == 1 else _name(root.name, set())
@@ -262,7 +264,7 @@ def _is_ignored(root: Path, image: Path) -> bool:
 
 def _name(text: str, taken: set[str]) -> str:
     """Make a unique name for an app or image from letters, digits, '.', '-' and '_'."""
-    for suffix in (".exe", ".elf", ".dll", ".wasm", ".dylib", ".so"):
+    for suffix in (".exe", ".elf", ".dll", ".wasm", ".dylib", ".so", ".a", ".lib"):
         text = text.removesuffix(suffix)
     text = _NO_NAME.sub("_", text.split(".so.")[0]).strip("-.") or "app"
     if text in VARIANTS or text.strip("_") == "":

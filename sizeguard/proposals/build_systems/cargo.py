@@ -25,8 +25,8 @@ from sizeguard.proposals.build_folder import (
 )
 
 _MANIFEST = "Cargo.toml"
-_HIDDEN = (".d", ".rlib", ".rmeta", ".a", ".pdb", ".dwp", ".dSYM", ".debug", ".map")
-_LIBRARIES = (".so", ".dylib", ".dll")
+_HIDDEN = (".d", ".rlib", ".rmeta", ".pdb", ".dwp", ".dSYM", ".debug", ".map")
+_LIBRARIES = (".so", ".dylib", ".dll", ".a", ".lib")
 _PREFERRED = ("release", "debug")  # profiles; others come before them
 
 
@@ -110,7 +110,7 @@ def _rank(profile: str) -> int:
 
 
 def _linked(profile: Path) -> Iterator[LinkedFile]:
-    """Yield the programs and shared libraries at the top of a profile's folder."""
+    """Yield the programs and libraries at the top of a profile's folder."""
     for path in sorted(profile.iterdir()):
         if not path.is_file() or path.name.startswith(".") or path.suffix in _HIDDEN:
             continue

@@ -29,7 +29,9 @@ from sizeguard.proposals.build_systems.ninja_file import statements
 
 _CACHE = "CMakeCache.txt"
 # Ninja rules that link an image, such as CXX_EXECUTABLE_LINKER__app_Release.
-_LINK = re.compile(r".*_(?:EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY|SHARED_MODULE)_LINKER__")
+_LINK = re.compile(
+    r".*_(?:EXECUTABLE|SHARED_LIBRARY|STATIC_LIBRARY|MODULE_LIBRARY|SHARED_MODULE)_LINKER__"
+)
 _TARGET = re.compile(r"(?:^|/)CMakeFiles/([^/]+)\.dir/")
 # The program of add_test(NAME "program" …) in CTestTestfile.cmake; NAME may be [=[in brackets]=].
 _TEST = re.compile(
@@ -37,8 +39,10 @@ _TEST = re.compile(
 )
 # The files of file(INSTALL … TYPE EXECUTABLE FILES "file" …) in cmake_install.cmake.
 _INSTALL = re.compile(
-    r"file\(INSTALL\b[^\n]*?\bTYPE (?:EXECUTABLE|SHARED_LIBRARY|MODULE)\b(.*?)\)\s*$", re.M | re.S
+    r"file\(INSTALL\b[^\n]*?\bTYPE (?:EXECUTABLE|(?:SHARED|STATIC)_LIBRARY|MODULE)\b(.*?)\)\s*$",
+    re.M | re.S,
 )
+_AR_MODE = re.compile(r"[qr][A-Za-z]*")
 _CONFIGURATION = re.compile(r"impl-(.+)\.ninja")  # a file of Ninja Multi-Config
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _SKIPPED = frozenset({".git", ".sizeguard", "CMakeTmp", "CMakeScratch", "_CMakeLTOTest-CXX"})
@@ -174,9 +178,14 @@ def _links_of_file(path: Path) -> Iterator[_LinkCommand]:
         except ValueError:
             continue
         if "-o" in words[:-1]:
-            inputs = [base / word for word in words if word.endswith((".o", ".obj", ".a"))]
-            output = base / words[words.index("-o") + 1]
-            yield _LinkCommand(output, path.parent.stem, _objects(inputs))
+            output = words[words.index("-o") + 1]
+        elif len(words) > 3 and _AR_MODE.fullmatch(words[1]):  # ar qc libwords.a words.cpp.o
+            output = words[2]
+        else:
+            continue
+        inputs = [base / word for word in words if word.endswith((".o", ".obj", ".a"))]
+        objects = tuple(each for each in _objects(inputs) if each != base / output)
+        yield _LinkCommand(base / output, path.parent.stem, objects)
 
 
 def _target(inputs: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ from sizeguard.proposals.build_folder import (
 
 _INFO = Path("meson-info")
 _OPTIONS = "options"
-_LINKS = ("executable", "shared library", "shared module")
+_LINKS = ("executable", "shared library", "shared module", "static library")
 
 
 class Meson:
