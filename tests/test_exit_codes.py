@@ -57,6 +57,18 @@ def test_help_lists_the_exit_codes(name: str) -> None:
     assert "xit code 0" not in done.output.partition("Exit codes:")[0]
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_options_of_all_commands_read_alike(name: str) -> None:
+    options = [each for each in ALL[name].params if isinstance(each, click.Option)]
+    for option in options:
+        assert option.help, option.opts
+        assert option.help.endswith("May be given again.") is option.multiple
+        named = option.is_flag or option.metavar or isinstance(option.type, click.Choice)
+        assert named, f"{option.opts[-1]} has the name of a type instead of a value's"
+        if option.opts[-1] == "--output":
+            assert "-o" in option.opts
+
+
 @pytest.mark.parametrize("name", SHOWN_WORDS)
 def test_help_explains_words_of_the_output(name: str) -> None:
     shown = CliRunner().invoke(cli, [*name.split(), "--help"]).output

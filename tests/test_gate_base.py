@@ -440,6 +440,14 @@ def test_the_log_of_baselines(repository: Path) -> None:
     logged = run_git(repository, "log", "--abbrev=10", "--format=%h %an", "--", path.as_posix())
     assert [f"{entry.commit} {entry.author}" for entry in entries] == logged.splitlines()
     text = log_text(entries, "terminal")
+    assert text.splitlines()[1].split() == [
+        "date",
+        "commit",
+        "load",
+        "change",
+        "subject",
+        "(author)",
+    ]
     assert text.startswith("baselines/vision.t.c.yaml\n")
     assert "\x1b" not in text
     assert baseline_log(repository, ["vision"]) == entries

@@ -195,8 +195,8 @@ commit_options = option_group(
         show_default=True,
         metavar="PATH",
         help=(
-            "load, ram, file, page_slack, or operator/, kernel/, dtype/, component/,"
-            " section/NAME, symbol/GLOB."
+            "load, ram, file, page_slack, or the bytes of a name: operator/NAME, kernel/NAME,"
+            " dtype/NAME, component/NAME, section/NAME, symbol/GLOB."
         ),
         shell_complete=candidates.metrics,
     ),
@@ -221,13 +221,13 @@ commit_options = option_group(
         "--inputs",
         multiple=True,
         metavar="PATH",
-        help="Files that the build command reads. Default: all. May be repeated.",
+        help="Files that the build command reads. Default: all.",
     ),
     click.option(
         "--ignore",
         multiple=True,
         metavar="GLOB",
-        help="Files that it does not read, such as '*.md'. May be repeated.",
+        help="Files that it does not read, such as '*.md'.",
     ),
     click.option(
         "--app",

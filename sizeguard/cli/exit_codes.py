@@ -24,7 +24,11 @@ EXIT_CODES: Mapping[str, Mapping[int, str]] = MappingProxyType(
             4: _INTERNAL,
         },
         "build": {0: "built, or already up to date", 2: _USAGE, 4: _BUILD},
-        "import": {0: _DONE, 2: f"{_USAGE} as a model", 4: _INTERNAL},
+        "import": {
+            0: _DONE,
+            2: "wrong usage, an unreadable file, or a file that is not a model",
+            4: _INTERNAL,
+        },
         "codegen": {0: _DONE, 2: _USAGE, 4: _INTERNAL},
         "trace": {0: _DONE, 2: _USAGE, 4: f"a model does not run, {_BUILD}"},
         "record": {0: "recorded", 2: _USAGE, 3: "nothing was linked", 4: _BUILD},

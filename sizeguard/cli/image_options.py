@@ -206,7 +206,7 @@ evidence_options = option_group(
         multiple=True,
         type=_EXISTING,
         metavar="FILE",
-        help="Object or archive of the link. May be given again.",
+        help="Object or archive of the link.",
     ),
     click.option(
         "--map",
@@ -225,7 +225,7 @@ evidence_options = option_group(
         default="auto",
         show_default=True,
         metavar="NAME",
-        help="Rules for names: sizeguard executorch aten.",
+        help="Rules for names: sizeguard, executorch or aten.",
         type=candidates.OneOf(candidates.presets, "preset"),
     ),
     click.option(
@@ -245,7 +245,7 @@ evidence_options = option_group(
         multiple=True,
         type=_EXISTING,
         metavar="FILE",
-        help="A script of the link, whose MEMORY names the regions. May be given again.",
+        help="A script of the link, whose MEMORY names the regions.",
     ),
 )
 
@@ -263,6 +263,7 @@ SCREEN_OPTIONS = (
 )
 # Where a result is written; the command gets it as `file`.
 OUTPUT_FILE = click.option(
+    "-o",
     "--output",
     "file",
     type=OutputPath(),
@@ -276,7 +277,13 @@ def _output_options(formats: Sequence[str]) -> Decorator:
     return option_group(
         "output",
         Output,
-        click.option("--format", type=click.Choice(formats), default="terminal", show_default=True),
+        click.option(
+            "--format",
+            type=click.Choice(formats),
+            default="terminal",
+            show_default=True,
+            help="Output format.",
+        ),
         OUTPUT_FILE,
         *SCREEN_OPTIONS,
     )
@@ -295,7 +302,7 @@ def levels_option(default: str) -> Decorator:
         "--by",
         default=None,
         metavar="A,B",
-        help=f"Levels, outermost first: {' '.join(LEVELS)}. Default: {default}",
+        help=f"Levels, outermost first: {', '.join(LEVELS)}. Default: {default}",
         shell_complete=candidates.list_of(candidates.levels),
     )
 

@@ -31,6 +31,7 @@ _PRINTS_FILES = ("select merge",)
 
 LEAST_WIDTH = 40  # columns of the narrowest terminal
 MOST_WIDTH = 10_000  # columns; a line of more is not read on a screen
+_AGAIN = " May be given again."  # the end of an option's help
 WIDTH = "sizeguard.width"  # in the context's meta: the width at which lines are broken, if any
 _WIDE = "sizeguard.wide"
 
@@ -72,6 +73,7 @@ class LazyGroup(click.Group):
         for words, each in _leaves(path, command):
             _name_options(each)
             _refuse_repeats(each)
+            _tell_values(each)
             if cmd_name not in _READ_BY_PROGRAMS:
                 _add_screen(words, each)
         return command
@@ -178,6 +180,17 @@ def _refuse_repeats(command: click.Command) -> None:
         return parse(ctx, args)
 
     command.parse_args = parse_once  # type: ignore[method-assign]
+
+
+def _tell_values(command: click.Command) -> None:
+    """Name numbers alike in the help of all commands, and say which options may be repeated."""
+    for option in command.params:
+        if not isinstance(option, click.Option):
+            continue
+        if option.metavar is None and isinstance(option.type, click.IntRange):
+            option.metavar = "N"
+        if option.multiple and not (option.help or "").endswith(_AGAIN):
+            option.help = f"{option.help}{_AGAIN}"
 
 
 def _has_one_value(option: click.Option) -> bool:

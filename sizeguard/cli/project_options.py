@@ -61,7 +61,7 @@ only_apps = click.option(
     "apps",
     multiple=True,
     metavar="NAME",
-    help="Only this app of sizeguard.yaml. May be given again.",
+    help="Only this app of sizeguard.yaml.",
     shell_complete=candidates.one_of(candidates.apps),
 )
 only_targets = click.option(
@@ -69,6 +69,6 @@ only_targets = click.option(
     "targets",
     multiple=True,
     metavar="NAME",
-    help="Only this target of sizeguard.yaml. May be given again.",
+    help="Only this target of sizeguard.yaml.",
     shell_complete=candidates.one_of(candidates.targets),
 )

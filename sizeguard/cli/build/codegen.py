@@ -31,7 +31,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="The operators.yaml of a kernel library. May be given again.",
+    help="The operators.yaml of a kernel library.",
 )
 @click.option(
     "--kernel-sources",
@@ -46,7 +46,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="Selection file. May be given again; the files are merged.",
+    help="Selection file. Several files are merged.",
 )
 @click.option("--root-ops", default="", metavar="A,B", help="Operators to keep, by name.")
 @click.option(
@@ -98,7 +98,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="Selection of another app that uses the same kernels and runtime. May be given again.",
+    help="Selection of another app that uses the same kernels and runtime.",
 )
 @click.option(
     "--dispatch-keys",
@@ -111,6 +111,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     "--library-name",
     default="portable",
     show_default=True,
+    metavar="NAME",
     help="Name under which operators are registered.",
 )
 @click.option(

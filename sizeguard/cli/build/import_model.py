@@ -17,6 +17,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "-o",
     "--output",
     type=WrittenPath(),
+    metavar="FILE",
     required=True,
     help="The program to write (.sgp).",
 )
@@ -25,7 +26,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "cases",
     multiple=True,
     metavar="A.npy,B.npy",
-    help="Bundle an input: one array for each input of the model. May be given again.",
+    help="Bundle an input: one array for each input of the model.",
 )
 @click.option(
     "--cases-beside",
@@ -42,7 +43,8 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "operator_files",
     multiple=True,
     type=NamedPath(path_type=Path, dir_okay=False),
-    help="Operators to use instead of the runtime's own. May be given again.",
+    metavar="FILE",
+    help="Operators to use instead of the runtime's own.",
 )
 @RUNTIME_SOURCE
 def command(

@@ -17,7 +17,7 @@ NOTHING = 3  # exit code: nothing was linked
 @click.option(
     "--records",
     type=NamedPath(path_type=Path),
-    metavar="FOLDER",
+    metavar="DIR",
     help="Folder for the records. Default: .sizeguard/links.",
 )
 @click.option(
@@ -28,7 +28,7 @@ NOTHING = 3  # exit code: nothing was linked
 @click.option(
     "--built",
     type=NamedPath(path_type=Path, exists=True, file_okay=False),
-    metavar="FOLDER",
+    metavar="DIR",
     help="Run nothing; read the links of a finished Ninja or CMake build.",
 )
 @click.argument("build", nargs=-1, type=click.UNPROCESSED, metavar="[-- BUILD COMMAND...]")

@@ -103,7 +103,7 @@ def show(format_: str) -> None:
     "apps",
     multiple=True,
     metavar="NAME",
-    help="Only this app. May be given again.",
+    help="Only this app.",
     shell_complete=candidates.one_of(candidates.apps),
 )
 @format_option()

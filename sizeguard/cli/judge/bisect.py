@@ -32,7 +32,7 @@ UNKNOWN = 3  # the exit code if no measured commit has the metric
 @click.option(
     "--narrow",
     is_flag=True,
-    help="Search only ranges in which the metric's own buckets changed: fewer builds.",
+    help="Search only ranges whose ends differ in the metric's own rows: fewer builds.",
 )
 @click.option(
     "--first-parent/--into-merges",
@@ -77,9 +77,9 @@ def command(
 
     The changes of the commits sum to the whole change.
 
-    A range of commits is searched if any bucket differs between its ends, because sizes can go up
-    and down. Commits with equal inputs are built once. Measured commits are never built again, even
-    after a kill. Builds run in separate worktrees.
+    A range of commits is searched if any part of the image has another size at its other end,
+    because sizes can go up and down. Commits with equal inputs are built once. Measured commits are
+    never built again, even after a kill. Builds run in separate worktrees.
 
     \b
     Examples:

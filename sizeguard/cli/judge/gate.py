@@ -111,7 +111,11 @@ _output_options = option_group(
     "outputs",
     Outputs,
     click.option(
-        "--format", type=click.Choice(GATE_FORMATS), default="terminal", show_default=True
+        "--format",
+        type=click.Choice(GATE_FORMATS),
+        default="terminal",
+        show_default=True,
+        help="Output format.",
     ),
     OUTPUT_FILE,
     click.option(
@@ -121,7 +125,7 @@ _output_options = option_group(
         type=CopyFile(),
         metavar="FORMAT=FILE",
         shell_complete=candidates.one_of(lambda: (f"{each}=" for each in GATE_FORMATS)),
-        help="Also write this format to a file; repeatable.",
+        help="Also write this format to a file.",
     ),
     *SCREEN_OPTIONS,
 )
@@ -166,7 +170,7 @@ _output_options = option_group(
     multiple=True,
     callback=_snapshots,
     metavar="[APP[/TARGET]=]FILE",
-    help="Count growth from this snapshot or image; the base is not built. May be given again.",
+    help="Count growth from this snapshot or image; the base is not built.",
 )
 @worker_options
 @_output_options
@@ -187,10 +191,10 @@ def command(
     workers: Workers,
     outputs: Outputs,
 ) -> None:
-    """Build full and each app's selective runtime, run every model on both, and judge the sizes.
+    """Build the apps, run their models, and judge the sizes by the limits and the merge base.
 
-    The sizes are compared with the merge base and the policy. --format github also writes the step
-    summary ($GITHUB_STEP_SUMMARY).
+    An app with a selection is built in full and selectively, and its models must give equal results
+    on both. --format github also writes the step summary ($GITHUB_STEP_SUMMARY).
 
     \b
     Examples:

@@ -38,9 +38,11 @@ _CANARY_PASSED = 4  # exit code: the verifier is broken, so no verdict is given
     type=FILE,
     multiple=True,
     metavar="FILE|DIR",
-    help="Objects and archives of the link. May be given again.",
+    help="Objects and archives of the link.",
 )
-@click.option("--map", "link_map", type=FILE, metavar="FILE", help="The linker's map.")
+@click.option(
+    "--map", "link_map", type=FILE, metavar="FILE", help="The linker map made with the image."
+)
 @click.option(
     "--gc-log", type=FILE, metavar="FILE", help="Output of the linker's --print-gc-sections."
 )

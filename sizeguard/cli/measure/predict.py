@@ -23,6 +23,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
 @click.option(
     "--app",
     default="",
+    metavar="NAME",
     help="App with a committed selection.",
     shell_complete=candidates.one_of(candidates.apps),
 )

@@ -39,6 +39,7 @@ _OF_SOURCES = ("source", "directory", "owner")
     type=click.Choice(["load", "file", "ram", "count", "name"]),
     default="load",
     show_default=True,
+    help="Order of the rows, largest first.",
 )
 @filters_option
 @output_options

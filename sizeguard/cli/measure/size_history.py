@@ -31,7 +31,7 @@ from sizeguard.measurement.interrupts import handle_interrupts
     "--by",
     default="",
     metavar="LEVEL",
-    help=f"Stack the sizes by one of {' '.join(LEVELS)}. Default: depends on the app.",
+    help=f"Stack the sizes by one of {', '.join(LEVELS)}. Default: depends on the app.",
     shell_complete=candidates.one_of(candidates.levels),
 )
 @click.option("--build", "builds", is_flag=True, help="Build commits that were not measured yet.")

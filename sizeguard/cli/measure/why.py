@@ -29,7 +29,7 @@ from sizeguard.cli.option_groups import NamedPath
     "link_map",
     type=NamedPath(path_type=Path, exists=True),
     metavar="FILE",
-    help="The linker's map.",
+    help="The linker map made with the image.",
 )
 @click.option(
     "--roots",

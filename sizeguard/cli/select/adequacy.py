@@ -15,7 +15,12 @@ from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT
 @click.command()
 @click.argument("model", type=FILE)
 @click.option(
-    "--build", "full", type=FOLDER, metavar="BUILD", help="The full build. Default: build/full."
+    "--full",
+    "--build",
+    "full",
+    type=FOLDER,
+    metavar="BUILD",
+    help="The full build. Default: build/full.",
 )
 @click.option(
     "--trace",

@@ -17,5 +17,5 @@ DISPATCHER = click.option(
     "--dispatcher",
     multiple=True,
     metavar="FUNCTION",
-    help="A function that takes an operator's name, instead of the runtime's. May be given again.",
+    help="A function that takes an operator's name, instead of the runtime's.",
 )

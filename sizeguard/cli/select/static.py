@@ -13,7 +13,12 @@ from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT, WRITT
 @click.command()
 @click.argument("models", nargs=-1, type=FILE, metavar="MODEL...")
 @click.option(
-    "--build", "full", type=FOLDER, metavar="BUILD", help="The full build. Default: build/full."
+    "--full",
+    "--build",
+    "full",
+    type=FOLDER,
+    metavar="BUILD",
+    help="The full build. Default: build/full.",
 )
 @click.option(
     "-o",

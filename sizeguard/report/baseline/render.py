@@ -75,11 +75,14 @@ def log_text(entries: Sequence[BaselineEntry], format_: str) -> str:
     lines: list[str] = []
     for file, group in itertools.groupby(entries, key=lambda entry: entry.file):
         lines += ["", file] if lines else [file]
+        lines.append(
+            f"  {'date':<10}  {'commit':<10}  {'load':>12} {'change':>9}  subject (author)"
+        )
         for entry in group:
             load = "removed" if entry.load is None else f"{entry.load:,}"
             delta = "" if entry.delta is None else f"{entry.delta:+,}"
             lines.append(
                 f"  {entry.date}  {entry.commit}  {load:>12} {delta:>9}"
-                f"  {entry.subject}  ({entry.author})"
+                f"  {entry.subject} ({entry.author})"
             )
     return plain_text(lines)

@@ -237,7 +237,7 @@ def _row(point: HistoryPoint, anchor: str, limit: int) -> str:
     delta = (
         f'<td class="n {direction(change.load)}">{change.load:+,}</td>'
         if change is not None and change.load
-        else f'<td class="n">{"" if change is None else "="}</td>'
+        else f'<td class="n">{"" if change is None else "+0"}</td>'
     )
     sizes = size_texts(point)
     note = '<span class="dim">baseline</span> ' if point.source == REVIEWED else ""

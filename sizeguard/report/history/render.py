@@ -165,7 +165,7 @@ def _point_lines(point: HistoryPoint, limit: int, style: Style) -> Iterator[str]
         yield style.dim(f"{head}  {without_size(point)}")
         return
     change = point.change
-    delta = NONE if change is None else f"{change.load:+,}" if change.load else "="
+    delta = NONE if change is None else f"{change.load:+,}"
     shown = style.signed(f"{delta:>10}", change.load if change else 0)
     sizes = point.sizes
     text = f"{head}  {sizes.load:>11,} {shown}"

@@ -41,7 +41,7 @@ _WORDS = {
         "sizeguard report IMAGE --by section --sort file",
     ),
     "page_slack": Word(
-        "at most, bytes until the file grows by a page",
+        "most bytes until the file grows by a page",
         "Unused bytes between the file's segments, in sum. Each segment grows into its own part;"
         " the file on disk grows when that is used up.",
     ),
@@ -65,7 +65,7 @@ _WORDS = {
         "sizeguard predict",
     ),
     "dtype": Word(
-        "predict says what deselecting one saves",
+        "type of elements; predict has its saving",
         "The type of the elements that code works on. A dtype is deselected for all operators of a"
         " kernel tag, and that changes the code around its branch, so the exclusive bytes of a"
         " dtype's row are not what it saves. `sizeguard predict` has the saving of each branch,"
