@@ -221,5 +221,6 @@ def test_edges_of_a_shared_table_stay_for_the_users_that_stay(
     by_edge: dict[int, list[bool]] = {}
     for edge, is_gone in zip(branches.edge.tolist(), gone.tolist(), strict=True):
         by_edge.setdefault(edge, []).append(is_gone)
-    assert branches.edges_gone(gone).tolist() == sorted(e for e, of in by_edge.items() if all(of))
+    found = np.flatnonzero(branches.edges_gone(gone, len(graph.edges.target)))
+    assert found.tolist() == sorted(e for e, of in by_edge.items() if all(of))
     assert (gone <= branches.is_unselected(selected, by_any=True)).all()

@@ -60,7 +60,7 @@ class Nodes:
         return len(self.kind)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Edges:
     """Edges as parallel columns, sorted by source; those of node i are [start[i], start[i + 1]).
 
@@ -81,9 +81,9 @@ class Edges:
     type: npt.NDArray[np.int32]
     place: Int
 
-    @property
+    @cached_property
     def source(self) -> npt.NDArray[np.int32]:
-        """Source nodes of all edges; computed on each access."""
+        """Source nodes of all edges."""
         return np.repeat(np.arange(len(self.start) - 1, dtype=np.int32), np.diff(self.start))
 
 

@@ -218,28 +218,31 @@ class LaidOutPart:
 
         shrunk: node → bytes that it loses
         """
-        if not self._whole:
-            self._whole = self._place(self.outputs, self.size)
-        found = dict(self._whole)
+        size, touched = self.size, frozenset[int]()
         lost = [node for node, less in shrunk.items() if less and self.kept[node]]
         if lost:
             size = self.size.copy()
-            for node in lost:
-                size[node] -= shrunk[node]
-            names = [*self.outputs]
-            places = distinct(self.output_of[lost]).tolist()
-            touched = [names[place] for place in places if place >= 0]
-            found.update(self._place({name: self.outputs[name] for name in touched}, size))
+            size[lost] -= [shrunk[node] for node in lost]
+            touched = frozenset(self.output_of[lost].tolist())
+        align = self._align(size)
+        found: dict[str, int] = {}
+        for place, (name, output) in enumerate(self.outputs.items()):
+            if place in touched:
+                found[name] = _placed(output, size, align, self.kept)
+            else:
+                if name not in self._whole:
+                    self._whole[name] = _placed(output, size, align, self.kept)
+                found[name] = self._whole[name]
         found[".eh_frame"] = found.get(".eh_frame", 0) + self.unwind
         found.update(self.tables)
         return found
 
-    def _place(self, outputs: Mapping[str, _Output], size: Int) -> dict[str, int]:
+    def _align(self, size: Int) -> Int:
         align = self.align.copy()
         # Compilers align a table to at most its size: one of a single entry of 16 bytes to 16.
         for table in self.registering.tolist():
             align[table] = min(align[table], 1 << max(int(size[table]).bit_length() - 1, 0))
-        return {name: _placed(each, size, align, self.kept) for name, each in outputs.items()}
+        return align
 
 
 def _placed(output: _Output, size: Int, align: Int, kept: Bool) -> int:

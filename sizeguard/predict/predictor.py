@@ -22,7 +22,6 @@ from functools import cached_property
 
 import numpy as np
 
-from sizeguard.columns.distinct import distinct, without
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import Bool, live, reachable
@@ -223,8 +222,12 @@ class Predictor:
         tables: Int = np.zeros(0, np.int64)
         if kept.dtypes is not None:
             before = reachable(graph, roots, without=what.gone)
-            margin = self._cut(kept.dtypes, before, cut, shrunk)
-            tables = self._without_tables(kept.dtypes, before, shrunk)
+            gone = self.branches.is_unselected(kept.dtypes)
+            cut |= self.branches.edges_gone(gone, len(cut))
+            self._cut_emptied(gone, before, cut, shrunk)
+            self._cut_all_guarded(kept.dtypes, cut, shrunk)
+            margin = self._margin(kept.dtypes, before)
+            tables = self._without_tables(gone, before, shrunk)
             if margin:
                 roots = np.concatenate([roots, self.handler])
         seen = reachable(graph, roots, without=what.gone, cut=cut)
@@ -241,20 +244,17 @@ class Predictor:
         ]
         return without_entries(self.graph, gone)
 
-    def _cut(
-        self, dtypes: Mapping[str, Collection[str]], seen: Bool, cut: Bool, shrunk: dict[int, int]
-    ) -> int:
-        """Mark the edges of omitted branches; return the margin in bytes.
+    def _cut_emptied(self, gone: Bool, seen: Bool, cut: Bool, shrunk: dict[int, int]) -> None:
+        """Cut the jump tables of switches without branches, and the code between their cases.
 
-        A switch without remaining branches also loses its jump table and the code between its
-        cases.
+        gone: mask of the omitted branches
         """
         branches, edges = self.branches, self.graph.edges
-        gone = branches.is_unselected(dtypes)
-        cut[branches.edges_gone(gone)] = True
-        touched = distinct(branches.holder[gone & seen[branches.holder]])
+        touched = np.zeros(len(seen), bool)
+        touched[branches.holder[gone]] = True
+        touched[branches.holder[~gone]] = False
         direct = branches.table < 0
-        for holder in without(touched, branches.holder[~gone]).tolist():
+        for holder in np.flatnonzero(touched & seen).tolist():
             places = edges.offset[branches.edge[(branches.holder == holder) & direct]]
             if not len(places):
                 continue
@@ -267,25 +267,32 @@ class Predictor:
             )
             cut[low:high] |= table & (edges.offset[low:high] >= first - self._sizes_of.switch_head)
             shrunk[holder] = shrunk.get(holder, 0) + last - first
-        for tag, guarded in branches.guarded.items():
+
+    def _cut_all_guarded(
+        self, dtypes: Mapping[str, Collection[str]], cut: Bool, shrunk: dict[int, int]
+    ) -> None:
+        """Cut the code that needs a dtype of a tag without any."""
+        for tag, guarded in self.branches.guarded.items():
             if not dtypes.get(tag):
                 for node, targets in guarded:
                     self._cut_guarded(node, targets, cut, shrunk)
+
+    def _margin(self, dtypes: Mapping[str, Collection[str]], seen: Bool) -> int:
+        """Return the bytes by which the code of the remaining switches may be off."""
+        branches = self.branches
         # A branch that only one of two tags omits may be missing.
-        doubtful = branches.is_unselected(dtypes, by_any=True) & seen[branches.holder]
-        count = len(distinct(branches.holder[doubtful]))
+        doubtful = np.zeros(len(seen), bool)
+        doubtful[branches.holder[branches.is_unselected(dtypes, by_any=True)]] = True
+        count = int((doubtful & seen).sum())
         return (self._sizes_of.unseen if count else 0) + self._sizes_of.per_switch * count
 
-    def _without_tables(
-        self, dtypes: Mapping[str, Collection[str]], seen: Bool, shrunk: dict[int, int]
-    ) -> Int:
+    def _without_tables(self, gone: Bool, seen: Bool, shrunk: dict[int, int]) -> Int:
         """Return the tables of bodies that are no longer tables.
 
         A case that ends in the handler has no value for a table, so the function jumps instead.
         """
         branches = self.branches
         in_table = (branches.table >= 0) & seen[branches.holder]
-        gone = branches.is_unselected(dtypes)
         lost = _pairs(branches.table, branches.holder, in_table & gone)
         for table, holder in sorted(lost):
             here = (branches.table == table) & (branches.holder == holder)

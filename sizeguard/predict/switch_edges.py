@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.distinct import distinct, without
+from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import Bool
@@ -52,19 +52,31 @@ class SwitchEdges:
 
         by_any: a branch is omitted if any of its tags does not select the dtype
         """
-        leaves = any if by_any else all
-        matrix = np.array(
-            [
-                [leaves(d not in selected.get(t, ()) for t in tags) for d in self.dtypes]
-                for tags in self.tags
-            ],
-            bool,
-        )
-        return matrix[self.tag, self.dtype] if len(self.edge) else np.zeros(0, bool)
+        if not len(self.edge):
+            return np.zeros(0, bool)
+        rows = [tag for tags in self.tags for tag in tags]
+        number = {dtype: k for k, dtype in enumerate(self.dtypes)}
+        omits = np.ones((len(rows), len(number)), bool)
+        chosen = [
+            row * len(number) + number[dtype]
+            for row, tag in enumerate(rows)
+            for dtype in selected.get(tag, ())
+            if dtype in number
+        ]
+        omits.reshape(-1)[chosen] = False
+        first = np.cumsum([0, *map(len, self.tags[:-1])])
+        combine = np.logical_or if by_any else np.logical_and
+        return combine.reduceat(omits, first)[self.tag, self.dtype]
 
-    def edges_gone(self, gone: Bool) -> Int:
-        """Return the omitted edges; edges of a table are omitted when none of its users stays."""
-        return without(self.edge[gone], self.edge[~gone])
+    def edges_gone(self, gone: Bool, edges: int) -> Bool:
+        """Return a mask of the omitted edges, of a graph with so many.
+
+        An edge of a table is omitted when none of its users stays.
+        """
+        found = np.zeros(edges, bool)
+        found[self.edge[gone]] = True
+        found[self.edge[~gone]] = False
+        return found
 
 
 def find_branches(
