@@ -370,6 +370,8 @@ def test_submodules_come_along_with_their_changes(tmp_path: Path) -> None:
         ("{build: make}", "names no image"),
         ("{build: make, image: /bin/sh}", "'/bin/sh' is not a path inside the source tree"),
         ("{build: make, image: ../x}", "'../x' is not a path inside the source tree"),
+        ("{image: x, objects: out/**.o}", "'out/**.o' is not a pattern of files"),
+        ("{image: x, also: ./}", "'.' is not a pattern of files"),
         ("{build: make, images: {}}", "names no images"),
         ("{images: {p: x}, map: y}", "map belongs to one image"),
         ("{image: x, build: make, timeout: soon}", "'soon' is not a time; write 90 s or 30 min"),
@@ -391,6 +393,13 @@ def test_a_wrong_line_of_the_configuration_is_named(text: str, message: str) -> 
 def test_two_images_of_one_name_are_refused() -> None:
     with pytest.raises(InputError, match=r"two apps or images are called 'a\.p'"):
         parse_config(Path("/p"), b"apps: {a: {images: {p: x}}, a.p: {image: y}}\n")
+
+
+def test_two_builds_of_one_folder_are_refused() -> None:
+    """Each would be judged by the other's files and baseline."""
+    text = b"apps: {a: {image: x, targets: {b.c: }}, a.b: {image: y, targets: {c: }}}\n"
+    with pytest.raises(InputError, match=r"a for b\.c and a\.b for c would have the same files"):
+        parse_config(Path("/p"), text)
 
 
 def test_a_target_that_only_an_app_names_is_one_more() -> None:

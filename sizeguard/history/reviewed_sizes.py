@@ -36,20 +36,27 @@ class CommitBaselines:
 
         toolchain: the last known one; it selects one of several baselines
         """
-        prefix = f"{FOLDER}/{app}.{target}."
-        paths = [path for path in self._files if path.startswith(prefix)]
-        if len(paths) > 1:
-            paths = [path for path in paths if path == f"{prefix}{toolchain}.yaml"]
-            if not paths:
-                which = f", none of {toolchain}" if toolchain else ""
-                return None, f"not measured, and it has baselines for several toolchains{which}"
-        if not paths:
-            return None, "not measured, and it has no baseline"
         try:
-            data = git_bytes(self.root, "cat-file", "blob", self._files[paths[0]])
-            return parse_baseline(data, f"{self.commit[:7]}:{paths[0]}"), ""
+            found = self._of(app, target)
         except InputError as error:
             return None, f"its baseline cannot be read: {error}"
+        if len(found) > 1:
+            found = [each for each in found if each.toolchain == toolchain]
+            if not found:
+                which = f", none of {toolchain}" if toolchain else ""
+                return None, f"not measured, and it has baselines for several toolchains{which}"
+        if not found:
+            return None, "not measured, and it has no baseline"
+        return found[0], ""
+
+    def _of(self, app: str, target: str) -> list[Baseline]:
+        """Read the baselines of an app for a target; names of other targets may begin alike."""
+        prefix = f"{FOLDER}/{app}.{target}."
+        found = []
+        for path in (path for path in self._files if path.startswith(prefix)):
+            data = git_bytes(self.root, "cat-file", "blob", self._files[path])
+            found.append(parse_baseline(data, f"{self.commit[:7]}:{path}"))
+        return [each for each in found if (each.app, each.target) == (app, target)]
 
 
 def sizes_of(baseline: Baseline) -> Sizes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -79,13 +80,24 @@ def text_of(node: Node) -> str:
 
 
 def path_of(node: Node) -> str:
-    """Read a path inside the project's folder."""
+    """Read a path inside the project's folder, and normalize it: ./a becomes a."""
     text = text_of(node)
     if Path(text).is_absolute() or ".." in Path(text).parts or "\0" in text:
         raise InputError(f"{place_of(node)}: '{text}' is not a path inside the source tree")
     if any(len(os.fsencode(part)) > _LONGEST for part in Path(text).parts):
         raise InputError(f"{place_of(node)}: no file has a name of more than {_LONGEST} bytes")
-    return text
+    return posixpath.normpath(text)
+
+
+def pattern_of(node: Node) -> str:
+    """Read a pattern of files inside the project's folder."""
+    pattern = path_of(node)
+    if pattern == "." or any("**" in part and part != "**" for part in pattern.split("/")):
+        raise InputError(
+            f"{place_of(node)}: '{pattern}' is not a pattern of files; ** between slashes stands"
+            " for any folders: build/**/*.o"
+        )
+    return pattern
 
 
 def place_of(node: Node) -> str:

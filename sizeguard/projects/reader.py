@@ -138,6 +138,7 @@ class _ProjectReader:
         twice = next((name for name, n in Counter(app.name for app in apps).items() if n > 1), "")
         if twice:
             raise InputError(f"{place_of(node)}: two apps or images are called '{twice}'")
+        _check_file_names(node, apps)
         limits += reader.limits
         for target in targets:
             if any(app.is_selective and target.name in app.targets for app in apps):
@@ -182,6 +183,20 @@ class _ProjectReader:
                 run=flag_of(fields.get("run"), True),
                 place=place,
             )
+
+
+def _check_file_names(node: Node, apps: Iterable[App]) -> None:
+    """Raise InputError if two builds would have one folder and one baseline: APP.TARGET."""
+    seen: dict[str, str] = {}
+    for app in apps:
+        for target in app.targets:
+            build = f"{app.name} for {target}"
+            other = seen.setdefault(f"{app.name}.{target}", build)
+            if other != build:
+                raise InputError(
+                    f"{place_of(node)}: {other} and {build} would have the same files, because"
+                    " names are joined by dots; rename one"
+                )
 
 
 def _base(node: Node) -> str:

@@ -82,12 +82,21 @@ def baseline_files(root: Path) -> list[Path]:
 
 
 def other_toolchains(root: Path, build: Build) -> list[str]:
-    """List the toolchains that have baselines for this app and target."""
+    """List the toolchains that have baselines for this app and target.
+
+    A file that cannot be read counts by its name.
+    """
     prefix = f"{build.app or build.variant}.{build.target}."
-    return sorted(
-        path.name.removeprefix(prefix).removesuffix(".yaml")
-        for path in (root / FOLDER).glob(f"{prefix}*.yaml")
-    )
+    found = []
+    for path in sorted((root / FOLDER).glob(f"{prefix}*.yaml")):
+        try:
+            baseline = read_baseline(path)
+        except InputError:
+            baseline = None
+        # The file may be for another target, such as x86_64-linux.debug
+        if baseline is None or f"{baseline.app}.{baseline.target}." == prefix:
+            found.append(path.name.removeprefix(prefix).removesuffix(".yaml"))
+    return found
 
 
 def baseline_of(build: Build, toolchain: Toolchain | None, measured: Measurement) -> Baseline:

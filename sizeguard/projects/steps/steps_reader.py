@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable
-from sizeguard.projects.config_nodes import flag_of, is_empty, path_of, place_of, table_of, text_of
+from sizeguard.projects.config_nodes import (
+    flag_of,
+    is_empty,
+    path_of,
+    pattern_of,
+    place_of,
+    table_of,
+    text_of,
+)
 from sizeguard.projects.project import BUILD_TIMEOUT, NO_STRIP, BuildSteps, ImageFiles
 
 IMAGE, IMAGES, SELECTION = "image", "images", "selection"
@@ -103,11 +111,11 @@ def _files(fields: Mapping[str, Node], place: str) -> ImageFiles:
     return ImageFiles(
         image=path_of(fields[IMAGE]),
         map=path_of(fields["map"]) if "map" in fields else "",
-        objects=tuple(map(path_of, items_of(fields.get("objects")))),
+        objects=tuple(map(pattern_of, items_of(fields.get("objects")))),
         debug=path_of(fields["debug"]) if "debug" in fields else "",
         shipped=path_of(fields["shipped"]) if "shipped" in fields else "",
         strip=_strip(strip) if strip is not None else "",
-        also=tuple(map(path_of, items_of(fields.get("also")))),
+        also=tuple(map(pattern_of, items_of(fields.get("also")))),
         selection=path_of(fields[SELECTION]) if SELECTION in fields else "",
     )
 
