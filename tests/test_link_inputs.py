@@ -13,13 +13,16 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.builds.link_record import LinkRecord
 from sizeguard.builds.linker_options import read_options
 from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.elf.elf_graph import build_graph
-from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInput, LinkInputs
+from sizeguard.linkgraph.inputs.command_line import parse_command
+from sizeguard.linkgraph.inputs.link_inputs import FAMILIES, Linker, LinkInput, LinkInputs
 from sizeguard.linkgraph.inputs.loader import load
 from sizeguard.linkgraph.inputs.lto import without_lto
-from sizeguard.linkgraph.inputs.version_script import parse_version_script
+from sizeguard.linkgraph.inputs.recorded_link import linker_named
+from sizeguard.linkgraph.inputs.version_script import Visible, parse_version_script
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.merged_functions import coarse_objects
 from sizeguard.linkgraph.open_graph import graph_of_objects, graph_of_path
@@ -209,10 +212,6 @@ def test_lto_needs_what_the_linker_kept(tmp_path: Path, compiler: str) -> None:
 
 
 def load_inputs(command: object) -> LinkInputs:
-    from sizeguard.builds.link_record import LinkRecord
-    from sizeguard.linkgraph.inputs.command_line import parse_command
-    from sizeguard.linkgraph.inputs.recorded_link import linker_named
-
     assert isinstance(command, LinkRecord)
     return parse_command(command.arguments, command.folder, linker_named(command.linker, "test"))
 
@@ -223,6 +222,62 @@ def test_a_linker_script_of_ones_own_is_inconclusive(library: Path) -> None:
         command = link_command(["g++", "main.o", "library.o", "-o", "out", flag], library)
         with pytest.raises(InconclusiveError, match="does not model"):
             load_inputs(command)
+
+
+def parsed(*arguments: str, linker: str = "bfd") -> LinkInputs:
+    return parse_command(arguments, Path("/"), Linker(linker, (2, 40)))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--defsym=one=two",), ("--defsym", "one=two"), ("-defsym", "one = two + 4"),
+        ("--defsym=one=.",), ("--start-lib",), ("-start-lib",), ("-dT", "script"),
+        ("--default-script=script",), ("--undefined-glob=t*",), ("--gc-keep-exported",),
+    ],
+)  # fmt: skip
+def test_names_for_others_and_objects_on_demand_are_inconclusive(
+    arguments: tuple[str, ...],
+) -> None:
+    """The graph lacked the reference from one to two, so `why` told too few bytes."""
+    with pytest.raises(InconclusiveError, match="which the section graph does not model"):
+        parsed(*arguments)
+
+
+@pytest.mark.parametrize("value", ["0", "0x1fF0", "64K", "1m", " 12 "])
+def test_a_name_for_a_number_needs_no_model(value: str) -> None:
+    assert parsed(f"--defsym=size={value}") == parsed()
+
+
+@pytest.mark.parametrize(
+    ("field", "on", "off"),
+    [
+        ("gc_sections", ["--gc-sections"], ["--no-gc-sections"]),
+        ("export_dynamic", ["-E"], ["--no-export-dynamic"]),
+        ("export_dynamic", ["--export-dynamic"], ["--no-export-dynamic"]),
+        ("pic", ["-pie"], ["-no-pie"]),
+        ("start_stop_gc", ["-z", "start-stop-gc"], ["-z", "nostart-stop-gc"]),
+        ("packing", ["-z", "pack-relative-relocs"], ["-z", "nopack-relative-relocs"]),
+    ],
+)
+@pytest.mark.parametrize("linker", FAMILIES)
+def test_the_last_of_two_opposite_options_counts(
+    field: str, on: list[str], off: list[str], linker: str
+) -> None:
+    def read(*arguments: str) -> object:
+        return getattr(parsed(*arguments, linker=linker), field)
+
+    assert read(*on) == read(*off, *on) == read(*on, *off, *on)
+    assert read(*off) == read(*on, *off) == read(*off, *on, *off)
+    assert bool(read(*on)) and not read(*off)
+
+
+def test_names_of_a_version_script_are_looked_up_at_once() -> None:
+    """2,000 names took 7 s with a script of as many."""
+    names = [f"name_{i}" for i in range(100_000)]
+    visible = Visible(tuple(names[::2]), ("*",))
+    assert [visible.is_hidden(name) for name in names] == [False, True] * 50_000
+    assert [visible.is_shown(name) for name in names] == [True, False] * 50_000
 
 
 def test_unusable_inputs_are_one_line(library: Path, tmp_path: Path) -> None:

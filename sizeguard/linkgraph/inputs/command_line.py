@@ -33,8 +33,8 @@ def parse_command(
     copies: absolute path of a deleted file → its copy
     lto:    objects that the linker generated
 
-    Raises InconclusiveError for options that affect which sections are kept and are not modelled: a
-    custom linker script, --wrap.
+    Raises InconclusiveError for options that affect which sections are kept and are not modelled,
+    such as a custom linker script or --wrap.
     """
     options = list(read_options(arguments, folder, copies))
     made = tuple(LinkInput(path, "object", copy=copies.get(path)) for path in lto)
@@ -59,7 +59,7 @@ class _Command:
     group:    number of the open --start-group; 0 for none
     groups:   number of groups so far
     values:   options that are not state → their values
-    flags:    the same options, and those for static libraries
+    flags:    the same options, and those for static libraries, in the order of their last use
     """
 
     folder: Path
@@ -72,7 +72,7 @@ class _Command:
     group: int = 0
     groups: int = 0
     values: dict[str, list[str]] = field(default_factory=dict)
-    flags: set[str] = field(default_factory=set)
+    flags: dict[str, None] = field(default_factory=dict)
 
     def parse(self, options: Sequence[tuple[str, str]]) -> LinkInputs:
         # GNU ld and lld search all folders for a library, including those that are named later.
@@ -96,7 +96,7 @@ class _Command:
             self.state.as_needed = False
         elif option in ("-Bstatic", "-dn", "-non_shared", "-static", "--static"):
             self.state.static = True
-            self.flags.add(option)
+            self._note(option)
         elif option in ("-Bdynamic", "-dy", "-call_shared"):
             self.state.static = False
         elif option in ("--push-state", "-push-state"):
@@ -109,13 +109,16 @@ class _Command:
             self.group = self.groups
         elif option in ("--end-group", "-)"):
             self.group = 0
-        elif option in ("-T", "--wrap", "-wrap"):
-            raise InconclusiveError(
-                f"the link uses {option} {value}, which the section graph does not model"
-            )
+        elif option in _NOT_MODELLED or (option in _DEFINES and not _is_constant(value)):
+            used = " ".join(filter(None, (option, value)))
+            raise InconclusiveError(f"the link uses {used}, which the section graph does not model")
         else:
-            self.flags.add(option)
+            self._note(option)
             self.values.setdefault(option, []).append(value)
+
+    def _note(self, option: str) -> None:
+        self.flags.pop(option, None)
+        self.flags[option] = None
 
     def _path(self, text: str) -> Path:
         return Path(text) if text.startswith("/") else self.folder / text
@@ -188,9 +191,9 @@ class _Command:
         return found[-1] if found else None
 
     def _has(self, on: Sequence[str], off: Sequence[str] = ()) -> bool:
-        return any(flag in self.flags for flag in on) and not any(
-            flag in self.flags for flag in off
-        )
+        """Return whether the last of these options is one of `on`."""
+        given = [flag for flag in self.flags if flag in on or flag in off]
+        return bool(given) and given[-1] in on
 
     def _result(self) -> LinkInputs:
         is_shared = self._has(("-shared", "--shared", "-Bshareable"))
@@ -205,7 +208,7 @@ class _Command:
             pic=is_shared or is_pie,
             packing=self._packing(),
             gc_sections=self._has(("--gc-sections", "-gc-sections"), ("--no-gc-sections",)),
-            start_stop_gc=self._start_stop_gc(),
+            start_stop_gc=self._keyword("start-stop-gc", default=self.linker.family == "lld"),
             export_dynamic=self._has(
                 ("-E", "--export-dynamic", "-export-dynamic"), ("--no-export-dynamic",)
             ),
@@ -236,14 +239,12 @@ class _Command:
         asked = self._last("--pack-dyn-relocs") or "none"
         if "android" in asked:
             return "android"
-        is_relative = "pack-relative-relocs" in self.values.get("-z", [])
-        return "relr" if asked == "relr" or is_relative else ""
+        return "relr" if asked == "relr" or self._keyword("pack-relative-relocs") else ""
 
-    def _start_stop_gc(self) -> bool:
-        keywords = self.values.get("-z", [])
-        if self.linker.family == "lld":
-            return "nostart-stop-gc" not in keywords
-        return "start-stop-gc" in keywords
+    def _keyword(self, name: str, *, default: bool = False) -> bool:
+        """Return whether the last -z of this name is -z NAME, not -z noNAME."""
+        given = [value for value in self.values.get("-z", []) if value in (name, f"no{name}")]
+        return given[-1] == name if given else default
 
     def _exported(self) -> Visible | None:
         lists = self._visible(
@@ -265,6 +266,23 @@ class _Command:
             shown += found.shown
             hidden += found.hidden
         return Visible(tuple(shown), tuple(hidden))
+
+
+# Linker scripts, names that mean others, objects that are loaded on demand, and more roots.
+_NOT_MODELLED = frozenset(
+    (
+        *("-T", "-dT", "--default-script", "-default-script", "--mri-script", "--wrap", "-wrap"),
+        *("--start-lib", "-start-lib", "--undefined-glob", "-undefined-glob"),
+        "--gc-keep-exported",
+    )
+)
+_DEFINES = ("--defsym", "-defsym")
+_NUMBER = re.compile(r"\s*(?:0[xX][0-9a-fA-F]+|\d+)[kKmM]?\s*", re.ASCII)
+
+
+def _is_constant(definition: str) -> bool:
+    """Return whether NAME=VALUE defines a number; else the name may mean another symbol."""
+    return _NUMBER.fullmatch(definition.partition("=")[2]) is not None
 
 
 _FILE_COMMANDS = ("GROUP", "INPUT", "AS_NEEDED")

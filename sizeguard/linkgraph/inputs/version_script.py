@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import translate
+from functools import cached_property
 
 from sizeguard.base.errors import InconclusiveError
 
 
-@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """Patterns by rank: exact names, globs, and a bare `*`."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        """Sort the patterns; scripts may have thousands of names."""
+        given = frozenset(patterns)
+        names = frozenset(each for each in given if not set(each) & set("*?["))
+        globs = [re.compile(translate(each)) for each in sorted(given - names - {"*"})]
+        self._ranks: tuple[Callable[[str], bool], ...] = (
+            names.__contains__,
+            lambda name: any(glob.match(name) for glob in globs),
+            lambda name: "*" in given,
+        )
+
+    def matches(self, name: str) -> Iterator[bool]:
+        """Yield whether a pattern of each rank matches a name, the strongest rank first."""
+        return (is_match(name) for is_match in self._ranks)
+
+
+@dataclass(frozen=True)
 class Visible:
     """Patterns as linkers match them.
 
@@ -20,31 +40,24 @@ class Visible:
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
 
+    @cached_property
+    def _shown(self) -> _Ranked:
+        return _Ranked(self.shown)
+
+    @cached_property
+    def _hidden(self) -> _Ranked:
+        return _Ranked(self.hidden)
+
     def is_hidden(self, name: str) -> bool:
         """Return whether the strongest pattern that matches a name hides it."""
         if not self.hidden:
             return False
-        for rank in _RANKS:
-            if any(rank(pattern) and fnmatchcase(name, pattern) for pattern in self.shown):
-                return False
-            if any(rank(pattern) and fnmatchcase(name, pattern) for pattern in self.hidden):
-                return True
-        return False
+        both = zip(self._shown.matches(name), self._hidden.matches(name), strict=True)
+        return next((not shows for shows, hides in both if shows or hides), False)
 
     def is_shown(self, name: str) -> bool:
         """Return whether any pattern shows a name."""
-        return any(fnmatchcase(name, pattern) for pattern in self.shown)
-
-
-def _is_exact(pattern: str) -> bool:
-    return not set(pattern) & set("*?[")
-
-
-_RANKS: tuple[Callable[[str], bool], ...] = (
-    _is_exact,
-    lambda pattern: not _is_exact(pattern) and pattern != "*",
-    lambda pattern: pattern == "*",
-)
+        return any(self._shown.matches(name))
 
 
 def parse_version_script(text: str, where: str) -> Visible:
