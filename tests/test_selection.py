@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -22,6 +23,7 @@ from sizeguard.selection.provenance import Provenance, read_record, write_record
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.union import credited, describe, merge
+from sizeguard.selection.without_model import without_model
 from sizeguard.selection.write import format_selection, write_selection
 from tests.support.drawn import at_least
 
@@ -188,6 +190,31 @@ def test_a_union_selects_what_either_selects(
         for tag in [name, *one.kernel_metadata]:
             if one.is_kernel_dtype_selected(tag, dtype):
                 assert both.is_kernel_dtype_selected(tag, dtype)
+
+
+def needs(model: str, **asked: Any) -> Selection:
+    """Return the selection of a model with one operator, on record for it."""
+    entry = SelectedOperator(debug_info=frozenset({model}))
+    provenance = {model: Provenance(**asked)}
+    return Selection(operators={f"aten::{model}": entry}, provenance=provenance, **asked)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"kernel_metadata": {"t": frozenset({"Double"}), "u": frozenset({"Float"})}},
+        {"include_all_non_op_selectives": True},
+        {"include_all_operators": True},
+        {"et_kernel_metadata": {"aten::other": frozenset({"default"})}},
+        {"custom_classes": frozenset({"C"}), "build_features": frozenset({"f"})},
+    ],
+)
+def test_a_model_takes_all_its_needs_with_it(asked: dict[str, Any]) -> None:
+    """A model that keeps all dtypes left that behind, so its cost was told too low."""
+    one = needs("one", kernel_metadata={"t": frozenset({"Float"})})
+    other = needs("other", **asked)
+    for pair in ([("a", one), ("b", other)], [("b", other), ("a", one)]):
+        assert without_model(merge(pair).selection, "other") == one
 
 
 @given(SELECTIONS)

@@ -20,8 +20,8 @@ def models_of(selection: Selection) -> tuple[str, ...]:
 def without_model(selection: Selection, model: str) -> Selection:
     """Leave out the operators that only this model needs; its name is encoder or encoder.sgp.
 
-    Dtypes, classes and features are left out, too, if the file records the needs of every other
-    model. Needs that are in no model's record always stay.
+    Its flags, dtypes, kernel keys, classes and features are left out, too, if the file records the
+    needs of every other model. Needs that are in no model's record always stay.
 
     Raises InputError for an unknown model.
     """
@@ -48,7 +48,10 @@ def without_model(selection: Selection, model: str) -> Selection:
             asked = asked.union(other)
     return replace(
         smaller,
+        include_all_operators=asked.include_all_operators,
+        include_all_non_op_selectives=asked.include_all_non_op_selectives,
         kernel_metadata=asked.kernel_metadata,
+        et_kernel_metadata=asked.et_kernel_metadata,
         custom_classes=asked.custom_classes,
         build_features=asked.build_features,
         provenance={key: value for key, value in selection.provenance.items() if key != name},
