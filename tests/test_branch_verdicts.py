@@ -340,6 +340,20 @@ def test_an_object_that_names_no_tag_has_no_switch(strings: bytes, expected: boo
     assert NotedCode(nothing, nothing).can_switch("add", file) == expected
 
 
+@pytest.mark.parametrize(
+    ("code", "dtype"), [("6", "Float"), ("8", "code 8"), ("9" * 5000, f"code {'9' * 5000}")]
+)
+def test_any_code_of_a_dtype_has_a_name(code: str, dtype: str) -> None:
+    """Names of damaged debug information have numbers of any length."""
+    words: Any = SimpleNamespace(case="run_case", switch="SwitchNote")
+    nothing: Any = None
+    noted = NotedCode(nothing, words)
+    case = f"run_case<(sg::ScalarType){code}, float, sel::add, main::lambda>()"
+    switch = f"leave_switch<SwitchNote<sel::add, (sg::ScalarType){code}>>()"
+    assert noted.case_of(case) == ("add", dtype)
+    assert noted.switch_of(switch) == ("add", (dtype,))
+
+
 def handled(evidence: Evidence, found: Found, handler: str = "lost") -> Verdict:
     question = SwitchHandler("t", ("Int",))
     verdicts = found.verdicts(evidence, frozenset(), frozenset())

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from sizeguard.attribution.owners.inlined import case_dtypes
+from sizeguard.columns.texts import Texts
+from sizeguard.runtimes.known import load_preset
 from sizeguard.verify.branches.bodies import Instance
 from sizeguard.verify.branches.kernel_users import KernelUsers, hosts_of, users_of
 from sizeguard.verify.evidence.object_evidence import NamedPiece
@@ -78,3 +82,13 @@ def test_kernels_with_a_switch_of_the_tag_are_no_other_users(
         noted=SimpleNamespace(hosts=lambda tag: hosts.get(tag, ())),
     )
     assert users_of(kernels("add", "mean"), bodies) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "dtype"), [("6", "Float"), ("44", "Float8_e8m0fnu"), ("43", ""), ("9" * 5000, "")]
+)
+def test_the_case_of_a_code_of_any_length(code: str, dtype: str) -> None:
+    """Names in damaged debug information have numbers of any length."""
+    rules = replace(load_preset("sizeguard"), cases=("run_case",))
+    names = Texts.of([f"run_case<(sg::ScalarType){code}, float>".encode()])
+    assert case_dtypes(names, rules) == [dtype]

@@ -127,6 +127,13 @@ def test_a_family_of_known_overloads_is_known(tmp_path: Path) -> None:
             ),
             (3, "warning", "no-kernel-key"),
         ),
+        (  # too many digits for a number
+            (
+                f"operators:\n  aten::add.out: {{{PLAIN}}}\n"
+                f"et_kernel_metadata: {{aten::add.out: [v1/{'9' * 5000};0]}}\n"
+            ),
+            (3, "warning", "kernel-key"),
+        ),
     ],
 )
 def test_a_finding_has_its_line(text: str, expected: tuple[int, str, str], tmp_path: Path) -> None:

@@ -165,6 +165,13 @@ def test_lists_of_executorch_mean_functional_overloads(
             assert stated <= done.kernel_metadata[tag]
 
 
+def test_a_code_of_many_digits_is_no_dtype(names: PytorchNames, deps: OpDeps) -> None:
+    key = f"v1/6;0|{'9' * 5000};0"
+    text = f"operators: {{aten::add.out: {{}}}}\net_kernel_metadata: {{aten::add.out: [{key}]}}"
+    done = translated(parse_selection(text.encode(), "s").selection, deps, names)
+    assert done.selection.kernel_metadata["add"] == {"Float"}
+
+
 def test_a_default_kernel_keeps_all_dtypes(names: PytorchNames, deps: OpDeps) -> None:
     text = (
         "operators: {aten::add.out: {}}\net_kernel_metadata: {aten::add.out: [default, v1/6;0|6;0]}"

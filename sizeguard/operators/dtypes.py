@@ -76,6 +76,8 @@ TABLE = (
 SCALAR_TYPES = tuple(row.name for row in TABLE)
 CODE_OF_NAME = {row.name: row.code for row in TABLE}
 NAME_OF_CODE = {row.code: row.name for row in TABLE}
+# By the digits of a text, which may be too many for a number.
+NAME_OF_DIGITS = {str(row.code): row.name for row in TABLE}
 NAME_OF_PT2 = {row.pt2: row.name for row in TABLE if row.pt2}
 NAME_OF_LETTER = {letter: row.name for row in TABLE for letter in row.letters}
 COMPLEX_OF_REAL = {row.real: row.name for row in TABLE if row.real}

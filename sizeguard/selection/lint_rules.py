@@ -24,7 +24,7 @@ from sizeguard.selection.selectable import (
 )
 
 _SHOWN = 4  # names in a message
-_META = r"\d+;(?:\d+(?:,\d+)*)?"  # the dtype and the dimension order of a tensor
+_META = r"\d{1,9};(?:\d+(?:,\d+)*)?"  # the dtype and the dimension order of a tensor
 _KEY = re.compile(rf"\w+/({_META}(?:\|{_META})*)", re.ASCII)
 _CODE = re.compile(r"(?<![,;\d])\d+(?=;)", re.ASCII)
 

@@ -18,7 +18,7 @@ from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.dwarf import inline_frames
 from sizeguard.names.labels import label_names
 from sizeguard.names.rules import Rules
-from sizeguard.operators.dtypes import CODE_OF_NAME, NAME_OF_CODE, dtype_of_type
+from sizeguard.operators.dtypes import CODE_OF_NAME, NAME_OF_DIGITS, dtype_of_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,8 @@ def case_dtypes(names: Texts, preset: Rules) -> list[str]:
 def _dtype_of_source(arguments: str) -> str:
     """Return the dtype of template arguments: Float for sg::ScalarType::Float or (ScalarType)6."""
     value = re.match(r"\([\w:]*ScalarType\)\s*(\d+)", arguments)
-    if value and int(value[1]) in NAME_OF_CODE:
-        return NAME_OF_CODE[int(value[1])]
+    if value:
+        return NAME_OF_DIGITS.get(value[1], "")
     name = re.match(r"[\w:]*ScalarType::(\w+)", arguments)
     return name[1] if name and name[1] in CODE_OF_NAME else ""
 

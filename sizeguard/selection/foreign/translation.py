@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sizeguard.base.nearest import nearest_names
-from sizeguard.operators.dtypes import DTYPES, NAME_OF_CODE, SCALAR_TYPES
+from sizeguard.operators.dtypes import DTYPES, NAME_OF_DIGITS, SCALAR_TYPES
 from sizeguard.operators.name import family_of
 from sizeguard.selection.finding import Level, LintFinding
 from sizeguard.selection.foreign.pytorch_names import PytorchNames
@@ -277,7 +277,7 @@ def _keyed(selection: Selection, names: PytorchNames) -> _Dtypes:
 def _dtypes_of_keys(keys: Iterable[str]) -> frozenset[str]:
     """Parse keys such as v1/6;0,1|6;0,1: a dtype and a dimension order for each tensor."""
     codes = {part.partition(";")[0] for key in keys for part in key.split("/")[1].split("|")}
-    found = {NAME_OF_CODE.get(int(code), code) for code in codes if code.isdecimal()}
+    found = {NAME_OF_DIGITS.get(code, code) for code in codes}
     return frozenset(found & frozenset(DTYPES))
 
 

@@ -18,7 +18,7 @@ from sizeguard.formats.binary import Binary
 from sizeguard.formats.dwarf.sections import unpacked
 from sizeguard.formats.elf import Elf
 from sizeguard.names.demangle import demangle
-from sizeguard.operators.dtypes import NAMES
+from sizeguard.operators.dtypes import CODES, NAME_OF_DIGITS
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import ObjectFile
 
@@ -142,7 +142,8 @@ class NotedCode:
 
 
 def _dtype(code: str) -> str:
-    return NAMES.get(int(code), f"code {int(code)}")
+    name = NAME_OF_DIGITS.get(code, "")
+    return name if name in CODES else f"code {code}"
 
 
 def strings(binary: Binary) -> Iterator[bytes]:
