@@ -37,7 +37,7 @@ ROOMS: Mapping[str, str] = {
     "linkgraph": "formats operators names builds",
     "models": "operators",
     "selection": "operators names models",
-    "claims": "operators selection",
+    "claims": "operators names selection",
     "git": "",
     "toolchains": "formats git builds",
     "runtimes": "operators names builds models selection claims git toolchains",

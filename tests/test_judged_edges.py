@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sizeguard.claims.claim import FeatureMarks
+from sizeguard.claims.universe import BuildNames
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, NOT_APPLICABLE, PASS
 from sizeguard.formats.elf import (
     SHN_ABS,
@@ -163,6 +164,26 @@ def test_a_function_with_the_name_of_a_kernel_is_none_if_it_is_a_helper(runtime:
 )
 def test_the_kernel_that_a_symbol_names(runtime: Evidence, symbol: str, function: str) -> None:
     assert Kernels(runtime, KERNELS).function_of(symbol) == function
+
+
+@pytest.mark.parametrize(
+    ("text", "is_taken"),
+    [
+        ("sg::kernels::scale(int)", True),
+        ("sg::kernels::(anonymous namespace)::scale(int)", True),
+        ("sg::kernels::relu(int)", False),
+        ("sg::kernels::(anonymous namespace)::relu(int)", False),
+        ("sg::kernels::relu((anonymous namespace)::Fast)", False),
+        ("sg::kernels::relu<float>((anonymous namespace)::Fast)", False),
+    ],
+)
+def test_a_full_build_adds_no_helper_with_the_name_of_a_known_kernel(
+    text: str, is_taken: bool
+) -> None:
+    """Such a helper would excuse a copy of the kernel."""
+    known = BuildNames({"aten::relu": "relu"}, {}, (), {})
+    full = BuildNames({"aten::relu": "relu"}, {}, (), {}, helpers=frozenset({text}))
+    assert (text in known.with_full(full).helpers) == is_taken
 
 
 @pytest.mark.parametrize(

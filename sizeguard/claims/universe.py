@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sizeguard.claims.claim import FeatureMarks
+from sizeguard.names.short import bare_name
 from sizeguard.operators.library import Operator
 from sizeguard.selection.resolve import check_names, effective_selection
 from sizeguard.selection.selectable import Selectable
@@ -49,7 +50,8 @@ class BuildNames:
             dtypes={tag: _united(self.dtypes.get(tag), full.dtypes.get(tag)) for tag in tags},
             classes=tuple(sorted({*self.classes, *full.classes})),
             features=self.features,
-            helpers=self.helpers | {text for text in full.helpers if _bare(text) not in kernels},
+            helpers=self.helpers
+            | {text for text in full.helpers if bare_name(text) not in kernels},
             bodies={tag: _united(self.bodies.get(tag), full.bodies.get(tag)) for tag in tags},
             others=self.others
             | {text for text in full.others if text.partition("<")[0] not in heads},
@@ -58,11 +60,6 @@ class BuildNames:
                 **self.users,
             },
         )
-
-
-def _bare(function: str) -> str:
-    """Return the bare name of `sg::(anonymous namespace)::scale(int)`."""
-    return function.rpartition(")::")[2].partition("(")[0].rpartition("::")[2]
 
 
 def _united(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...]:
