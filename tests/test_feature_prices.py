@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from sizeguard.claims.claim import FeatureMarks
 from sizeguard.claims.names_file import names_text, parse_names
 from sizeguard.claims.universe import BuildNames
+from sizeguard.predict import what_if
 from sizeguard.predict.predictor import Kept, Predictor, Size
 from sizeguard.predict.switch_edges import SwitchEdges
 from sizeguard.runtimes.build_facts import BuildFacts, Calibration, Dispatch
@@ -88,3 +91,18 @@ def test_the_file_of_names_keeps_both_numbers() -> None:
     content = json.loads(text)
     del content["features"]["checks"]["linked"]  # files from before have none
     assert parse_names(json.dumps(content), "names.json").features["checks"].linked == 0
+
+
+def test_an_operator_that_no_library_registers_has_no_tags(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code may name any operator; one that is not registered ended the prediction."""
+    table = {"aten::a": [0], "aten::b": [1]}
+    monkeypatch.setattr(what_if, "operators", lambda graph: table)
+    monkeypatch.setattr(what_if, "reachable", lambda graph, nodes: np.isin(np.arange(2), nodes))
+    branches = SimpleNamespace(
+        tag=np.array([0, 1]),
+        holder=np.array([0, 1]),
+        tags=(frozenset({"s"}), frozenset({"t"})),
+        guarded={},
+    )
+    made: Any = SimpleNamespace(graph=None, branches=branches)
+    assert what_if._tags(made, {"aten::a", "aten::gone"}) == {"s"}

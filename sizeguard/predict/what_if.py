@@ -238,7 +238,9 @@ def _tags(predictor: Predictor, names: Collection[str]) -> set[str]:
     Tags that guard code are left out, since code that converts dtypes stays as selected.
     """
     table = operators(predictor.graph)
-    reached = reachable(predictor.graph, [node for name in names for node in table[name]])
+    # Code may name operators that no library registers.
+    entries = [node for name in names for node in table.get(name, ())]
+    reached = reachable(predictor.graph, entries)
     branches = predictor.branches
     used = distinct(branches.tag[reached[branches.holder]]).tolist()
     return {tag for k in used for tag in branches.tags[k]} - set(branches.guarded)
