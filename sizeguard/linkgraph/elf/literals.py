@@ -48,11 +48,8 @@ def find_literals(
             continue  # most sections, and jump tables, which have most references
         for i in part.tolist():
             begin = int(places[i])
-            text = (
-                content[begin : content.find(b"\0", begin, begin + _LONGEST)]
-                if 0 <= begin < len(content)
-                else b""
-            )
+            end = content.find(b"\0", begin, begin + _LONGEST) if begin >= 0 else -1
+            text = content[begin:end] if end >= 0 else b""
             if OPERATOR_TEXT.fullmatch(text):
                 found[int(chosen[i])] = text.decode("ascii")
     return found
