@@ -23,6 +23,7 @@ from sizeguard.proposals.build_folder import (
     shell_words,
     text_of_file,
 )
+from sizeguard.proposals.build_systems.automake import automake_files
 from sizeguard.proposals.build_systems.make_rules import (
     STANDARD,
     calls_for,
@@ -46,7 +47,7 @@ class Make:
         return any((folder / name).is_file() for name in STANDARD) or makes_a_file(folder)
 
     def read(self, folder: Path) -> BuildFolder:
-        """Read how it was configured; links are unknown, so images are searched for."""
+        """Read how it was configured; only Automake's makefiles list what they link."""
         configured = _CONFIGURED.search(text_of_file(folder / "config.log"))
         line = configured[1] if configured else ""
         script = _script(folder, line)
@@ -56,7 +57,7 @@ class Make:
             "generated": "yes" if script is not None and not _is_tracked(script) else "",
             RECURSIVE: "yes" if _CALLS_MAKE.search(_makefile(folder)) else "",
         }
-        return BuildFolder(source, folder, None, facts)
+        return BuildFolder(source, folder, automake_files(folder), facts)
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
         """Make the images with their rules, from scratch if the tree may have old outputs."""
