@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from sizeguard.projects import any_build
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import BuildSteps, ImageFiles
 from tests.support.drawn_history import run_git
+from tests.test_gate_failures import UNPRIVILEGED
 
 ATTRIBUTES = "*.h filter=gen\n"
 
@@ -90,3 +94,51 @@ def test_filters_that_count(
     (root / ".git/info").mkdir(exist_ok=True)
     (root / ".git/info/attributes").write_text(of_clone)
     assert [*own_filters(root, commit(root, _gitattributes=attributes))] == names
+
+
+_TWICE = """
+import sys
+import os
+import subprocess
+import sys
+from pathlib import Path
+from sizeguard.git.worktrees import worktree
+root = Path(sys.argv[1])
+for _ in range(2):
+    with worktree(root, root / ".sizeguard") as tree:
+        with tree.check_out(sys.argv[2]) as path:
+            made = path / "modules" / "deep"
+            made.mkdir(parents=True)
+            (made / "file").write_text("")
+            made.chmod(0o555)
+        if len(sys.argv) > 3:
+            tree.remove()
+"""
+
+
+def _run_twice(root: Path, id_: str, *more: str) -> subprocess.CompletedProcess[str]:
+    prefix = UNPRIVILEGED if os.geteuid() == 0 else ()
+    command = [*prefix, sys.executable, "-c", _TWICE, str(root), id_, *more]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("more", [(), ("remove",)])
+def test_read_only_folders_of_a_build_are_removed(root: Path, more: tuple[str, ...]) -> None:
+    """Go makes the folders of its modules read-only, and each later gate failed."""
+    done = _run_twice(root, commit(root, a_txt="1"), *more)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_worktree_of_another_user_is_an_error_of_one_line(root: Path) -> None:
+    id_ = commit(root, a_txt="1")
+    folder = root / ".sizeguard"
+    folder.mkdir()
+    folder.chmod(0o555)
+    assert "InputError" in _run_twice(root, id_).stderr
+    folder.chmod(0o755)
+    (folder / "tree-00").mkdir()
+    (folder / "tree-00").chmod(0o555)
+    (folder / "tree-00.busy").touch()
+    (folder / "tree-00.busy").chmod(0o444)
+    (folder / "tree-00.reads").touch()
+    assert "InputError" in _run_twice(root, id_).stderr

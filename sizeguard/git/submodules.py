@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.git.git import common_folder, git, git_bytes
+from sizeguard.git.read_only import remove_folder
 
 GITLINK = "160000"  # git's mode of a submodule
 
@@ -24,7 +24,7 @@ def fill_submodules(repository: Path, tree: Path, commit: str, holder: Path | No
     for path, wanted in _gitlinks(holder or repository, commit):
         place = tree / path
         if place.is_dir():
-            shutil.rmtree(place)
+            remove_folder(place)
         place.mkdir(parents=True)
         source = submodule_repository(repository, path, wanted)
         with tempfile.TemporaryDirectory() as folder:

@@ -18,10 +18,13 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import cannot_write
 from sizeguard.git.git import common_folder, git
 from sizeguard.git.own_filters import own_filters
+from sizeguard.git.read_only import make_writable, remove_folder
 from sizeguard.git.submodules import fill_submodules
 from sizeguard.git.trees import attributes_of
 
@@ -75,7 +78,18 @@ class Worktree:
 
         keep: folders in the tree, such as build, of tools that detect outdated outputs themselves;
         EVERYTHING for all files. Submodules are filled in from the repository's own.
+
+        Raises InputError if the tree belongs to another user.
         """
+        try:
+            self._prepare(commit, keep)
+        except OSError as error:
+            raise cannot_write(Path(error.filename or self.path), error) from error
+        yield self.path
+        # Not in a finally: after an interruption, the state of the tree is unknown.
+        self._busy.unlink()
+
+    def _prepare(self, commit: str, keep: tuple[str, ...]) -> None:
         if self._busy.exists():
             self.remove()
         self._busy.write_text(commit)
@@ -84,20 +98,21 @@ class Worktree:
             self.setup.unlink(missing_ok=True)
             self.clean(keep)
         fill_submodules(self.repository, self.path, commit)
-        yield self.path
-        # Not in a finally: after an interruption, the state of the tree is unknown.
-        self._busy.unlink()
 
     def clean(self, keep: tuple[str, ...] = ()) -> None:
         """Remove all files that are not in the commit; `keep` as in check_out."""
-        kept = (word for folder in keep for word in ("-e", f"/{folder}/"))
-        git(self.path, "clean", "-ffdxq", *kept)
+        kept = [word for folder in keep for word in ("-e", f"/{folder}/")]
+        try:
+            git(self.path, "clean", "-ffdxq", *kept)
+        except InputError:
+            make_writable(self.path)
+            git(self.path, "clean", "-ffdxq", *kept)
 
     def remove(self) -> None:
         """Remove the tree, also from the repository's list."""
         for folder in (self.path, self.made, self.marks):
             if folder.exists():
-                shutil.rmtree(folder)
+                remove_folder(folder)
         holder = _holder(self.repository, self.path)
         if holder is not None:
             shutil.rmtree(holder)
@@ -178,7 +193,7 @@ def _lock(folder: Path) -> Iterator[Path]:
     while True:
         for number in range(_SLOTS):
             path = folder / f"tree-{number:02}"
-            with path.with_suffix(".lock").open("w") as lock:
+            with _opened(path.with_suffix(".lock")) as lock:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
@@ -193,6 +208,13 @@ def _lock(folder: Path) -> Iterator[Path]:
         time.sleep(0.5)
 
 
+def _opened(path: Path) -> IO[str]:
+    try:
+        return path.open("w")
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
 def path_length(folder: Path) -> int:
     """Return the length in bytes of the path of each worktree of a folder; all are equal."""
     return len(os.fsencode(folder.resolve() / "tree-00"))
@@ -201,7 +223,7 @@ def path_length(folder: Path) -> int:
 def remove_worktrees(repository: Path, folder: Path) -> None:
     """Remove all unused worktrees of a folder."""
     for lock_file in sorted(folder.glob("tree-*.lock")):
-        with lock_file.open("w") as lock:
+        with _opened(lock_file) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
