@@ -16,7 +16,7 @@ import pytest
 
 from sizeguard.formats.elf import STT_SECTION
 from sizeguard.linkgraph.edge_lists import EdgeLists
-from sizeguard.linkgraph.graph import PART, RELOCATION, START_STOP
+from sizeguard.linkgraph.graph import FDE, PART, RELOCATION, START_STOP, UNWIND
 from sizeguard.verify.evidence.object_evidence import Definition, NamedPiece
 from sizeguard.verify.evidence.ways import Edge, Reasons
 from tests.support.made_graphs import made_graph
@@ -307,3 +307,36 @@ def test_main_is_a_root_since_the_toolchain_calls_it(name: bytes, shown: str) ->
     assert found[0, 1] == ("exported", "")
     unplaced = reasons_of([], {1: "exported"}, placed=[0])
     assert replace(unplaced, graph=replace(unplaced.graph, symbols=symbols)).roots == {}
+
+
+def test_an_unwind_record_refers_to_what_its_function_throws_and_catches() -> None:
+    """Node 2 is the record of section 0; it leads to section 1, an exception table."""
+    rows = [Row(0, 2, reason=UNWIND), Row(2, 1, reason=UNWIND, symbol=1)]
+    reasons = reasons_of(rows, {0: "entry"}, entries={2: ""}, missing=2)
+    nodes = replace(reasons.graph.nodes, kind=np.array([0, 0, FDE], np.int8))
+    reasons = replace(reasons, graph=replace(reasons.graph, nodes=nodes))
+    way = reasons.way_to((0, 1))
+    assert way
+    assert [(edge.source, edge.target) for edge in way.edges] == [((0, 0), (0, 1))]
+    assert [*reasons.edges_from((0, 0))] == []  # the code itself does not refer to it
+
+
+@pytest.mark.parametrize(
+    ("edges", "expected"),
+    [
+        # Nodes 0 and 1 are reached from a root: paths to the others do not begin there
+        ([(0, 1), (2, 3), (3, 4)], {2: [2], 3: [2, 3], 4: [2, 3, 4]}),
+        ([(3, 4), (4, 3), (4, 2)], {2: [4, 2], 3: [4, 3], 4: [4]}),
+        ([(2, 2), (2, 1)], {2: [2], 3: [3], 4: [4]}),
+    ],
+)
+def test_what_no_root_reaches_has_a_path_from_what_is_kept(
+    edges: list[tuple[int, int]], expected: dict[int, list[int]]
+) -> None:
+    reasons = reasons_of((Row(*edge) for edge in edges), {0: "entry", 1: "note"}, count=5)
+    for node, path in expected.items():
+        assert reasons.way_to((0, node)) is None
+        way = reasons.other_way_to((0, node))
+        assert way
+        found = [way.first[1], *(edge.target[1] for edge in way.edges)]
+        assert found == path

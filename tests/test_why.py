@@ -272,3 +272,57 @@ def test_what_keeps_code_without_references_is_not_guessed(
     assert done.returncode == (3 if "--undefined" in " ".join(options) else 0), done.stderr
     assert expected in done.stdout + done.stderr
     assert "without --gc-sections" not in done.stdout
+
+
+KEPT = {
+    "a.c": (
+        "int f(int); int main(int c, char** v) { return c; }\n"
+        '__attribute__((section(".vectors"), used)) int (*const vectors[])(int) = {f};\n'
+    ),
+    "b.c": (
+        "__attribute__((noinline)) int g(int x) { return x * x - 7; }\n"
+        "int f(int x) { return g(x) + 3; }\nint unused(int x) { return x; }\n"
+    ),
+    "keep.ld": "SECTIONS { .vectors : { KEEP(*(.vectors)) } } INSERT AFTER .rodata;\n",
+}
+
+
+def made(folder: Path, *options: str) -> None:
+    """Link a program in a folder, as `app` with a map."""
+    for name, text in KEPT.items():
+        (folder / name).write_text(text)
+    for words in (
+        ("-c", "-Os", "-ffunction-sections", "a.c", "b.c"),
+        ("a.o", "b.o", "-no-pie", "-Wl,-Map=app.map", "-o", "app", *options),
+    ):
+        subprocess.run(["gcc", *words], cwd=folder, check=True)
+
+
+def test_verify_shows_the_references_behind_what_a_script_keeps(
+    tmp_path: Path, native_tools: None
+) -> None:
+    made(tmp_path, "-Wl,--gc-sections", "-Wl,-T,keep.ld")
+    given = ["--objects", f"{tmp_path}/a.o", "--objects", f"{tmp_path}/b.o"]
+    given += ["--map", f"{tmp_path}/app.map", "--format", "json"]
+    claims = ["--absent", "g", "--absent", "vectors", "--absent", "unused"]
+    done = CliRunner().invoke(cli, ["verify", f"{tmp_path}/app", *given, *claims])
+    found = {v["name"]: v for v in json.loads(done.stdout)["claims"]}
+    assert found["unused"]["verdict"] == "pass"
+    keep = "the linker was told to keep vectors (-u, KEEP)"
+    assert found["g"]["cause"] == f"reference: referred to by f; {keep}"
+    assert [step["symbol"] for step in found["g"]["chain"]] == ["vectors", "f", "g"]
+    assert found["vectors"]["cause"].startswith("command line: no section leads to it")
+
+
+def test_a_root_that_others_refer_to_is_not_called_unused(
+    tmp_path: Path, native_tools: None
+) -> None:
+    made(tmp_path)
+    given = ["--objects", f"{tmp_path}/a.o", "--objects", f"{tmp_path}/b.o"]
+    told = {
+        name: CliRunner().invoke(cli, ["why", f"{tmp_path}/app", name, *given]).stdout
+        for name in ("g", "unused")
+    }
+    assert "it is a root itself, others refer to it, too: " in told["g"]
+    assert "removing the last reference frees nothing, because it is a root itself" in told["g"]
+    assert "it is a root itself, nothing refers to it: " in told["unused"]

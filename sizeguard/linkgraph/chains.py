@@ -40,7 +40,20 @@ def why(graph: SectionGraph, subject: GraphSubject, limit: int = 10) -> Why:
     if subject.kind in ("symbol", "kernel"):
         for node in subject.nodes:
             aliases |= dict.fromkeys(graph.aliases_of(node))
-    return Why(subject.name, True, size, frees, len(roots), chains, coarse, tuple(aliases))
+    sources = graph.edges.source
+    into = kept[sources] & ~wanted[sources] & (wanted & kept)[graph.edges.target]
+    return Why(
+        subject.name,
+        True,
+        size,
+        frees,
+        len(roots),
+        chains,
+        coarse,
+        tuple(aliases),
+        is_root=bool(wanted[graph.roots].any()),
+        is_referred=bool(into.any()),
+    )
 
 
 @dataclass(slots=True, eq=False)

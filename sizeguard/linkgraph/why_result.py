@@ -46,6 +46,8 @@ class Why:
     coarse:  objects compiled without -ffunction-sections; their functions are kept or removed
         together, so a chain through one is less exact
     aliases: other names of the subject's code or data, mangled
+    is_root:     whether the linker keeps a part of it without a reference
+    is_referred: whether something else in the image refers to it
     """
 
     subject: str
@@ -56,3 +58,5 @@ class Why:
     chains: tuple[Chain, ...]
     coarse: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    is_root: bool = False
+    is_referred: bool = False

@@ -45,7 +45,7 @@ def explain(evidence: Evidence, piece: NamedPiece) -> tuple[str, tuple[ChainStep
             _step(evidence, node, piece.symbol),
         )
     if way is None:
-        return _unreached(evidence, piece), (_step(evidence, node, piece.symbol),)
+        return _unreached(evidence, piece)
     chain = _chain(evidence, way, piece)
     neighbour = _neighbour(evidence, piece, way)
     if neighbour:
@@ -60,13 +60,21 @@ def explain(evidence: Evidence, piece: NamedPiece) -> tuple[str, tuple[ChainStep
     return _category(evidence, way, piece), chain
 
 
-def _unreached(evidence: Evidence, piece: NamedPiece) -> str:
+def _unreached(evidence: Evidence, piece: NamedPiece) -> tuple[str, tuple[ChainStep, ...]]:
+    """Explain a piece that no root reaches: it, or what refers to it, is kept otherwise."""
+    node = (piece.object, piece.section)
     if _is_nothing_removed(evidence):
-        return f"{NO_GC}: nothing leads to it, and the linker removed nothing"
-    return (
-        f"{COMMAND_LINE}: no section leads to it; the linker was told to keep it (-u, --undefined,"
-        " KEEP)"
-    )
+        cause = f"{NO_GC}: nothing leads to it, and the linker removed nothing"
+        return cause, (_step(evidence, node, piece.symbol),)
+    way = evidence.reasons.other_way_to(node)
+    if way is None or not way.edges:
+        return (
+            f"{COMMAND_LINE}: no section leads to it; the linker was told to keep it (-u,"
+            " --undefined, KEEP)"
+        ), (_step(evidence, node, piece.symbol),)
+    first = evidence.short(way.symbol) or evidence.placement.section(way.first).name
+    cause = f"{_by_edges(evidence, way)}; the linker was told to keep {first} (-u, KEEP)"
+    return cause, _chain(evidence, way, piece)
 
 
 def _is_nothing_removed(evidence: Evidence) -> bool:

@@ -154,7 +154,8 @@ def _terminal(why: Why, style: Style) -> Iterator[str]:
 def _advice(why: Why, chain: Chain) -> Iterator[str]:
     if len(chain.steps) == 1:
         root = ROOTS.get(chain.root_kind, chain.root_kind)
-        yield f"  it is a root itself, nothing refers to it: {root}"
+        others = "others refer to it, too" if why.is_referred else "nothing refers to it"
+        yield f"  it is a root itself, {others}: {root}"
         return
     last = chain.steps[-1]
     if last.frees:
@@ -166,7 +167,8 @@ def _advice(why: Why, chain: Chain) -> Iterator[str]:
         )
         yield f"  removing the last reference frees {last.frees:,} bytes: {parts}"
     else:
-        yield "  removing the last reference frees nothing, because others also refer to it"
+        others = "it is a root itself" if why.is_root else "others also refer to it"
+        yield f"  removing the last reference frees nothing, because {others}"
 
 
 def _coarse(why: Why) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import STT_SECTION
+from sizeguard.linkgraph.graph import CIE, FDE, RELOCATION, START_STOP, UNWIND, SectionGraph
 from sizeguard.linkgraph.graph import ENTRY as TABLE_ENTRY
-from sizeguard.linkgraph.graph import RELOCATION, START_STOP, SectionGraph
 from sizeguard.verify.evidence.object_evidence import Definition, NamedPiece
 from sizeguard.verify.evidence.placement import Node, Placement
 
@@ -100,17 +100,21 @@ class Reasons:
     def _columns(self) -> tuple[Int, Int, Int, Int]:
         """References by source: numbers of edges, sources, targets, and each source's first.
 
-        The source of an entry's references is its table.
+        The source of an entry's references is its table, that of an unwind record's its function.
         """
         graph = self.graph
         holder = np.arange(len(graph.nodes), dtype=np.int64)
         for node in np.flatnonzero(graph.nodes.kind == TABLE_ENTRY).tolist():
             holder[node] = graph.section_of(node)
-        edges = graph.edges
-        chosen = np.flatnonzero(
-            np.isin(edges.reason, (RELOCATION, START_STOP)) & (edges.target < graph.nodes.sections)
-        )
-        source = holder[edges.source[chosen]]
+        edges, ends = graph.edges, graph.edges.source
+        for kind in (FDE, CIE):
+            into = np.flatnonzero(
+                (edges.reason == UNWIND) & (graph.nodes.kind[edges.target] == kind)
+            )
+            holder[edges.target[into]] = holder[ends[into]]
+        is_reference = np.isin(edges.reason, (RELOCATION, START_STOP, UNWIND))
+        chosen = np.flatnonzero(is_reference & (edges.target < graph.nodes.sections))
+        source = holder[ends[chosen]]
         order = np.lexsort((edges.offset[chosen], source))
         chosen, source = chosen[order], source[order]
         return (
@@ -145,13 +149,14 @@ class Reasons:
         return _RELATIVE_WORD.get(self.placement.objects.files[0].elf.machine, _NONE)
 
     def edges_from(self, node: Node) -> Iterator[Edge]:
-        """Yield the references of a section, whether or not their targets are placed."""
+        """Yield the references of a section's content, whether or not their targets are placed."""
         if node not in self._numbers:
             return
-        _, _, targets, start = self._columns
+        chosen, _, targets, start = self._columns
         at = self._numbers[node]
         for i in range(int(start[at]), int(start[at + 1])):
-            if int(targets[i]) in self.nodes:
+            is_content = self.graph.edges.reason[chosen[i]] != UNWIND
+            if is_content and int(targets[i]) in self.nodes:
                 yield self._edge(i)
 
     def symbol_at(self, node: Node, offset: int = 0) -> str:
@@ -211,26 +216,50 @@ class Reasons:
 
         The row is -1 for a root. Stronger roots are followed first.
         """
-        _, _, targets, start = self._columns
         ways: dict[int, int] = {}
-        placed = self._placed
         for kind in _RANK:
-            waiting = [
-                self._numbers[node]
-                for node, (k, _) in self.roots.items()
-                if k == kind and self._numbers[node] not in ways
-            ]
-            ways.update(dict.fromkeys(waiting, _NONE))
-            while waiting:
-                following: list[int] = []
-                for node in waiting:
-                    for i in range(int(start[node]), int(start[node + 1])):
-                        target = int(targets[i])
-                        if target not in ways and target in placed:
-                            ways[target] = i
-                            following.append(target)
-                waiting = following
+            found = [self._numbers[node] for node, (k, _) in self.roots.items() if k == kind]
+            self._follow(found, ways)
         return ways
+
+    @cached_property
+    def _other_ways(self) -> dict[int, int]:
+        """Map the other nodes in the image, which no root reaches, as _ways does.
+
+        Their paths begin at nodes that no other one of them refers to, or in a cycle.
+        """
+        ways = dict(self._ways)
+        left = [node for node in self._placed if node not in ways]
+        _, sources, targets, _ = self._columns
+        before: dict[int, int] = {}
+        among = set(left)
+        for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+            if source != target and source in among and target in among:
+                before.setdefault(target, source)
+        self._follow([node for node in left if node not in before], ways)
+        for node in left:
+            passed = set()
+            while node not in ways and node not in passed:
+                passed.add(node)
+                node = before[node]
+            self._follow([node], ways)
+        return ways
+
+    def _follow(self, roots: Iterable[int], ways: dict[int, int]) -> None:
+        """Add the nodes that roots reach to `ways`, except those that it has."""
+        _, _, targets, start = self._columns
+        placed = self._placed
+        waiting = [node for node in roots if node not in ways]
+        ways.update(dict.fromkeys(waiting, _NONE))
+        while waiting:
+            following: list[int] = []
+            for node in waiting:
+                for i in range(int(start[node]), int(start[node + 1])):
+                    target = int(targets[i])
+                    if target not in ways and target in placed:
+                        ways[target] = i
+                        following.append(target)
+            waiting = following
 
     def knows(self, node: Node) -> bool:
         """Return whether the section graph contains a section."""
@@ -239,15 +268,24 @@ class Reasons:
     def way_to(self, node: Node) -> Way | None:
         """Find the shortest path from a root to a section; None if there is none in the image."""
         at = self._numbers.get(node, _NONE)
-        if at not in self._ways:
-            return None
+        return self._way(at, self._ways) if at in self._ways else None
+
+    def other_way_to(self, node: Node) -> Way | None:
+        """Find a path to a section in the image that no root reaches, from one that it must have.
+
+        An option or a script of the linker keeps the first section.
+        """
+        at = self._numbers.get(node, _NONE)
+        return self._way(at, self._other_ways) if at in self._other_ways else None
+
+    def _way(self, at: int, ways: Mapping[int, int]) -> Way:
         sources = self._columns[1]
         edges: list[Edge] = []
-        while (i := self._ways[at]) != _NONE:
+        while (i := ways[at]) != _NONE:
             edges.append(self._edge(i))
             at = int(sources[i])
         first = self.nodes[at]
-        kind, symbol = self.roots[first]
+        kind, symbol = self.roots.get(first, (OTHER, self.symbol_at(first)))
         return Way(kind, first, symbol, tuple(reversed(edges)))
 
     def is_reached(self, piece: NamedPiece) -> bool:
