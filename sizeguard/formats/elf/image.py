@@ -20,6 +20,7 @@ from sizeguard.formats.elf.layout import (
     SHT_ANDROID_REL,
     SHT_ANDROID_RELA,
     SHT_ANDROID_RELR,
+    SHT_CREL,
     SHT_DYNSYM,
     SHT_NOBITS,
     SHT_REL,
@@ -31,11 +32,20 @@ from sizeguard.formats.elf.layout import (
     Layout,
     signed,
 )
-from sizeguard.formats.elf.relocations import Relocations, read_packed, read_plain, read_relr
+from sizeguard.formats.elf.relocations import (
+    Relocations,
+    read_crel,
+    read_packed,
+    read_plain,
+    read_relr,
+)
 from sizeguard.formats.elf.symbols import Symbol, SymbolTable, read_symbols
 
 RELOCATION_TYPES = frozenset(
-    {SHT_REL, SHT_RELA, SHT_RELR, SHT_ANDROID_REL, SHT_ANDROID_RELA, SHT_ANDROID_RELR}
+    (
+        *(SHT_REL, SHT_RELA, SHT_RELR, SHT_CREL),
+        *(SHT_ANDROID_REL, SHT_ANDROID_RELA, SHT_ANDROID_RELR),
+    )
 )
 
 
@@ -252,4 +262,6 @@ class Elf:
             return read_relr(self.data, self.layout, *extent)
         if section.type in (SHT_ANDROID_REL, SHT_ANDROID_RELA):
             return read_packed(self.path, self.data, self.layout, *extent)
+        if section.type == SHT_CREL:
+            return read_crel(self.path, self.data, self.layout, *extent)
         return read_plain(self.data, self.layout, *extent, addend=section.type == SHT_RELA)

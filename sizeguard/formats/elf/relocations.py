@@ -1,4 +1,4 @@
-"""Read relocation sections in any of the four encodings, as columns."""
+"""Read relocation sections in any of the five encodings, as columns."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sizeguard.formats.elf.layout import Layout
 
 # Flags of a group of packed relocations, as in Android's linker.
 GROUPED_BY_INFO, GROUPED_BY_OFFSET, GROUPED_BY_ADDEND, HAS_ADDEND = 1, 2, 4, 8
+_HALF = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,8 +109,11 @@ def read_packed(path: Path, data: Bytes, layout: Layout, offset: int, size: int)
 
     Raises InputError if they are damaged.
     """
-    numbers = _SignedNumbers(path, data[offset : offset + size].tobytes())
-    total, place = numbers.take(), numbers.take()
+    raw = data[offset : offset + size].tobytes()
+    if raw[:4] != b"APS2":
+        raise InputError(f"{path}: packed relocations without the magic APS2")
+    numbers = _Numbers(path, raw, 4)
+    total, place = numbers.signed(), numbers.signed()
     # Each relocation takes at least one word of the file, so a table cannot have more of them than
     # the file has words.
     if not 0 <= total <= len(data) // layout.word_size:
@@ -118,51 +122,93 @@ def read_packed(path: Path, data: Bytes, layout: Layout, offset: int, size: int)
     addend = 0
     begin = 0
     while len(rows) < total:
-        many, flags = numbers.take(), numbers.take()
+        many, flags = numbers.signed(), numbers.signed()
         if not 0 < many <= total - len(rows):
             raise InputError(f"{path}: a group of {many} packed relocations of {total}")
-        step = numbers.take() if flags & GROUPED_BY_OFFSET else 0
-        info = numbers.take() if flags & GROUPED_BY_INFO else 0
+        step = numbers.signed() if flags & GROUPED_BY_OFFSET else 0
+        info = numbers.signed() if flags & GROUPED_BY_INFO else 0
         if flags & HAS_ADDEND and flags & GROUPED_BY_ADDEND:
-            addend += numbers.take()
+            addend += numbers.signed()
         elif not flags & HAS_ADDEND:
             addend = 0
         for _ in range(many):
-            place += step if flags & GROUPED_BY_OFFSET else numbers.take()
-            info = info if flags & GROUPED_BY_INFO else numbers.take()
+            place += step if flags & GROUPED_BY_OFFSET else numbers.signed()
+            info = info if flags & GROUPED_BY_INFO else numbers.signed()
             if flags & HAS_ADDEND and not flags & GROUPED_BY_ADDEND:
-                addend += numbers.take()
+                addend += numbers.signed()
             start, end = offset + begin, offset + numbers.position
             rows.append((_wrap(place), info & 0xFFFFFFFFFFFFFFFF, _wrap(addend), start, end))
             begin = numbers.position
     return _packed_columns(rows, layout)
 
 
-class _SignedNumbers:
-    """Read signed LEB128 numbers after the magic APS2, one after the other."""
+def read_crel(path: Path, data: Bytes, layout: Layout, offset: int, size: int) -> Relocations:
+    """Read compact relocations (CREL): the differences from one to the next.
 
-    def __init__(self, path: Path, raw: bytes) -> None:
-        if raw[:4] != b"APS2":
-            raise InputError(f"{path}: packed relocations without the magic APS2")
+    Raises InputError if they are damaged.
+    """
+    numbers = _Numbers(path, data[offset : offset + size].tobytes(), 0)
+    header = numbers.unsigned()
+    total, scale, flags = header >> 3, header & 3, 3 if header & 4 else 2
+    if total > size:
+        raise InputError(f"{path}: {total} compact relocations in {size} bytes")
+    rows: list[tuple[int, int, int, int, int, int]] = []
+    place = symbol = type_ = addend = 0
+    for _ in range(total):
+        begin = numbers.position
+        first = numbers.byte()
+        place += first >> flags
+        if first >= 0x80:
+            place += (numbers.unsigned() << (7 - flags)) - (0x80 >> flags)
+        symbol += numbers.signed() if first & 1 else 0
+        type_ += numbers.signed() if first & 2 else 0
+        addend += numbers.signed() if first & 4 and flags == 3 else 0
+        where = offset + begin, offset + numbers.position
+        rows.append((_wrap(place << scale), type_ & _HALF, symbol & _HALF, _wrap(addend), *where))
+    table = np.array(rows, np.int64).reshape(-1, 6)
+    places, types, *others = (table[:, i].copy() for i in range(6))
+    return Relocations(places, types.astype(np.uint32), *others)
+
+
+class _Numbers:
+    """Read LEB128 numbers, one after the other. Raises InputError at the end of the data."""
+
+    def __init__(self, path: Path, raw: bytes, position: int) -> None:
         self.path = path
         self.raw = raw
-        self.position = 4
+        self.position = position
 
-    def take(self) -> int:
-        """Read the next number. Raises InputError at the end of the data."""
+    def byte(self) -> int:
+        """Read one byte."""
+        if self.position >= len(self.raw):
+            raise self._damaged()
+        self.position += 1
+        return self.raw[self.position - 1]
+
+    def signed(self) -> int:
+        """Read the next number with a sign."""
+        start = self.position
+        value = self.unsigned()
+        bits = 7 * (self.position - start)
+        return value - (1 << bits) if value >> (bits - 1) & 1 else value
+
+    def unsigned(self) -> int:
+        """Read the next number without a sign."""
         value = shift = 0
         while True:
-            if self.position >= len(self.raw) or shift > 63:
-                raise InputError(
-                    f"{self.path}: packed relocations are damaged at {self.position} of"
-                    f" {len(self.raw)} bytes"
-                )
-            byte = self.raw[self.position]
-            self.position += 1
+            if shift > 63:
+                raise self._damaged()
+            byte = self.byte()
             value |= (byte & 127) << shift
             shift += 7
             if byte < 128:
-                return value - (1 << shift) if byte & 64 else value
+                return value
+
+    def _damaged(self) -> InputError:
+        return InputError(
+            f"{self.path}: packed relocations are damaged at {self.position} of"
+            f" {len(self.raw)} bytes"
+        )
 
 
 def _packed_columns(rows: list[tuple[int, int, int, int, int]], layout: Layout) -> Relocations:
