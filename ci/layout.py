@@ -56,8 +56,8 @@ ROOMS: Mapping[str, str] = {
     ),
     "bisect": "git toolchains attribution snapshots diff projects measurement",
     "gate": (
-        "operators names builds models selection claims git toolchains runtimes attribution"
-        " snapshots diff predict verify projects measurement"
+        "operators names builds linkgraph models selection claims git toolchains runtimes"
+        " attribution snapshots diff predict verify projects measurement"
     ),
     "history": (
         "builds git toolchains runtimes attribution snapshots diff projects measurement gate"

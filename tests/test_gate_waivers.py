@@ -425,7 +425,7 @@ WRONG = [
     ),
     (
         "- {metric: load, app: vison, bytes: 3, reason: x, owner: y, expires: 2027-01-31}",
-        r"there is no app 'vison'; did you mean 'vision'",
+        r"has no app 'vison'; did you mean 'vision'",
     ),
     (
         "- {metric: load, target: win, bytes: 3, reason: x, owner: y, expires: 2027-01-31}",

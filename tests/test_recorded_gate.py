@@ -721,6 +721,16 @@ def test_advice_on_growth_names_its_cause_and_what_to_do() -> None:
     assert shown.checks[0].advice == f"shrink it, or accept it: {WAIVE.format('load', 391)}"
 
 
+def test_no_advice_to_follow_a_link_that_why_cannot_follow() -> None:
+    grown = Cause("(core)", "", "erf", 0, 311, "symbol", "added")
+    result = result_of(failing("load", "growth", 391), causes=(grown,))
+    shown = advised(result, "1234567", "", None, TODAY)
+    assert "sizeguard report build/mlp --by section,symbol" in [
+        each.text for each in shown.commands
+    ]
+    assert not any("sizeguard why" in each.text for each in shown.commands)
+
+
 def test_advice_without_a_cause_or_a_snapshot() -> None:
     shown = advised(
         result_of(failing("ram", "absolute", 5), base="baseline"), "1234567", "", "x", TODAY

@@ -238,7 +238,7 @@ def _sectioned_analysis(
 
     for given in (*files.objects, files.link_map, files.debug_file):
         if given is not None:
-            raise InputError(f"{given}: not supported for {format_} files")
+            raise InputError(f"{given}: leave it out; only ELF and Mach-O images use such a file")
     title = _title(image, files)
     ledger = sectioned_ledger(read_sectioned(image, format_), title)
     asked = options.preset != "auto"

@@ -105,8 +105,7 @@ class CommitBuild:
 
     def _without_runtime(self, repository: Path) -> str:
         """Say which build to name in a repository that does not contain a runtime."""
-        from sizeguard.base.nearest import did_you_mean
-        from sizeguard.projects.project import CONFIG
+        from sizeguard.projects.project import CONFIG, no_one_app
         from sizeguard.projects.reader import read_config
 
         if not (repository / CONFIG).is_file():
@@ -114,9 +113,10 @@ class CommitBuild:
                 f"{repository}: not a sizeguard source tree; name the build with --build-command "
                 f"and --image"
             )
-        names = [app.name for app in read_config(repository).apps if not app.is_selective]
+        config = read_config(repository)
         if self.app:
-            return f"--app: {CONFIG} has no app '{self.app}'{did_you_mean(self.app, names)}"
+            return f"--app: {no_one_app(config, self.app)}"
+        names = [app.name for app in config.apps if not app.is_selective]
         return f"--app is missing: {CONFIG} has {', '.join(names)}"
 
     def _check_app(self, repository: Path) -> None:

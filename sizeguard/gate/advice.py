@@ -33,13 +33,13 @@ _WAIVERS = 3  # at most in a suggestion; if more checks fail, look for the cause
 
 
 def advised(
-    result: AppResult, base: str, snapshot: str, image: str, today: datetime.date
+    result: AppResult, base: str, snapshot: str, image: str | None, today: datetime.date
 ) -> AppResult:
     """Add commands to the result, and advice to each failing check.
 
     base: branch or commit that growth is counted from; empty if there is none
     snapshot: snapshot of the base; empty if there is none
-    image: name of the binary in the app's build folder
+    image: name of the binary in the app's build folder; None if `why` cannot follow its link
     """
     failing = [
         check for check in result.checks if check.verdict == FAIL and check.kind in SIZE_KINDS
@@ -73,9 +73,11 @@ def base_name(base: Base | None, commit: str) -> str:
     return commit[:12] if _REF.fullmatch(commit) else ""
 
 
-def _see(result: AppResult, image: str) -> Iterable[Command]:
+def _see(result: AppResult, image: str | None) -> Iterable[Command]:
     grown = next((cause for cause in result.causes if cause.delta > 0 and cause.symbol), None)
-    if grown is not None:
+    if image is None:
+        yield Command(SEE, f"sizeguard report {shlex.quote(result.folder)} --by section,symbol")
+    elif grown is not None:
         yield Command(
             SEE,
             shlex.join(

@@ -9,6 +9,7 @@ from pathlib import Path
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.progress import Progress
 from sizeguard.builds.measured_sizes import segment_pages
+from sizeguard.builds.open_build import files_of
 from sizeguard.builds.shipped_libraries import ShippedLibrary, shipped_libraries
 from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import FAIL, Verification
@@ -65,6 +66,7 @@ from sizeguard.gate.reference.reference import (
 from sizeguard.gate.reference.region_limits import region_limits
 from sizeguard.gate.reference.used_waivers import used_before
 from sizeguard.gate.request import Request
+from sizeguard.linkgraph.open_graph import has_graph
 from sizeguard.measurement.measured_builds import measure_build
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.pairs import Pair, recipe_of_commits
@@ -130,7 +132,7 @@ def judge_app(
         reviewed = size_checks(reviewed_app, limits, baseline, creep, full)
         reviewed += file_check(reviewed_app, limits, baseline, pages)
     snapshot = _base_snapshot(request, result, commit, growth)
-    image = pair.selective.image.name
+    image = pair.selective.image.name if has_graph(files_of(pair.selective)) else None
     result = with_edited_lines(result, request.root, commit)
     result = _with_parts(result, request.root, commit, growth, measured.now)
     return advised(result, base_name(base, commit), snapshot, image, request.today), reviewed

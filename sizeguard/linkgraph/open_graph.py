@@ -62,6 +62,18 @@ def graph_of_files(files: Files) -> SectionGraph:
     return graph_of(load(inputs))
 
 
+def has_graph(files: Files) -> bool:
+    """Return whether a build's files are enough for a section graph; objects are not read."""
+    if image_format(files.image) != ELF:
+        return image_format(files.image) == MACHO and bool(files.objects)
+    try:
+        if files.link_record is not None:
+            read_link(files.link_record)
+    except (InconclusiveError, InputError):
+        return False
+    return files.link_record is not None
+
+
 def _check_format(image: Path) -> None:
     """Raise InputError for a file that no section graph can be made of, with or without objects."""
     if image_format(image) not in (ELF, MACHO):

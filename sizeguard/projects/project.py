@@ -272,6 +272,15 @@ def chosen_apps(config: Config, only: Sequence[str]) -> tuple[App, ...]:
     return tuple(app for app in config.apps if not only or app.name in only or app.group in only)
 
 
+def no_one_app(config: Config, name: str) -> str:
+    """Say why a name is not of one app: it is of several images, or unknown."""
+    images = [app.name for app in config.apps if app.group == name]
+    if images:
+        return f"'{name}' has several images: name one of {', '.join(images)}"
+    known = [app.name for app in config.apps]
+    return f"{CONFIG} has no app '{name}'{did_you_mean(name, known)}"
+
+
 def _again(option: str, name: str) -> str:
     """Say how to give several names that were given with commas."""
     names = [each.strip() for each in name.split(",") if each.strip()]

@@ -22,6 +22,7 @@ from sizeguard.formats.elf.layout import (
     PT_TLS,
 )
 from sizeguard.formats.macho.reader import FatFile, read_macho_file
+from sizeguard.formats.read_sectioned import read_sectioned
 from sizeguard.formats.sniff import ARCHIVE, COFF, ELF, MACHO, PE, image_format
 from sizeguard.proposals.build_folder import BuildFolder, LinkedFile, files_of_build
 
@@ -153,7 +154,7 @@ def _kind(path: Path, format_: str) -> tuple[bool, str] | None:
         image = file.images[0] if isinstance(file, FatFile) else file
         return None if image.is_object else (path.suffix == ".dylib", f"{image.arch}-macos")
     if format_ == PE:
-        return path.suffix.lower() == ".dll", "windows"
+        return path.suffix.lower() == ".dll", f"{read_sectioned(path, format_).arch}-windows"
     return False, "wasm"
 
 
@@ -171,7 +172,7 @@ def _target_of_members(archive: Path) -> str:
     if format_ == MACHO:
         file = read_macho_file(first)
         return f"{(file.images[0] if isinstance(file, FatFile) else file).arch}-macos"
-    return "windows" if format_ == COFF else "wasm"
+    return f"{read_sectioned(first, format_).arch}-windows" if format_ == COFF else "wasm"
 
 
 def _system(elf: Elf) -> str:

@@ -12,7 +12,7 @@ from sizeguard.base.errors import SizeguardError
 from sizeguard.formats.elf import Elf, read_elf
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.fit import check_fit
-from sizeguard.formats.sniff import ARCHIVE, ELF, image_format
+from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, image_format
 from sizeguard.proposals.build_folder import BUILD_ID, MAP, SECTIONS, SYMBOLS
 from sizeguard.proposals.found_images import FoundImage
 
@@ -47,6 +47,9 @@ def parts_of(image: FoundImage, in_tree: Callable[[Path], str]) -> ImageParts:
     format_ = image_format(path)
     if format_ == ARCHIVE:
         return ImageParts(None, None, None, (), ())  # its members are its objects
+    if format_ not in (ELF, MACHO):
+        shipped = image.shipped or _first(path, (".stripped",))
+        return ImageParts(None, None, shipped, (), ())  # their own tables have the names
     elf = read_elf(path) if format_ == ELF else None
     map_ = _map(image, elf)
     debug = _first(path, (".debug", ".dbg", ".dSYM"))
@@ -115,7 +118,8 @@ def _missing(image: FoundImage, elf: Elf | None) -> Iterator[str]:
         return
     if elf.is_stripped:
         yield SYMBOLS
-    if not elf.build_id:
+    # A linker script has no place for the note, which would then move a vector table.
+    if not elf.build_id and not image.target.endswith("-none"):
         yield BUILD_ID
     if _has_sections(image.link.objects) is False:
         yield SECTIONS

@@ -113,16 +113,20 @@ def _unknown(path: Path, report: Report) -> Iterator[str]:
     ]
     if not empty or not is_there(path) or path.is_dir():
         return
-    from sizeguard.formats.sniff import ELF, image_format
+    from sizeguard.formats.sniff import ELF, MACHO, image_format
     from sizeguard.linkgraph.recorded_files import missing_record
     from sizeguard.snapshots.magic import is_snapshot
 
     if is_snapshot(path):
         yield f"{', '.join(empty)}: the snapshot was made without them"
         return
-    why = missing_record(path) if image_format(path) == ELF else "no map is given"
+    format_ = image_format(path)
+    if format_ not in (ELF, MACHO):
+        yield f"{', '.join(empty)}: known only for one ELF or Mach-O image"
+        return
+    why = missing_record(path) if format_ == ELF else "no map is given"
     flag = ", or build with -g" if set(empty) <= {*_OF_SOURCES} else ""
     if why:
-        yield f"{', '.join(empty)}: {why}; or name its map with --map{flag}"
+        yield f"{', '.join(empty)}: {why}; name its map with --map{flag}"
     else:
         yield f"{', '.join(empty)}: its recorded link names none"

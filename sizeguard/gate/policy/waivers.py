@@ -18,7 +18,7 @@ from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, locked_baselines
 from sizeguard.gate.policy.limits import LARGEST
 from sizeguard.gate.policy.terms_result import NONE_NEAR, Waiver
 from sizeguard.measurement.metric_names import MetricNames, is_family
-from sizeguard.projects.project import Config
+from sizeguard.projects.project import Config, no_one_app
 
 TRAILER = "Size-Waiver"
 COMMAND_LINE = "waive"  # the place of a waiver from the command line
@@ -124,8 +124,9 @@ def make_waiver(
     ):
         given = fields.get(name, "")
         if given and given not in known:
-            hint = did_you_mean(given, known)
-            raise InputError(f"{_at(place, name)}: there is no {name} '{given}'{hint}")
+            why = f"there is no {name} '{given}'{did_you_mean(given, known)}"
+            why = no_one_app(config, given) if name == "app" else why
+            raise InputError(f"{_at(place, name)}: {why}")
     amount = _amount(fields["bytes"], place)
     if len(fields["reason"]) > _LONGEST:
         raise InputError(f"{place}: a reason has at most {_LONGEST} characters")

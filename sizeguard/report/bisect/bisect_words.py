@@ -84,7 +84,12 @@ def row_texts(row: CulpritRow, width: int) -> ShownNames:
 
 
 def by_dtype(rows: Sequence[CulpritRow]) -> str:
-    """Sum by dtype and show the three that changed most: Float -410  Double -330."""
+    """Sum by dtype and show the three that changed most: Float -410  Double -330.
+
+    Without a row of an operator, the types of C++ code are not dtypes.
+    """
+    if not any(row.keys[0] and not row.keys[0].startswith("(") for row in rows):
+        return ""
     sums: dict[str, int] = {}
     for row in rows:
         sums[row.keys[1]] = sums.get(row.keys[1], 0) + row.delta

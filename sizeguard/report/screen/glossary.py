@@ -51,6 +51,17 @@ _WORDS = {
         " template with twelve instances has an n of 12.",
         "sizeguard report IMAGE --by operator,symbol",
     ),
+    "stored": Word(
+        "bytes written into the memory",
+        "Bytes of the sections whose load address is in the memory region. Initialized data is"
+        " stored in flash and runs in RAM.",
+        "sizeguard report IMAGE --by region",
+    ),
+    "runs": Word(
+        "bytes at run-time addresses there",
+        "Bytes of the sections whose run-time address is in the memory region, with zeroed data.",
+        "sizeguard report IMAGE --by region",
+    ),
     "share": Word("part of the whole", "The row's part of the whole image."),
     "total": Word("share up to here", "The share of this row and all rows above it."),
     "–": Word(

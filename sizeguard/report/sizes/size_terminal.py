@@ -90,11 +90,13 @@ class _Table:
             ),
         ]
         yield from grid_lines(columns, " / ".join(report.by), rows, style)
-        if "region" in report.by and report.image.regions:
+        regions = (report.image.regions or ()) if "region" in report.by else ()
+        if regions:
             yield ""
-            yield from _region_lines(report.image.regions, style)
+            yield from _region_lines(regions, style)
         heads = shown_heads(columns, " / ".join(report.by), rows, style)
         words = [word for word in self._words(rows) if word in heads or word not in drops]
+        words += ["stored", "runs"] if regions else []
         yield from legend_lines(words, style)
 
     def _rows(self, tree: SizeTree) -> Iterator[GridRow]:
