@@ -27,6 +27,7 @@ class Commits:
     """A main line after v1: a size for each commit, or why it has none.
 
     inputs: of commits whose inputs are those of another one; stored: commits that were measured
+    began: the commit before the first one, if v1 is on a branch
     """
 
     sizes: Mapping[str, int | str | None]
@@ -34,6 +35,7 @@ class Commits:
     stored: frozenset[str] = frozenset()
     measured: list[str] = field(default_factory=list)
     recipes: list[object] = field(default_factory=list)
+    began: str = "v1"
 
     @property
     def place(self) -> Any:
@@ -42,7 +44,14 @@ class Commits:
 
     def commits(self, since: str) -> list[CommitLine]:
         assert since == "v1"
-        return [CommitLine(name, f"Subject of {name}", "2026-01-01") for name in self.sizes]
+        return [self.commit(name) for name in self.sizes if name != self.began]
+
+    def commit(self, name: str) -> CommitLine:
+        return CommitLine(name, f"Subject of {name}", "2026-01-01")
+
+    def first_parent(self, name: str) -> str:
+        assert name == next(iter(self.commits("v1"))).id
+        return self.began
 
     def key(self, commit: str, recipe: object) -> str:
         self.recipes.append(recipe)
@@ -97,6 +106,16 @@ def test_shares_sum_to_the_creep(
     sizes: dict[str, int | str | None], expected: list[tuple[str, int]]
 ) -> None:
     assert shares(Commits(sizes), 100, 150) == expected
+
+
+def test_what_the_branch_of_a_release_changed_is_no_share_of_the_next_commit() -> None:
+    """The release grew by 40 on its branch; the main line, which grew by 90, lacks that."""
+    history = Commits({"0": 60, "a": 150}, began="0")
+    found = creep_shares(history, RECIPE, "v1", "load", 100, 150)
+    assert [(share.commit, share.subject, share.delta) for share in found] == [
+        ("0", "where the branch of v1 began", -40),
+        ("a", "Subject of a", 90),
+    ]
 
 
 def test_a_commit_with_the_inputs_of_its_parent_is_not_measured() -> None:

@@ -73,7 +73,8 @@ def read_history(repository: Path, names: tuple[str, str], ends: tuple[str, str]
 
     names: of GOOD and BAD, for messages; ends: their ids.
 
-    Raises InputError if GOOD is not an ancestor of BAD.
+    Raises InputError if GOOD is not an ancestor of BAD, or is on a branch that was merged, which
+    the first commit after it would seem to undo.
     """
     base = git(repository, "rev-list", "--max-count=1", ends[0], f"^{ends[1]}")
     if base:
@@ -85,7 +86,14 @@ def read_history(repository: Path, names: tuple[str, str], ends: tuple[str, str]
             f"{names[0]} is not an ancestor of {names[1]}; there are no commits between them:"
             f" {hint}"
         )
-    return line_of(repository, *ends)
+    line = line_of(repository, *ends)
+    before = line.commits[1].parents[:1] if len(line) else (ends[0],)
+    if before != (ends[0],):
+        where = f"where it began, at {before[0][:12]}" if before else "at a commit of its main line"
+        raise InputError(
+            f"{names[0]} is on a branch that was merged into {names[1]}: begin {where}"
+        )
+    return line
 
 
 def _merge_base(repository: Path, ends: tuple[str, str]) -> str:

@@ -29,10 +29,17 @@ def releases(root: Path, since: str, last: int) -> tuple[tuple[Release, ...], bo
 
 
 def commits(root: Path, since: str, last: int) -> tuple[tuple[Release, ...], bool]:
-    """List the first parents from `since` to HEAD; without `since`, the last ones."""
+    """List the first parents from `since` to HEAD; without `since`, the last ones.
+
+    If `since` is on a merged branch, the commit where it began follows: the next one would seem to
+    undo the branch.
+    """
     tags = tags_of(root, since)
     if since:
         found = line_of(root, _ancestor(root, since), "HEAD").commits
+        began = found[1].parents[:1] if len(found) > 1 else ()
+        if began not in ((), (found[0].id,)):
+            found = (found[0], read_commit(root, began[0]), *found[1:])
     else:
         found = last_of_line(root, last + 1 if last else 0)
     return _last(tuple(Release(each, tags.get(each.id, ())) for each in found), last)

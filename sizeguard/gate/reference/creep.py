@@ -5,7 +5,8 @@ The shares sum to the metric's creep.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sizeguard.base.errors import BuildError
 from sizeguard.base.progress import Progress
@@ -56,12 +57,24 @@ def _distinct(history: History, recipe: Recipe, since: str) -> list[CommitLine]:
     """List the commits that have other inputs than the commit before."""
     found = []
     last = history.key(since, recipe)
-    for commit in history.commits(since):
+    for commit in _line(history, since):
         key = history.key(commit.id, recipe)
         if key != last:
             found.append(commit)
         last = key
     return found
+
+
+def _line(history: History, since: str) -> Sequence[CommitLine]:
+    """List the main line after a release; of a release on a branch, also where the branch began.
+
+    The first commit of the main line would seem to undo what the branch changed.
+    """
+    lines = history.commits(since)
+    fork = history.first_parent(lines[0].id) if lines else ""
+    if fork in ("", history.commit(since).id):
+        return lines
+    return [replace(history.commit(fork), subject=f"where the branch of {since} began"), *lines]
 
 
 def _values(history: History, recipe: Recipe, metric: str) -> Callable[[CommitLine], int | None]:

@@ -1,0 +1,62 @@
+"""Ranges of commits that begin on a branch which was merged: its changes are not undone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sizeguard.base.errors import InputError
+from sizeguard.git.commits import read_history
+from sizeguard.history.points_in_time import commits
+from tests.support.drawn_history import run_git
+
+
+def _commit(root: Path, message: str) -> str:
+    run_git(root, "commit", "-q", "--allow-empty", "-m", message)
+    return run_git(root, "rev-parse", "HEAD")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Make a repository with a commit."""
+    run_git(tmp_path, "init", "-q", "-b", "main")
+    _commit(tmp_path, "first")
+    return tmp_path
+
+
+def test_a_bisect_does_not_begin_on_a_merged_branch(root: Path) -> None:
+    """The next commit of the main line lacks the branch, and would be blamed for its removal."""
+    first = run_git(root, "rev-parse", "HEAD")
+    run_git(root, "checkout", "-q", "-b", "side")
+    side = _commit(root, "side")
+    run_git(root, "checkout", "-q", "main")
+    _commit(root, "main")
+    run_git(root, "merge", "-q", "--no-ff", "-m", "merge", "side")
+    bad = run_git(root, "rev-parse", "HEAD")
+    with pytest.raises(InputError, match=f"side is on a branch .* where it began, at {first[:12]}"):
+        read_history(root, ("side", "main"), (side, bad))
+    assert len(read_history(root, ("first", "main"), (first, bad))) == 2
+    assert len(read_history(root, ("main", "main"), (bad, bad))) == 0
+
+
+def test_a_history_names_the_commit_where_a_merged_branch_began(root: Path) -> None:
+    run_git(root, "checkout", "-q", "-b", "side")
+    _commit(root, "side")
+    run_git(root, "checkout", "-q", "main")
+    _commit(root, "main")
+    run_git(root, "merge", "-q", "--no-ff", "-m", "merge", "side")
+    for since, expected in (("side", ["side", "first", "main", "merge"]), ("main", ["merge"])):
+        points, _ = commits(root, since, 0)
+        assert [point.commit.subject for point in points] == expected
+
+
+def test_a_bisect_does_not_begin_in_a_merged_history(root: Path) -> None:
+    side = run_git(root, "rev-parse", "HEAD")
+    run_git(root, "checkout", "-q", "--orphan", "other")
+    _commit(root, "other")
+    merge = ("merge", "-q", "--allow-unrelated-histories", "-m", "merge", side)
+    run_git(root, *merge)
+    bad = run_git(root, "rev-parse", "HEAD")
+    with pytest.raises(InputError, match="begin at a commit of its main line"):
+        read_history(root, ("side", "other"), (side, bad))
