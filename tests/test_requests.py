@@ -31,7 +31,7 @@ ONLY_MLP = "targets: {x86_64-linux: }\napps: {mlp: {selection: a.yaml, models: [
 def request_of(root: Path, text: str = CONFIG, *, in_git: bool = True, **values: Any) -> Request:
     made = Request(root, parse_config(root, text.encode()), **values)
     head = SimpleNamespace(id="4f2a91c") if in_git else None
-    made.__dict__["history"] = SimpleNamespace(head=head)
+    made.__dict__["history"] = SimpleNamespace(head=head, is_new=False)
     return made
 
 
