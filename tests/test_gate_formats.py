@@ -30,7 +30,7 @@ from sizeguard.gate.causes.growth_result import MOVED, Cause
 from sizeguard.gate.gate_result import GROWTH, NEEDED, NOT_RUN, AppResult, Check, GateResult
 from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.gate_json import result_of
-from sizeguard.report.gate.gate_words import slack_text
+from sizeguard.report.gate.gate_words import operator_of, slack_text
 from sizeguard.report.gate.render import gate_text, write_step_summary
 from sizeguard.report.result_formats import JUDGED_FORMATS
 from sizeguard.report.writers.style import Style
@@ -549,3 +549,10 @@ def test_page_slack_of_nothing_is_no_page() -> None:
         "at most 1 byte until the file on disk grows a page (4,096 now)",
         "at most 860 bytes until the file on disk grows a page (4,096 now)",
     ]
+
+
+def test_a_symbol_of_the_core_needs_no_operator() -> None:
+    """Projects without operators have nothing else."""
+    symbol = Cause("(core)", "", "json_object", 121, 4628, place="src/value.c:64")
+    rest = Cause("(core)", "", "", 10, 20, kind="other")
+    assert (operator_of(symbol), operator_of(rest)) == ("", "(core)")

@@ -10,7 +10,7 @@ from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import NOT_RUN, PARENT, GateResult
 from sizeguard.report.gate.findings.finding_texts import growth_text
 from sizeguard.report.gate.findings.gate_findings import RULES, GateFinding, findings, is_note
-from sizeguard.report.gate.gate_words import offer_text, verdict_line
+from sizeguard.report.gate.gate_words import offer_text, operator_of, verdict_line
 from sizeguard.report.writers import github, junit, sarif
 from sizeguard.report.writers.code_quality import code_quality
 from sizeguard.report.writers.printable import printable
@@ -75,10 +75,12 @@ def _body(finding: GateFinding) -> str:
 
 
 def _causes(finding: GateFinding) -> list[str]:
-    return [
-        f"{c.delta:+,}  {c.operator} {c.dtype} {c.symbol or c.kind}  {c.edited or c.place}".rstrip()
-        for c in finding.related[:_RELATED]
-    ]
+    lines = []
+    for cause in finding.related[:_RELATED]:
+        words = (operator_of(cause), cause.dtype, cause.symbol or cause.kind)
+        named = " ".join(word for word in words if word)
+        lines.append(f"{cause.delta:+,}  {named}  {cause.edited or cause.place}".rstrip())
+    return lines
 
 
 def sarif_json(result: GateResult) -> dict[str, object]:

@@ -10,7 +10,14 @@ from sizeguard.gate.gate_result import AppResult, Check, Command, GateResult, Sa
 from sizeguard.gate.policy.terms_result import UNUSED
 from sizeguard.report.gate.findings.gate_findings import GateFinding
 from sizeguard.report.gate.gate_lines import advice_line, cut, finding_lines, marked
-from sizeguard.report.gate.gate_words import cause_name, counted, offer_text, others, waiver_line
+from sizeguard.report.gate.gate_words import (
+    cause_name,
+    counted,
+    offer_text,
+    operator_of,
+    others,
+    waiver_line,
+)
 from sizeguard.report.gate.moved_code import changed, dependency_text, file_text, moved_lines
 from sizeguard.report.gate.shared.build_findings import BuildFindings, own_claims
 from sizeguard.report.screen.fit import wrapped
@@ -148,7 +155,8 @@ def cause_texts(causes: Sequence[Cause], style: Style) -> list[str]:
 def _what(cause: Cause, room: int, style: Style) -> str:
     """Write the operator and the dtype before a cause's name; shorten them if it needs the room."""
     width = max(room // 3, 12, room - len(cause_name(cause)) - len(cause.dtype) - 4)
-    operator = middle(cause.operator, style.room(min(width, 30))) if cause.operator else ""
+    name = operator_of(cause)
+    operator = middle(name, style.room(min(width, 30))) if name else ""
     dtype = middle(cause.dtype, style.room(12)) if cause.dtype else ""
     return "".join(f"{part}  " for part in (operator, dtype) if part)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sizeguard.attribution.size_report import OUTSIDE
+from sizeguard.attribution.size_report import CORE, OUTSIDE
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.gate.causes.growth_result import Cause
@@ -331,6 +331,11 @@ def selection_text(found: Sequence[GateFinding]) -> tuple[str, str] | None:
         else f"{missing} missing, {len(wrong) - missing} to review"
     )
     return text, FAIL if any(finding.verdict == FAIL for finding in wrong) else INCONCLUSIVE
+
+
+def operator_of(cause: Cause) -> str:
+    """Return the operator of a cause; empty for a symbol of the core, whose name says enough."""
+    return "" if cause.symbol and cause.operator == CORE else cause.operator
 
 
 def cause_name(cause: Cause) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import AppResult
 from sizeguard.report.gate.comment_blocks import Block
-from sizeguard.report.gate.gate_words import cause_name, counted
+from sizeguard.report.gate.gate_words import cause_name, counted, operator_of
 from sizeguard.report.gate.moved_code import changed, dependency_text, file_text
 from sizeguard.report.gate.shared.shared_causes import SharedCause, shared_causes
 from sizeguard.report.screen.grid import RowName, distinct
@@ -75,7 +75,8 @@ def _cause(
 ) -> str:
     """Write operator, symbol, place and builds on separate lines; phones are too narrow."""
     cause = shared.causes[0]
-    owner = " ".join(code(middle(text, _NAME)) for text in (cause.operator, cause.dtype) if text)
+    words = (operator_of(cause), cause.dtype)
+    owner = " ".join(code(middle(text, _NAME)) for text in words if text)
     symbol = code(name) if cause.symbol else prose(name) if name else ""
     place = next((_place(each, links) for each in shared.causes if each.place), "")
     builds = _builds(shared.builds, apps) if len(apps) > 1 else ""
