@@ -194,6 +194,38 @@ def test_a_function_of_a_class_fails_unless_the_full_build_has_it(
     assert judge_namesakes(code, ["gelu"]).verdict == PASS
 
 
+IN_A_NAMESPACE = "_ZN2my4relu3runEi"
+IN_A_CLASS = "_ZN2my4relu5Inner5applyEv"
+IN_TWO_SCOPES = "_ZN4relu4more3runEv"
+OF_AN_ARGUMENT = "_ZN2my3runINS_4reluEEEvv"  # and of a parameter: the function is about others
+OF_A_PARAMETER = "_ZN2my3runENS_4reluE"
+
+
+@pytest.mark.parametrize(
+    "symbols, full, known, expected",
+    [
+        ([IN_A_NAMESPACE] * 3, True, (), INCONCLUSIVE),  # 33 bytes
+        ([IN_A_NAMESPACE] * 2, True, (), PASS),  # 21 bytes
+        ([IN_A_NAMESPACE, IN_A_CLASS, IN_TWO_SCOPES], True, (), INCONCLUSIVE),
+        ([IN_A_NAMESPACE, IN_A_CLASS, IN_TWO_SCOPES], True, (IN_A_CLASS,), PASS),
+        ([IN_A_NAMESPACE, IN_A_CLASS, IN_TWO_SCOPES], False, (), PASS),
+        ([OF_AN_ARGUMENT, OF_A_PARAMETER, LONGER], True, (), PASS),
+        ([IN_A_NAMESPACE, IN_A_CLASS, SAME_ARGUMENTS], True, (), FAIL),
+    ],
+)
+def test_code_in_a_scope_of_a_kernels_name_is_undecided(
+    opened: Opener, symbols: list[str], full: bool, known: tuple[str, ...], expected: str
+) -> None:
+    """A namespace `log` need not have the kernel log."""
+    code = with_functions(opened("11"), symbols, full=full, known=known)
+    found = judge_namesakes(code, ["relu", "gelu"])
+    assert found.verdict == expected
+    if expected == INCONCLUSIVE:
+        assert found.evidence[0].startswith("my::relu::run(int): 10 bytes at ")
+        assert found.evidence[-1].startswith("a class or namespace has the name of a kernel")
+    assert judge_namesakes(code, []).verdict == PASS
+
+
 @pytest.mark.parametrize("full", [True, False])
 def test_an_inlined_function_of_a_kernels_name_fails(opened: Opener, full: bool) -> None:
     evidence = opened("11")

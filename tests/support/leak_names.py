@@ -84,6 +84,18 @@ _SUBSCRIPT = _kernel(
     "};",
     f"{_CALL}sg::elsewhere::gather{{*c, t[0], argc}}[t[1]]; keep(&r)",
 )
+# A class or namespace has the kernel's name, and the function another one.
+_NAMESPACE = _kernel(
+    f"namespace gather {{ [[gnu::noinline]] Result<Tensor> run({_PARAMETERS}) ",
+    "}",
+    f"{_CALL}sg::elsewhere::gather::run(*c, t[0], argc, t[1], true); keep(&r)",
+)
+_METHOD = _kernel(
+    "struct gather { template <typename T> struct Rows { T wide; [[gnu::noinline]]"
+    f" Result<Tensor> apply({_PARAMETERS}) ",
+    "}; };",
+    f"{_CALL}sg::elsewhere::gather::Rows<int>{{argc}}.apply(*c, t[0], argc, t[1], true); keep(&r)",
+)
 
 NAMES = (
     Leak("name_in_the_middle", source("middle", _ENTRY), ("aten::gelu",)),
@@ -111,4 +123,6 @@ NAMES = (
         _terse("dotted", _labelled("rows.gather"), "-O3", "-fno-lto"),
         GATHER,
     ),
+    Leak("function_in_a_namespace", _terse("scoped", _NAMESPACE, "-O3"), GATHER),
+    Leak("method_of_a_nested_class", _terse("method", _METHOD, "-O3"), GATHER),
 )

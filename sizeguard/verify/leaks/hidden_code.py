@@ -101,31 +101,57 @@ def judge_namesakes(
     """Judge that no function of the image has the name of a deselected kernel, in any scope.
 
     Nor may the name of a function contain a deselected class, as a scope, argument or parameter.
-    The full build's own functions may: a method of a tensor is also called `view`.
+    The full build's own functions may: a method of a tensor is also called `view`. A class or
+    namespace with a kernel's name may have other functions than the kernel, so it is undecided.
     """
-    evidence = code.evidence
-    found = [*_namesakes(code, kernels), *_of_classes(code, classes)]
+    evidence, names = code.evidence, frozenset(kernels)
+    found = [*_namesakes(code, names), *_of_classes(code, classes)]
     if not found:
+        scoped = list(_in_scopes(code, names))
+        if sum(each.piece.size for each in scoped) >= FEWEST_BYTES:
+            cause = (
+                "a class or namespace has the name of a kernel, and code that the full build lacks"
+            )
+            notes = (*_shown(_described(scoped)), cause)
+            return Verdict("section", NAMESAKES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, notes)
         return _gone(evidence, NAMESAKES, "no function of the image has such a name")
-    notes = tuple(
-        f"{demangle(piece.symbol)}: {piece.size} bytes at {address:#x}, {host}"
-        for piece, address, host in found
-    )
+    notes = _described(found)
     placed = next((p for p, _, _ in found if p.section != _INLINED), None)
     chain = explain(evidence, placed)[1] if placed is not None else ()
     cause = f"another scope: {demangle(found[0][0].symbol)}"
     return _there(NAMESAKES, sum(p.size for p, _, _ in found), notes, cause, chain)
 
 
-def _namesakes(code: DeselectedCode, kernels: Iterable[str]) -> Iterator[FunctionThere]:
+def _described(found: Iterable[FunctionThere]) -> tuple[str, ...]:
+    return tuple(
+        f"{demangle(piece.symbol)}: {piece.size} bytes at {address:#x}, {host}"
+        for piece, address, host in found
+    )
+
+
+def _namesakes(code: DeselectedCode, names: frozenset[str]) -> Iterator[FunctionThere]:
     """Yield functions named like kernels."""
-    names = frozenset(kernels)
     if not names:
         return
     # Only the demangled name decides: languages and compilers write names in too many ways.
     mentions = re.compile("|".join(map(re.escape, names)))
     for found in _functions_there(code, mentions):
         if _is_namesake(code, found[0], names, mentions):
+            yield found
+
+
+def _in_scopes(code: DeselectedCode, names: frozenset[str]) -> Iterator[FunctionThere]:
+    """Yield functions in classes, namespaces and functions named like kernels.
+
+    The full build's own are left out; without one, nothing is known of other functions.
+    """
+    if not names or code.full is None:
+        return
+    for found in _functions_there(code, re.compile("|".join(map(re.escape, names)))):
+        piece = found.piece
+        if names.isdisjoint(_scopes(piece.symbol)):
+            continue
+        if not code.is_known(piece.symbol, piece.object, is_inlined=piece.section == _INLINED):
             yield found
 
 
@@ -194,11 +220,16 @@ def code_name(symbol: str) -> str:
 
     That of a lambda, function object, destructor or conversion is the name of what it is in.
     """
-    text = _CONVERSION.sub("", without_parameters(demangle(plain_name(symbol))))
-    scopes = _TAGS.sub("", without_templates(text)).split("::")
+    scopes = _scopes(symbol)
     while len(scopes) > 1 and _UNNAMED.fullmatch(scopes[-1]):
         scopes.pop()
     return scopes[-1]
+
+
+def _scopes(symbol: str) -> list[str]:
+    """Return the scopes of a function and its name, without ABI tags and module."""
+    text = _CONVERSION.sub("", without_parameters(demangle(plain_name(symbol))))
+    return _TAGS.sub("", without_templates(text)).split("::")
 
 
 def _arguments(symbol: str) -> str:
