@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.claims.claim import FeatureMarks
+from sizeguard.claims.listed_names import FeatureMarks
 from sizeguard.formats import dwarf
 from sizeguard.formats.elf import SHN_ABS, STT_FUNC, Symbol
 from sizeguard.verify.evidence import evidence, gather_evidence, image_presence

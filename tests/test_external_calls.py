@@ -10,7 +10,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from sizeguard.builds.open_build import files_of
-from sizeguard.claims.claim import FeatureMarks
+from sizeguard.claims.listed_names import FeatureMarks
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.verify.branches.references import References
 from sizeguard.verify.evidence.evidence import Evidence

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sizeguard.claims.claim import FeatureMarks
+from sizeguard.claims.listed_names import BuildNames, FeatureMarks
 from sizeguard.claims.names_file import names_text, parse_names
-from sizeguard.claims.universe import BuildNames
 from sizeguard.predict import what_if
 from sizeguard.predict.predictor import Kept, Predictor, Size
 from sizeguard.predict.switch_edges import SwitchEdges
@@ -29,6 +28,7 @@ def predictor(
 ) -> Predictor:
     calibration = Calibration(6, 16, 40, 4, 128, 256, feature, is_usual=True)
     facts = BuildFacts(
+        runtime="sizeguard",
         dispatch=Dispatch(()),
         switches=(),
         guards=(),

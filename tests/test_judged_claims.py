@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from sizeguard.claims.claim import Claim, FeatureMarks, LostCode
+from sizeguard.claims.claim import Claim, LostCode
+from sizeguard.claims.listed_names import FeatureMarks
 from sizeguard.claims.verdict import (
     ABSENT,
     DISCARDED_BY_LINKER,

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from sizeguard.claims.claim import FeatureMarks
-from sizeguard.claims.universe import BuildNames
+from sizeguard.claims.listed_names import BuildNames, FeatureMarks
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, NOT_APPLICABLE, PASS
 from sizeguard.formats.elf import (
     SHN_ABS,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,8 @@ from sizeguard.predict.savings.kept_ranges import FILE, case_ranges
 from sizeguard.runtimes.known import runtime_named
 from tests.support.kept_files import changed_byte
 
-RULES = runtime_named("sizeguard").rules
+RUNTIME = runtime_named("sizeguard")
+RULES = RUNTIME.rules
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 def test_what_is_kept_is_what_is_read(
     build: Build, functions: frozenset[str], readings: list[Path]
 ) -> None:
-    first, again = case_ranges(build, RULES, functions), case_ranges(build, RULES, functions)
+    first, again = case_ranges(build, RUNTIME, functions), case_ranges(build, RUNTIME, functions)
     assert len(readings) == 1
     assert first.cases
     assert first == again == reader.read_case_ranges(build.image, build.debug, RULES, functions)
@@ -62,18 +62,18 @@ def test_another_byte_is_read_again(
     build: Build, functions: frozenset[str], readings: list[Path]
 ) -> None:
     """Change a byte of the image, but keep its size and its times."""
-    case_ranges(build, RULES, functions)
+    case_ranges(build, RUNTIME, functions)
     with changed_byte(build.image):  # part of the section headers' last number
-        case_ranges(build, RULES, functions)
+        case_ranges(build, RUNTIME, functions)
     assert len(readings) == 2
 
 
-def test_other_functions_and_rules_are_read_again(
+def test_other_functions_and_runtimes_are_read_again(
     build: Build, functions: frozenset[str], readings: list[Path]
 ) -> None:
-    case_ranges(build, RULES, functions)
-    assert not case_ranges(build, RULES, ()).inlined
-    assert not case_ranges(build, replace(RULES, cases=()), functions).cases
+    case_ranges(build, RUNTIME, functions)
+    assert not case_ranges(build, RUNTIME, ()).inlined
+    assert not case_ranges(build, runtime_named("executorch"), functions).cases
     assert len(readings) == 3
 
 
@@ -81,12 +81,12 @@ def test_other_functions_and_rules_are_read_again(
 def test_a_damaged_file_is_not_believed(
     build: Build, functions: frozenset[str], readings: list[Path], key: str
 ) -> None:
-    true = case_ranges(build, RULES, functions)
+    true = case_ranges(build, RUNTIME, functions)
     place = build.image.parent / FILE
     entry = json.loads(place.read_text())
     for changed in ({**entry, key: f"{entry[key]} "}, {k: entry[k] for k in entry if k != key}):
         place.write_text(json.dumps(changed))
-        assert case_ranges(build, RULES, functions) == true
+        assert case_ranges(build, RUNTIME, functions) == true
     place.write_text("[" * 100_000)
-    assert case_ranges(build, RULES, functions) == true
+    assert case_ranges(build, RUNTIME, functions) == true
     assert len(readings) == 4

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sizeguard.base.errors import InputError
-from sizeguard.claims.claim import FeatureMarks
-from sizeguard.claims.universe import BuildNames, Universe
+from sizeguard.claims.listed_names import BuildNames, FeatureMarks
+from sizeguard.claims.universe import Universe
 from sizeguard.operators.dtypes import DTYPES
 from sizeguard.operators.library import read_operator_libraries
 from sizeguard.selection.finding import Level, LintFinding

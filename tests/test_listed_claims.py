@@ -16,7 +16,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.builds.open_build import Files
 from sizeguard.claims.claim import Claim
-from sizeguard.claims.universe import BuildNames
+from sizeguard.claims.listed_names import BuildNames
 from sizeguard.claims.verdict import ABSENT, PRESENT
 from sizeguard.gate import verified_builds
 from sizeguard.gate.verified_builds import ListedClaims, RequestedClaims, list_claims

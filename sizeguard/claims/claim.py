@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from sizeguard.claims.listed_names import FeatureMarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,32 +129,6 @@ class Claim:
     def key(self) -> tuple[str, str, str]:
         """Return a key that identifies the claim in a list."""
         return self.kind, self.name, self.expect
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureMarks:
-    """Evidence of a build feature, from builds with it and without it.
-
-    texts:     constants that only images with the feature have
-    without:   constants that only images without it have
-    functions: mangled names of functions that only images with it have
-    hosts:     mangled names of functions that compile differently without it; empty if texts
-               suffice
-    calls:     external functions → the runtime's functions that refer to them only in images with
-               the feature
-    options:   those of the runtime's own program in all builds, if the feature is one of them
-    load:      loaded bytes that it adds to the full build; 0 if not measured
-    linked:    those of them that the linker would drop without the functions; 0 if unknown
-    """
-
-    texts: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
-    functions: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    calls: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    load: int = 0
-    linked: int = 0
-    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

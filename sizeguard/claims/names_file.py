@@ -10,8 +10,7 @@ from typing import Any
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-from sizeguard.claims.claim import FeatureMarks
-from sizeguard.claims.universe import BuildNames
+from sizeguard.claims.listed_names import BuildNames, FeatureMarks
 
 SCHEMA_VERSION = 1
 _MARKS = ("texts", "without", "functions", "hosts")

@@ -25,7 +25,6 @@ from sizeguard.linkgraph.inputs.objects import names_of
 from sizeguard.linkgraph.inputs.recorded_link import read_link
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.recorded_files import missing_record, with_record
-from sizeguard.names.spelling import shown_symbol
 
 NOT_REMOVED = "not removed"  # why an unrecorded link keeps what nothing refers to
 
@@ -122,6 +121,8 @@ def _check_whole(elf: Elf, graph: SectionGraph, kept: str) -> None:
     named = y.is_global & (y.node >= 0) & (y.size > 0) & np.isin(y.type, (STT_FUNC, STT_OBJECT))
     for i in np.flatnonzero(named).tolist():
         if y.names[i] not in there and graph.nodes.is_alloc[y.node[i]]:
+            from sizeguard.names.spelling import shown_symbol  # 10 ms
+
             removed = y.names[i].decode("utf-8", "backslashreplace")
             raise InconclusiveError(
                 f"{elf.path}: the link kept {shown_symbol(kept)}, which no known root reaches, and"

@@ -19,9 +19,7 @@ from sizeguard.linkgraph.prune import pruned
 from sizeguard.linkgraph.retained import retained
 from sizeguard.linkgraph.subjects import operators
 from sizeguard.names.dtype_of import dtype_of
-from sizeguard.names.find_operators import find_operators
 from sizeguard.operators.dtypes import DTYPES
-from sizeguard.predict.call_closure import closure
 from sizeguard.predict.prediction import (
     Change,
     DtypeCost,
@@ -209,6 +207,10 @@ def _with_operator(
 
     The dtype (by default all dtypes) is added to every tag on the way.
     """
+    # Imported for added operators: 7 ms.
+    from sizeguard.names.find_operators import find_operators
+    from sizeguard.predict.call_closure import closure
+
     head, colon, dtype = what.rpartition(":")
     operator, dtypes = (head, [dtype]) if colon and not head.endswith(":") else (what, list(DTYPES))
     if colon and dtypes == [dtype] and dtype not in DTYPES:

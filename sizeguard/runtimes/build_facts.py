@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sizeguard.claims.claim import FeatureMarks
+    from sizeguard.claims.listed_names import FeatureMarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class Calibration:
 class BuildFacts:
     """Facts of one build that its runtime knows.
 
+    runtime:       the runtime's name
     switches:      dtype switches
     guards:        code that exists only if the tag has a dtype
     verbose_texts: messages that one build feature, verbose_feature, keeps
@@ -66,6 +67,7 @@ class BuildFacts:
     handler:       the mangled function that deselected cases call
     """
 
+    runtime: str
     dispatch: Dispatch
     switches: tuple[SwitchSite, ...]
     guards: tuple[SwitchSite, ...]

@@ -114,17 +114,6 @@ def build_facts(build: Build) -> BuildFacts:
     raise InputError(f"{build.image}: a build of no known runtime")
 
 
-def rules_of(build: Build) -> Rules:
-    """Return the rules for the names in a build.
-
-    Raises InputError for a build of no known runtime.
-    """
-    for runtime in runtimes():
-        if runtime.facts(build) is not None:
-            return runtime.rules
-    raise InputError(f"{build.image}: a build of no known runtime")
-
-
 def facts_files(build: Build) -> list[Path]:
     """List the files that build_facts reads."""
     return [path for runtime in runtimes() for path in runtime.facts_files(build)]

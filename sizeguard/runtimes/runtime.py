@@ -15,7 +15,8 @@ from sizeguard.base.errors import InputError
 if TYPE_CHECKING:
     from sizeguard.builds.build_record import Build
     from sizeguard.claims.claim import ClaimSet, Vocabulary
-    from sizeguard.claims.universe import BuildNames, Universe
+    from sizeguard.claims.listed_names import BuildNames
+    from sizeguard.claims.universe import Universe
     from sizeguard.models.operator_info import OperatorInfo
     from sizeguard.names.rules import Rules
     from sizeguard.operators.library import Operator

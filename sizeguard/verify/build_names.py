@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sizeguard.claims.claim import Vocabulary
-from sizeguard.claims.universe import BuildNames
+from sizeguard.claims.listed_names import BuildNames
 from sizeguard.verify.branches.bodies import DtypeBodies
 from sizeguard.verify.branches.kernel_users import users_of
 from sizeguard.verify.branches.noted_code import NotedCode

@@ -19,8 +19,8 @@ from sizeguard.builds.build_inputs import content_hash
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
 from sizeguard.claims.claim import Vocabulary
+from sizeguard.claims.listed_names import BuildNames
 from sizeguard.claims.names_file import names_text, parse_names
-from sizeguard.claims.universe import BuildNames
 from sizeguard.verify.build_names import names_of
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather

@@ -9,8 +9,8 @@ from pathlib import Path
 from sizeguard.base.files import write_if_changed
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
+from sizeguard.claims.listed_names import BuildNames
 from sizeguard.claims.names_file import names_text
-from sizeguard.claims.universe import BuildNames
 from sizeguard.predict.what_if import predictor_of
 from sizeguard.runtimes.known import source_tree
 from sizeguard.runtimes.runtime import BuildOptions, Runtime, SourceTree

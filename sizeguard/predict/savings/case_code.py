@@ -11,8 +11,8 @@ from sizeguard.builds.build_record import Build
 from sizeguard.formats.linkmap import read_map
 from sizeguard.formats.linkmap.link_map import InputSection, LinkMap
 from sizeguard.linkgraph.graph import SectionGraph
-from sizeguard.names.rules import Rules
 from sizeguard.predict.savings.kept_ranges import case_ranges
+from sizeguard.runtimes.runtime import Runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class CaseCode:
 def read_case_code(
     graph: SectionGraph,
     build: Build,
-    rules: Rules,
+    runtime: Runtime,
     functions: Collection[str],
     link_map: LinkMap | None = None,
 ) -> CaseCode:
@@ -57,7 +57,7 @@ def read_case_code(
     """
     if build.map is None:
         raise InconclusiveError(f"{build.image}: this build has no linker map")
-    ranges = case_ranges(build, rules, functions)
+    ranges = case_ranges(build, runtime, functions)
     places = _Places(graph, read_map(build.map) if link_map is None else link_map.placed)
     pieces: list[CasePiece] = []
     inlined: dict[tuple[str, int], int] = {}

@@ -23,7 +23,7 @@ from sizeguard.predict.savings.compiled_branches import (
 from sizeguard.predict.savings.image_change import ImageChange
 from sizeguard.predict.savings.operator_savings import OperatorSavings
 from sizeguard.predict.savings.recompiled import Absent, Recompiler
-from sizeguard.runtimes.known import rules_of
+from sizeguard.runtimes.known import runtime_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,8 @@ class Savings:
             return
         functions = {switch.function for switch in predictor.facts.switches}
         try:
-            code = read_case_code(predictor.graph, build, rules_of(build), functions, link_map)
+            runtime = runtime_named(predictor.facts.runtime)
+            code = read_case_code(predictor.graph, build, runtime, functions, link_map)
         except InconclusiveError as error:
             self._unknown.append(f"savings of dtypes: {error}")
             return

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +18,31 @@ from sizeguard.base.files import write_atomic
 from sizeguard.base.fingerprint import code_hash, fingerprint
 from sizeguard.builds.build_inputs import content_hash
 from sizeguard.builds.build_record import Build
-from sizeguard.names.rules import Rules
 from sizeguard.predict.savings.case_range_types import CaseRange, CaseRanges, InlinedRange
+from sizeguard.runtimes.runtime import Runtime
 
 FILE = ".case_ranges.json"  # next to build.json
 _VERSION = 1
 _MOST = 64 << 20  # bytes; those of the runtime's own full build have 0.5 MB
 
 
-def case_ranges(build: Build, rules: Rules, functions: Collection[str]) -> CaseRanges:
+def case_ranges(build: Build, runtime: Runtime, functions: Collection[str]) -> CaseRanges:
     """Read the ranges of a full build, or the ranges stored for the same files.
 
+    runtime:   the one of the build, whose rules tell how names are read
     functions: bare names of functions with switches
 
     Raises InconclusiveError for a build without debug information.
     """
     place = build.image.parent / FILE
-    key = _key(build, rules, functions)
+    key = _key(build, runtime, functions)
     known = _kept(place, key)
     if known is not None:
         return known
     from sizeguard.predict.savings.case_ranges import read_case_ranges  # 40 ms
 
-    found = read_case_ranges(build.image, build.debug, rules, functions)
-    if key == _key(build, rules, functions):  # else a file changed while it was read
+    found = read_case_ranges(build.image, build.debug, runtime.rules, functions)
+    if key == _key(build, runtime, functions):  # else a file changed while it was read
         text = _text(found)
         entry = {"version": _VERSION, "key": key, "digest": _digest(text), "ranges": text}
         with contextlib.suppress(SizeguardError):  # a read-only folder stores nothing
@@ -92,13 +92,13 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _key(build: Build, rules: Rules, functions: Collection[str]) -> str:
+def _key(build: Build, runtime: Runtime, functions: Collection[str]) -> str:
     """Hash the code that reads the ranges, what it looks for, and each file with its path."""
     debug: list[Path] = []
     if build.debug is not None:
         debug = [build.debug, *sorted(build.debug.rglob("*"))]
     hashes = {str(path): content_hash(str(path)) for path in (build.image, *debug)}
-    # Names of operators are data of this package, which the hash of the code includes.
-    read = {each.name: repr(getattr(rules, each.name)) for each in fields(rules)}
-    said = {"rules": {**read, "names": ""}, "functions": sorted(functions)}
-    return fingerprint({"code": code_hash(), **said, "files": hashes})
+    # A runtime's rules are data of this package, which the hash of the code includes; reading them
+    # takes 25 ms.
+    said = {"runtime": runtime.name, "functions": sorted(functions)}
+    return fingerprint({"code": code_hash(measuring=True), **said, "files": hashes})

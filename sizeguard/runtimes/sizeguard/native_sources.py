@@ -10,16 +10,16 @@ from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import RECORD, Build, read_build
 from sizeguard.runtimes.runtime import BuildOptions, CallTable
 from sizeguard.runtimes.sizeguard import native_tree
-from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
 
 if TYPE_CHECKING:
-    from sizeguard.claims.universe import BuildNames
+    from sizeguard.claims.listed_names import BuildNames
     from sizeguard.operators.library import Operator
+    from sizeguard.runtimes.sizeguard.building.variants import Variant
     from sizeguard.runtimes.sizeguard.sources.tags import TagUse
     from sizeguard.selection.selectable import Selectable
     from sizeguard.selection.selection import Selection
 
-# Readers of names and of sources take 25 ms to import: each method imports its own.
+# Readers of names and of sources take 25 ms to import, variants 8 ms: each method imports its own.
 
 
 class NativeSources:
@@ -96,6 +96,8 @@ class NativeSources:
 
     def recorded(self, app: str, selection: Path, options: BuildOptions) -> Build | None:
         """Read the record in the folder of build_app or build_full."""
+        from sizeguard.runtimes.sizeguard.building.variants import default_folder
+
         variant = _variant_of(app, selection, options) if app else _full(options)
         try:
             return read_build(default_folder(self._root, variant, options.toolchain) / RECORD)
@@ -108,10 +110,14 @@ class NativeSources:
 
     def build_app(self, app: str, selection: Path, options: BuildOptions) -> Build:
         """Build the variant `selective` of an app."""
+        from sizeguard.runtimes.sizeguard.building.variants import checked_variant
+
         asked = _variant_of(app, selection, options)
         return self._build(checked_variant(self._source, asked), options)
 
     def _build(self, variant: Variant, options: BuildOptions) -> Build:
+        from sizeguard.runtimes.sizeguard.building.variants import default_folder
+
         folder = default_folder(self._root, variant, options.toolchain)
         # The driver takes 60 ms to import; a run that builds nothing does without it.
         from sizeguard.runtimes.sizeguard.building.driver import build
@@ -120,10 +126,14 @@ class NativeSources:
 
 
 def _full(options: BuildOptions) -> Variant:
+    from sizeguard.runtimes.sizeguard.building.variants import Variant
+
     return Variant("full", optimize=options.optimize, link=options.link, lto=options.lto)
 
 
 def _variant_of(app: str, selection: Path, options: BuildOptions) -> Variant:
+    from sizeguard.runtimes.sizeguard.building.variants import Variant
+
     return Variant(
         "selective",
         app,

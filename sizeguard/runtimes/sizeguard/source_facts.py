@@ -43,6 +43,7 @@ def read_build_facts(build: Build, selection: Path) -> BuildFacts:
     feature = _FEATURE if is_measured else _FEATURE_ELSEWHERE
     listed = read_listed(selection.parent / LISTED)
     return BuildFacts(
+        runtime="sizeguard",
         dispatch=DISPATCH,
         switches=listed.switches,
         guards=listed.guards,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sizeguard.claims.claim import FeatureMarks
+from sizeguard.claims.listed_names import FeatureMarks
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.features.external_calls import external_calls
 

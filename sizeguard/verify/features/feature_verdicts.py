@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from sizeguard.claims.claim import FeatureMarks
+from sizeguard.claims.listed_names import FeatureMarks
 from sizeguard.claims.verdict import (
     ABSENT,
     FAIL,
