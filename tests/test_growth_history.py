@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,8 +16,10 @@ from sizeguard.gate.gate_result import IS_HEAD
 from sizeguard.gate.reference import history as module
 from sizeguard.gate.reference.ci_event import VARIABLES, Candidate, CiEvent
 from sizeguard.gate.reference.history import History
+from sizeguard.measurement.measured_commits import MeasurementPlace
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.snapshots.store import Store
+from sizeguard.toolchains.recipe import DoesNotBuildError
 from tests.support.drawn_history import run_git
 
 
@@ -40,6 +43,26 @@ def tree(once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return Path(shutil.copytree(once, tmp_path / "tree"))
+
+
+def test_a_commit_that_does_not_build_is_built_once_a_run_and_again_on_request(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its build may have failed for a server that did not answer."""
+    asked: list[MeasurementPlace] = []
+
+    def fails(place: MeasurementPlace, commit: str, recipe: object) -> None:
+        asked.append(place)
+        raise DoesNotBuildError("x")
+
+    monkeypatch.setattr(module, "measure_commit", fails)
+    recipe: Any = SimpleNamespace(text="app", at=lambda *_: recipe)
+    for again in (False, True):
+        made = History(tree, again=again)
+        for _ in range(2):
+            with pytest.raises(DoesNotBuildError):
+                made.measure("a" * 40, recipe)
+    assert [place.build_failed_again for place in asked] == [False, True]
 
 
 def id_of(tree: Path, revision: str) -> str:

@@ -43,7 +43,7 @@ class Request:
     apps, targets: names; all if empty
     base: a branch or commit to count growth from; the default base if empty
     compiler, linker: override the targets' tools (not for macOS, iOS and Android)
-    again: run even if nothing changed since the last pass
+    again: run even if nothing changed since the last pass, and build failed commits once more
     timeout: seconds for one bundled input of a model
     source: the folder with the runtime's sources, if that is not the root
     in_place: measure images of other builds as they are in the checkout
@@ -130,7 +130,7 @@ class Request:
     @cached_property
     def history(self) -> History:
         """The history of the source tree's repository."""
-        return History(self.root)
+        return History(self.root, again=self.again)
 
     @cached_property
     def names(self) -> MetricNames:

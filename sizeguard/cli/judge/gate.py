@@ -143,7 +143,11 @@ _output_options = option_group(
 @override_compiler
 @override_linker
 @RUNTIME_SOURCE
-@click.option("--again", is_flag=True, help="Run even if nothing changed since the last pass.")
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Run even if nothing changed since the last pass, and build failed commits once more.",
+)
 @click.option(
     "--timeout",
     type=Seconds(),

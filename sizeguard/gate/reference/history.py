@@ -42,21 +42,28 @@ from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import CONFIG
 from sizeguard.projects.reader import parse_base
 from sizeguard.snapshots.store import Store
-from sizeguard.toolchains.recipe import Recipe
+from sizeguard.toolchains.recipe import DoesNotBuildError, Recipe
 
 
 class History:
     """The repository whose root is the source tree."""
 
-    def __init__(self, root: Path, store: Store | None = None) -> None:
-        """Read the repository at `root`; measurements are kept in `store`, if given."""
+    def __init__(self, root: Path, store: Store | None = None, *, again: bool = False) -> None:
+        """Read the repository at `root`; measurements are kept in `store`, if given.
+
+        again: build commits once more that did not build before
+        """
         self.root = root
         # By id, for this run: --unshallow gives a commit the parents that it lacked
         self._parents: dict[str, str] = {}
         self._keys: dict[tuple[Hashable, ...], tuple[AnyBuildRecipe, str]] = {}
         self.place = MeasurementPlace(
-            root, root / ".sizeguard" / "worktrees", store or project_store(root)
+            root,
+            root / ".sizeguard" / "worktrees",
+            store or project_store(root),
+            build_failed_again=again,
         )
+        self._failed: dict[tuple[str, str], DoesNotBuildError] = {}  # by commit and recipe
 
     @cached_property
     def head(self) -> CommitLine | None:
@@ -108,7 +115,9 @@ class History:
         """
         if self.head is None:
             if asked:
-                raise InconclusiveError(f"{self.root}: {self.why_no_head}, and no --base {asked}")
+                raise InconclusiveError(
+                    f"{self.root}: {self.why_no_head}, so there is no --base {asked}"
+                )
             return _no_base(self.why_no_head) if self.is_new else None
         event = ci_event()
         named = named_base(self.root, asked, event)
@@ -238,7 +247,15 @@ class History:
 
         Raises DoesNotBuildError if the commit does not build, BuildError if the machine fails.
         """
-        return measure_commit(self.place, commit, self.recipe_at(commit, recipe))
+        recipe = self.recipe_at(commit, recipe)
+        told = (commit, recipe.text)
+        if told in self._failed:
+            raise self._failed[told]
+        try:
+            return measure_commit(self.place, commit, recipe)
+        except DoesNotBuildError as error:
+            self._failed[told] = error
+            raise
 
     def try_measure(self, commit: str, recipe: Recipe) -> MeasuredCommit:
         """Measure a commit; one that does not build has a measurement without an analysis."""

@@ -100,12 +100,17 @@ def growth_reference(
         analysis = history.measure(commit, recipe).analysis
     except (DoesNotBuildError, ReadsElsewhereError) as error:
         # The commit's own size is unknown; the reviewed size does not depend on it
-        return _with_reason(reviewed, f"the {text} has no size: {error}"), judged_by_it[1]
+        return _with_reason(reviewed, _without_size(text, error)), judged_by_it[1]
     except BuildError as error:
         return SizeReference(text, None, f"the {text} could not be measured: {error}"), ""
     if analysis is None:
         return SizeReference(text, None, f"the {text} could not be measured"), ""
     return SizeReference(text, measurement_of(analysis, subject.metrics)), source
+
+
+def _without_size(text: str, error: BuildError) -> str:
+    again = " (sizeguard gate --again builds it once more)"
+    return f"the {text} has no size: {error}{again * isinstance(error, DoesNotBuildError)}"
 
 
 def _is_reviewed_at(root: Path, history: History, commit: str, subject: MeasuredApp) -> bool:
