@@ -97,6 +97,14 @@ def test_a_folder_of_another_repository_is_refused(
     assert project_store(project).folder == other / "new" / "store"
 
 
+@pytest.mark.parametrize("name", ["CI", "TF_BUILD", "JENKINS_URL"])
+def test_each_service_is_ci(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "True")
+    assert project_store(project).folder == tmp_path / "cache" / "sizeguard" / "store"
+
+
 def test_in_ci_it_lies_outside_of_the_checkout(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,9 @@ from sizeguard.base.errors import InputError
 from sizeguard.git.git import git_bytes, top_folder
 from sizeguard.snapshots.store import FOLDER_VARIABLE, Store
 
-_CI = "CI"  # GitHub, GitLab, Bitbucket, Buildkite, Cirrus and others set it
+# The first is of GitHub, GitLab, Bitbucket, Buildkite, Cirrus, CircleCI and others; then Azure,
+# Jenkins, TeamCity and AWS CodeBuild.
+_CI = ("CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID")
 _IN_PROJECT = Path(".sizeguard") / "store"
 
 
@@ -52,7 +54,7 @@ def check_store(root: Path, folder: Path) -> None:
 
 
 def _in_ci() -> bool:
-    return os.environ.get(_CI, "").lower() not in ("", "0", "false")
+    return any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in _CI)
 
 
 def _of_user() -> Path:
