@@ -7,6 +7,7 @@ constant at 0x1152; `main` is 21 bytes at 0x1040, and padding follows.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -151,6 +152,21 @@ def test_a_constant_shows_that_code_is_there(
     # The constant of an unknown name proves nothing about that name
     present = judged(opened("13"), text, PRESENT)
     assert present.verdict == (INCONCLUSIVE if text.startswith("nobody") else PASS)
+
+
+@pytest.mark.parametrize(("order", "expected"), [("<", PASS), (">", FAIL)])
+def test_constants_of_a_big_endian_image_are_in_its_order(
+    opened: Opener, order: str, expected: str
+) -> None:
+    """They were not found, and the function passed as absent."""
+    evidence = opened("00")
+    shipped: Any = evidence.shipped
+    section = shipped.section(".text")
+    first = shipped.content(section)[:8]
+    made = replace(shipped, layout=replace(shipped.layout, order=order))
+    changed = replace(evidence, twin=made)
+    assert judged(changed, f"subject@0x{first.hex()}").verdict == expected
+    assert judged(changed, f"subject@0x{first[::-1].hex()}").verdict == FAIL
 
 
 def test_a_constant_in_one_of_two_parts(opened: Opener) -> None:

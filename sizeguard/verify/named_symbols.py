@@ -15,6 +15,7 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
+from sizeguard.formats.elf import Elf
 from sizeguard.names.demangle import demangle
 from sizeguard.names.resolve_names import Resolved
 from sizeguard.names.spelling import shown_symbol
@@ -103,7 +104,10 @@ def _with_constant(evidence: Evidence, found: FoundCode, value: int) -> FoundCod
     If it is anywhere in the image, the code is still present.
     """
     size = 8 if value >> 32 else 4
+    image = evidence.shipped
     places = evidence.shipped_bytes.constant(value.to_bytes(size, "little"))
+    if isinstance(image, Elf) and image.layout.order == ">":  # code of aarch64_be is little-endian
+        places = [*evidence.shipped_bytes.constant(value.to_bytes(size, "big")), *places]
     if not places:
         return FoundCode(
             found.there,
