@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import PF_R, PF_W, PF_X, PT_LOAD, Elf, Segment, signed
 from sizeguard.ledger.elf.owner_table import Places, disjoint
 from sizeguard.ledger.ledger import NONE, MemoryPartition
-from sizeguard.ledger.partition import Partition
+from sizeguard.ledger.partition import NOBODY, Partition, strongest
 
 HEADERS, SECTION_GAP, PAGE_SLACK, UNKNOWN, MEMORY_GAP = range(5)
 
 _FILLS = (0x00, 0xCC, 0x90)
 _NOT_LOADED = "(not loaded)"
+_LAST = np.iinfo(np.int64).max
 _CHUNK = 1 << 20  # bytes that are compared at once
 
 
@@ -39,14 +43,42 @@ class Extra:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstRanges:
+    """The first of some ranges over each place.
+
+    edges: of all ranges, ascending; first: by the place between two edges, NONE without a range
+    """
+
+    edges: Int
+    first: Int
+
+    @staticmethod
+    def of(ranges: Sequence[tuple[int, int]]) -> FirstRanges:
+        """Compare ranges [start, end), which may overlap or be empty."""
+        start, end = np.array(ranges, np.int64).reshape(-1, 2).T
+        filled = start < end
+        edges = distinct(np.concatenate([start[filled], end[filled]]))
+        low, high = np.searchsorted(edges, start), np.searchsorted(edges, end)
+        # The place behind the last edge, like the one before the first, has no range.
+        first = strongest(low, high, len(edges) + 1)
+        return FirstRanges(edges, np.where(first == NOBODY, NONE, first))
+
+    def at(self, places: Int) -> Int:
+        """Return the number of the first range over each place, NONE if there is none."""
+        return self.first[np.searchsorted(self.edges, places, side="right") - 1]
+
+
+@dataclass(frozen=True, slots=True)
 class Segments:
     """The loaded segments in order of address, without empty ones.
 
-    names: their names in reports, then a name for bytes that are not loaded.
+    names:   their names in reports, then a name for bytes that are not loaded.
+    in_file: their ranges of the file
     """
 
     loads: tuple[Segment, ...]
     names: tuple[str, ...]
+    in_file: FirstRanges
 
     @staticmethod
     def of(image: Elf) -> Segments:
@@ -56,38 +88,35 @@ class Segments:
             key=lambda s: (signed(s.address), s.offset),
         )
         names: list[str] = []
+        known: Counter[str] = Counter()
         for load in loads:
             flags = "".join(
                 letter if load.flags & bit else "-"
                 for letter, bit in (("r", PF_R), ("w", PF_W), ("x", PF_X))
             )
             name = f"LOAD {flags}"
-            same = sum(1 for other in names if other.partition(" #")[0] == name)
-            names.append(f"{name} #{same + 1}" if same else name)
-        return Segments(tuple(loads), (*names, _NOT_LOADED))
+            known[name] += 1
+            names.append(f"{name} #{known[name]}" if known[name] > 1 else name)
+        in_file = FirstRanges.of([(s.offset, s.offset + s.file_size) for s in loads])
+        return Segments(tuple(loads), (*names, _NOT_LOADED), in_file)
 
     def at_offset(self, offset: int) -> int:
         """Return the segment that loads a byte of the file."""
-        return next(
-            (i for i, s in enumerate(self.loads) if s.offset <= offset < s.offset + s.file_size),
-            len(self.loads),
-        )
+        found = int(self.in_file.at(np.array([offset]))[0])
+        return found if found != NONE else len(self.loads)
 
     def of_sections(self, image: Elf) -> Int:
         """Return the segment of each section."""
-        found = []
-        for section in image.sections:
-            fits = (
-                i
-                for i, s in enumerate(self.loads)
-                if s.address <= section.address < s.address + s.memory_size
-            )
-            found.append(
-                next(fits, len(self.loads))
-                if section.is_allocated and not image.is_relocatable
-                else len(self.loads)
-            )
-        return np.array(found, np.int64)
+        starts = [signed(segment.address) for segment in self.loads]
+        ends = [
+            min(start + segment.memory_size, _LAST)
+            for start, segment in zip(starts, self.loads, strict=True)
+        ]
+        in_memory = FirstRanges.of(list(zip(starts, ends, strict=True)))
+        found = in_memory.at(np.array([signed(s.address) for s in image.sections], np.int64))
+        is_loaded = np.array([s.is_allocated for s in image.sections], np.bool_)
+        is_loaded &= not image.is_relocatable
+        return np.where(is_loaded & (found != NONE), found, len(self.loads))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,20 +286,18 @@ def _gap(image: Elf, segments: Segments, extra: Extra, low: int, high: int) -> l
     """Cut the unused range [low, high) of the file at the edges of segments."""
     if low >= high:
         return []
-    loads = [(s.offset, s.offset + s.file_size) for s in segments.loads if s.file_size]
-    cuts = sorted({low, *(edge for load in loads for edge in load if low < edge < high)})
-    behind = max((end for _, end in loads), default=0)
+    edges = segments.in_file.edges
+    first, last = np.searchsorted(edges, low, side="right"), np.searchsorted(edges, high)
+    cuts = [low, *edges[first:last].tolist()]
     found: list[Region] = []
     for start, end in zip(cuts, [*cuts[1:], high], strict=True):
-        loaded = any(a <= start < b for a, b in loads)
+        segment = segments.at_offset(start)
         what = UNKNOWN
         if _is_filled(image, start, end):
-            what = (
-                PAGE_SLACK
-                if not loaded and start < behind and any(b <= start for _, b in loads)
-                else SECTION_GAP
-            )
-        found.append(Region(start, end, row=extra.add(what, segments.at_offset(start))))
+            is_loaded = segment < len(segments.loads)
+            is_between = not is_loaded and len(edges) > 0 and edges[0] < start < edges[-1]
+            what = PAGE_SLACK if is_between else SECTION_GAP
+        found.append(Region(start, end, row=extra.add(what, segment)))
     return found
 
 
