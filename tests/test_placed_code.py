@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE
+from sizeguard.formats.linkmap.link_map import InputSection
 from sizeguard.verify.evidence.code_search import ImageBytes, Pattern
 from sizeguard.verify.evidence.object_evidence import NamedPiece
-from sizeguard.verify.evidence.placement import Placement, by_symbols, check_bytes
+from sizeguard.verify.evidence.placement import Placement, _by_map, by_symbols, check_bytes
 
 CODE = bytes(range(1, 17))
 OTHER = b"\xee\xee" + CODE[2:]
@@ -58,7 +60,7 @@ def objects_of(*patterns: Pattern, **flags: object) -> Any:
     file = File(
         elf=SimpleNamespace(sections=rows), patterns=patterns, definitions=pieces, label="a.o"
     )
-    return SimpleNamespace(files=[file])
+    return SimpleNamespace(files=[file], lto=())
 
 
 def image_of(content: bytes) -> Any:
@@ -71,6 +73,30 @@ def placed(content: bytes, objects: Any, address: Mapping[tuple[int, int], int])
 
 
 PIECE = NamedPiece(0, 0, 0, 16, "f0")
+
+
+@pytest.mark.parametrize(
+    ("sections", "content", "expected"),
+    [
+        ([CODE, OTHER], CODE + OTHER, {(0, 0): BASE, (0, 1): BASE + 16}),
+        ([CODE, OTHER], OTHER + CODE, {(0, 1): BASE, (0, 0): BASE + 16}),
+        ([CODE, OTHER], OTHER, {(0, 1): BASE}),  # the linker discarded the first
+        ([CODE, CODE], CODE, {(0, 0): BASE}),
+        ([CODE, CODE], OTHER, {(0, 0): BASE}),  # of another build
+        ([CODE[:4], OTHER], OTHER, {(0, 1): BASE}),
+    ],
+)
+def test_sections_of_one_name_and_size_are_known_by_their_bytes(
+    sections: list[bytes], content: bytes, expected: dict[tuple[int, int], int]
+) -> None:
+    """clang's option -fno-unique-section-names names all sections .text."""
+    objects = objects_of(*map(pattern, sections), name=".text")
+    rows = [
+        InputSection(".text", ".text", "a.o", BASE + at, 16, False)
+        for at in range(0, len(content), 16)
+    ]
+    address, missing = _by_map(objects, rows, image_of(content), Path("a"))
+    assert (address, missing) == (expected, ())
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def place(
     if link_map is None:
         return Placement(objects, content, by_symbols(objects, image, content), (), False)
     check_outputs(image, link_map, map_path)
-    address, missing = _by_map(objects, link_map.placed, image.path)
+    address, missing = _by_map(objects, link_map.placed, content, image.path)
     placement = Placement(objects, content, address, missing, True)
     check_bytes(placement, before)
     return placement
@@ -161,7 +161,7 @@ def check_outputs(image: Binary, link_map: LinkMap, path: Path | None) -> None:
 
 
 def _by_map(
-    objects: Objects, rows: Sequence[InputSection], image: Path
+    objects: Objects, rows: Sequence[InputSection], content: ImageBytes, image: Path
 ) -> tuple[dict[Node, int], tuple[str, ...]]:
     candidates: dict[tuple[str, str], list[int]] = {}
     for number, file in enumerate(objects.files):
@@ -184,7 +184,7 @@ def _by_map(
             continue
         if row.is_merged:
             continue
-        found = _section_of(objects, numbers, row, free)
+        found = _section_of(objects, numbers, row, free, content)
         if found is not None:
             address[found] = row.address
         elif row.name.startswith(
@@ -202,17 +202,23 @@ def _section_of(
     numbers: Sequence[int],
     row: InputSection,
     free: dict[tuple[int, str], list[int]],
+    content: ImageBytes,
 ) -> Node | None:
     """Remove the section for a row of the map from the free ones and return it.
 
-    Objects may have several sections with the same name.
+    Objects may have several sections with the same name, of which the linker discards some.
     """
     for number in nearest_first(numbers, lambda n: objects.files[n].label, row.file):
-        indices = free.get((number, row.name), [])
-        for index in indices:
-            if objects.files[number].elf.sections[index].size == row.size:
-                indices.remove(index)
-                return number, index
+        file, indices = objects.files[number], free.get((number, row.name), [])
+        fitting = [index for index in indices if file.elf.sections[index].size == row.size]
+        if fitting:
+            index = fitting[0]
+            if len(fitting) > 1:
+                there = content.at(row.address, row.size)
+                patterns = ((i, file.pattern(file.elf.sections[i])) for i in fitting)
+                index = next((i for i, each in patterns if each.matches(there)), index)
+            indices.remove(index)
+            return number, index
     return None
 
 
