@@ -14,7 +14,8 @@ import pytest
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.claims.listed_names import FeatureMarks
 from sizeguard.formats import dwarf
-from sizeguard.formats.elf import SHN_ABS, STT_FUNC, Symbol
+from sizeguard.formats.elf import SHN_ABS, STT_FUNC, STT_NOTYPE, Symbol
+from sizeguard.formats.macho.constants import N_SECT
 from sizeguard.verify.evidence import evidence, gather_evidence, image_presence
 from sizeguard.verify.evidence.code_search import pattern_of
 from sizeguard.verify.evidence.image_presence import (
@@ -25,6 +26,7 @@ from sizeguard.verify.evidence.image_presence import (
     merged_with,
 )
 from sizeguard.verify.evidence.link_graph import _number
+from sizeguard.verify.evidence.macho import MachoImage
 from sizeguard.verify.evidence.object_evidence import ElfFile
 from sizeguard.verify.features.feature_marks import feature_marks, signs_of_build
 from sizeguard.verify.leaks import explained_bytes
@@ -187,6 +189,36 @@ def test_definitions_are_in_any_of_many_sections() -> None:
     assert [(each.symbol, each.section) for each in file.definitions] == [
         (name, section) for name, section in places.items() if section > 0
     ]
+
+
+def test_labels_reach_to_the_next_place() -> None:
+    """An object of assembly with 8,000 labels took 6 s, and each doubling four times as long."""
+    count = 50_000
+    text = SimpleNamespace(name=".text", is_allocated=True, size=2 * count, flags=0)
+    many: Any = SimpleNamespace(sections=[text, text])
+    file = ElfFile("a.o", Path("a.o"), "", many)
+    rows = [("$x", 1), ("last", 2 * count - 2), *((f"l{i}", i // 2 * 2) for i in range(count))]
+    file.__dict__["symbols"] = [Symbol(name, at, 0, STT_NOTYPE, 1, 1) for name, at in rows]
+    sizes = {each.symbol: each.size for each in file.definitions}
+    assert sizes["l0"] == sizes["l1"] == sizes[f"l{count // 2}"] == sizes["last"] == 2
+    assert sizes[f"l{count - 1}"] == count
+
+
+def test_functions_at_one_place_have_one_size() -> None:
+    """ld64.lld --icf puts many names on one function; from the 64th on, they got the rest."""
+    rows = [(0x100, 1)] * 100 + [(0x110, 1), (0x200, 2), (0x10C, 1)]
+    symbols = SimpleNamespace(
+        value=np.array([value for value, _ in rows]),
+        section=np.array([section for _, section in rows]),
+        type=np.full(len(rows), N_SECT),
+        names=[f"_f{i}" for i in range(len(rows))],
+    )
+    sections = [SimpleNamespace(address=at, size=0x40, is_code=True) for at in (0x100, 0x200)]
+    macho: Any = SimpleNamespace(symbols=symbols, sections=sections)
+    image = MachoImage(macho, Path("a"))
+    found = {symbol.name: symbol.size for symbol in image.symbols}
+    assert [found.pop(name) for name in ("f100", "f101", "f102")] == [0x30, 0x40, 4]
+    assert set(found.values()) == {12}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -122,7 +123,7 @@ class Atoms:
         if section not in self._table:
             return -1
         starts, first = self._table[section]
-        return first + max(int(np.searchsorted(starts, offset, side="right")) - 1, 0)
+        return first + max(bisect_right(starts, offset) - 1, 0)
 
     def of_symbol(self, i: int) -> tuple[int, int]:
         """Return the atom that contains a defined symbol, and the offset in it; else (-1, 0)."""

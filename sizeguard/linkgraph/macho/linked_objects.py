@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,15 +62,15 @@ def load_objects(files: Sequence[Path], asked: list[bytes]) -> Iterator[LinkedOb
                     lazy.setdefault(symbol, found)
         else:
             objects.append(_read(str(path), np.frombuffer(readable(path).read_bytes(), np.uint8)))
-    waiting = [*asked, *(name for found in objects for name in found.undefined)]
+    waiting = deque([*asked, *(name for found in objects for name in found.undefined)])
     known = {name for found in objects for _, name, _ in found.defined}
     while waiting:
-        name = waiting.pop(0)
+        name = waiting.popleft()
         member = lazy.get(name)
         if name not in known and member is not None:
             objects.append(member)
             known.update(symbol for _, symbol, _ in member.defined)
-            waiting = [*member.undefined, *waiting]
+            waiting.extendleft(reversed(member.undefined))
     yield from objects
 
 

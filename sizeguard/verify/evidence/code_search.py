@@ -89,18 +89,11 @@ def _changed(machine: str, offset: int, type_: int) -> tuple[int, int]:
 
 
 class LoadedBytes(NamedTuple):
-    """The bytes at an address. numbers: the same as content, as an array."""
-
-    address: int
-    numbers: npt.NDArray[np.uint8]
-    content: bytes
-
-
-class NamedBytes(NamedTuple):
-    """The bytes of a section at its address."""
+    """The bytes of a section at its address. numbers: the same as content, as an array."""
 
     section: str
     address: int
+    numbers: npt.NDArray[np.uint8]
     content: bytes
 
 
@@ -117,15 +110,9 @@ class ImageBytes:
         for section in self.elf.sections:
             if section.is_allocated and section.file_size:
                 content = self.elf.content(section)
-                found.append(
-                    LoadedBytes(section.address, np.frombuffer(content, np.uint8), content)
-                )
+                numbers = np.frombuffer(content, np.uint8)
+                found.append(LoadedBytes(section.name, section.address, numbers, content))
         return tuple(found)
-
-    @cached_property
-    def joined(self) -> bytes:
-        """The bytes of all sections, to rule out quickly that any of them contains something."""
-        return b"\0".join(part.content for part in self.parts)
 
     @cached_property
     def outside(self) -> npt.NDArray[np.uint8]:
@@ -139,21 +126,17 @@ class ImageBytes:
                 data[section.offset : section.offset + section.file_size] = 0
         return data
 
+    @cached_property
+    def outside_bytes(self) -> bytes:
+        """The same as `outside`."""
+        return self.outside.tobytes()
+
     def at(self, address: int, size: int) -> npt.NDArray[np.uint8]:
         """Return the bytes at an address; fewer if the image ends before."""
-        for start, numbers, _ in self.parts:
+        for _, start, numbers, _ in self.parts:
             if start <= address < start + len(numbers):
                 return numbers[address - start : address - start + size]
         return np.zeros(0, np.uint8)
-
-    def around(self, address: int) -> NamedBytes:
-        """Return the section that contains an address; nameless and empty if there is none."""
-        for section in self.elf.sections:
-            if section.is_allocated and section.file_size:
-                start = section.address
-                if start <= address < start + section.file_size:
-                    return NamedBytes(section.name, start, self.elf.content(section))
-        return NamedBytes("", address, b"")
 
     def find(self, pattern: Pattern) -> list[int]:
         """Return the addresses where a pattern occurs."""
@@ -162,7 +145,7 @@ class ImageBytes:
             return []
         anchor = pattern.data[start : start + length].tobytes()
         found = []
-        for address, numbers, content in self.parts:
+        for _, address, numbers, content in self.parts:
             for position in _occurrences(content, anchor):
                 first = position - start
                 if first >= 0 and pattern.matches(numbers[first : first + len(pattern.data)]):
@@ -173,7 +156,7 @@ class ImageBytes:
         """Return the addresses where some bytes occur."""
         return [
             address + position
-            for address, _, content in self.parts
+            for _, address, _, content in self.parts
             for position in _occurrences(content, value)
         ]
 

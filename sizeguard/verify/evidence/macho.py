@@ -152,17 +152,19 @@ class MachoImage(View):
             if self.macho.symbols.names[i] != f"_{_HEADER}"
         )
         found = []
-        for k, (number, address, i) in enumerate(rows):
+        place, end = (0, 0), 0
+        for number, address, i in reversed(rows):
             section = self.macho.sections[number - 1]
-            end = next(
-                (a for n, a, _ in rows[k + 1 : k + 64] if n == number and a > address),
-                section.address + section.size,
-            )
+            if number != place[0]:
+                end = section.address + section.size
+            elif address != place[1]:
+                end = place[1]
+            place = number, address
             kind = STT_FUNC if section.is_code else STT_OBJECT
             found.append(
                 Symbol(plain(self.macho.symbols.names[i]), address, end - address, kind, 1, number)
             )
-        return tuple(found)
+        return tuple(reversed(found))
 
     @property
     def static_symbols(self) -> tuple[MachoSymbolTable, ...]:
@@ -216,7 +218,7 @@ class MachoImage(View):
                     self.macho.base + int(word): section.address + 4 * i
                     for i, word in enumerate(words)
                 }
-            elif section.type == 9:
+            elif section.type == S_MOD_INIT_FUNC_POINTERS:
                 for place in range(section.address, section.address + section.size, 8):
                     if place in self.pointers:
                         slots[self.pointers[place]] = place

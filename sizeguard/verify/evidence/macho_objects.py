@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -133,20 +134,19 @@ class MachoObject(View):
 
     @cached_property
     def _inside(self) -> dict[int, list[int]]:
-        """Atoms → places of their symbols."""
+        """Atoms → the ascending places of their symbols."""
         found: dict[int, list[int]] = {}
         for i in defined(self.macho):
             atom, inside = self.atoms.of_symbol(i)
             found.setdefault(atom, []).append(inside)
-        return found
+        return {atom: sorted(places) for atom, places in found.items()}
 
     def _size(self, atom: int, inside: int) -> int:
         if atom < 0:
             return 0
-        size = self.atoms.rows[atom].size
-        return (
-            min([place for place in self._inside.get(atom, ()) if place > inside] + [size]) - inside
-        )
+        places = self._inside.get(atom, [])
+        following = bisect_right(places, inside)
+        return min([*places[following : following + 1], self.atoms.rows[atom].size]) - inside
 
     @property
     def static_symbols(self) -> tuple[MachoSymbolTable, ...]:

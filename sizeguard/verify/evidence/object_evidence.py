@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -176,13 +177,18 @@ class ElfFile(ObjectFile):
     def _reach(self, symbol: Symbol) -> int:
         """Return the bytes of a symbol without a size: up to the next one or the section's end."""
         size = self.elf.sections[symbol.section].size
-        after = [
-            s.address
-            for s in self.symbols
-            if s.section == symbol.section and s.address > symbol.address and s.type != STT_SECTION
-            if not is_mapping_symbol(s.name)
-        ]
-        return min([*after, size]) - symbol.address
+        starts = self._starts[symbol.section]
+        following = bisect_right(starts, symbol.address)
+        return min([*starts[following : following + 1], size]) - symbol.address
+
+    @cached_property
+    def _starts(self) -> dict[int, list[int]]:
+        """Section → the ascending places of its symbols."""
+        found: dict[int, list[int]] = {}
+        for symbol in self.symbols:
+            if symbol.type != STT_SECTION and not is_mapping_symbol(symbol.name):
+                found.setdefault(symbol.section, []).append(symbol.address)
+        return {section: sorted(places) for section, places in found.items()}
 
 
 @dataclass(frozen=True, eq=False)

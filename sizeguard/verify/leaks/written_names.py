@@ -110,25 +110,24 @@ def _places(callers: Callers, names: Sequence[str]) -> Iterator[TextPlace]:
 
 def text_places(evidence: Evidence, text: str) -> Iterator[TextPlace]:
     """Find a text in the shipped image, in any encoding and with anything after it."""
-    everything = evidence.shipped_bytes.joined
     for encoding, width in _ENCODINGS:
         wanted = text.encode(encoding)
-        if wanted not in everything:
-            continue
-        for address in evidence.shipped_bytes.constant(wanted):
-            around = evidence.shipped_bytes.around(address)
-            at = address - around.address
-            end = at + len(wanted)
-            is_whole = _is_whole(around.content, at, end, width)
-            is_tail = not is_whole and _is_whole(around.content[at:], 0, len(wanted), width)
-            yield TextPlace(text, width, address, len(wanted), around.section, is_whole, is_tail)
+        size = len(wanted)
+        for section, start, _, content in evidence.shipped_bytes.parts:
+            at = content.find(wanted)
+            while at >= 0:
+                is_whole = _is_whole(content, at, at + size, width)
+                rest = content[at : at + size + _LONGEST * width]
+                is_tail = not is_whole and _is_whole(rest, 0, size, width)
+                yield TextPlace(text, width, start + at, size, section, is_whole, is_tail)
+                at = content.find(wanted, at + 1)
 
 
 def _unloaded_places(evidence: Evidence, text: str) -> Iterator[TextPlace]:
     """Find a text in the rest of the stripped file, as text_places does, by its offset."""
     if evidence.twin is None:
         return  # symbols and debug information name everything
-    content = evidence.shipped_bytes.outside.tobytes()
+    content = evidence.shipped_bytes.outside_bytes
     for encoding, width in _ENCODINGS:
         wanted = text.encode(encoding)
         at = content.find(wanted)
@@ -170,9 +169,8 @@ class Callers:
         return any(self._word(k + step) == place.size for k in at for step in (-POINTER, POINTER))
 
     def _word(self, address: int) -> int:
-        around = self.code.evidence.shipped_bytes.around(address)
-        start = address - around.address
-        return int.from_bytes(around.content[start : start + POINTER], "little")
+        content = self.code.evidence.shipped_bytes.at(address, POINTER)
+        return int.from_bytes(content.tobytes(), "little")
 
     def _has_text(self, name: bytes) -> bool:
         """Return whether placed code or data refers to a text of its own object."""
