@@ -88,17 +88,21 @@ def find_branches(
     recognised only by name, so an inlined switch is looked for in all functions of its file without
     a switch of their own.
     """
-    functions = _named_functions(graph, dtype_of)
-    switch_tags = _SwitchTags(facts, functions)
+    functions = _named_functions(graph)
+    held_by = functools.cache(_SwitchTags(facts, functions).held_by)
+
+    @functools.cache
+    def dtype_at(node: int) -> str:
+        """Return the first dtype in a function's mangled name; empty for none."""
+        return dtype_of(graph.symbol_of(node)).partition("+")[0]
+
     dtypes: dict[str, int] = {}
     tags: dict[frozenset[str], int] = {}
     rows: list[tuple[int, int, int, int, int]] = []
     for edge, holder, body, table in _code_edges(graph):
-        dtype = functions.dtype.get(body)
-        if not dtype or functions.dtype.get(holder):
-            continue
-        held = switch_tags.held_by(holder)
-        if held:
+        held = held_by(holder)
+        dtype = dtype_at(body) if held else ""
+        if dtype and not dtype_at(holder):
             dtype_number = dtypes.setdefault(dtype, len(dtypes))
             tag_number = tags.setdefault(held, len(tags))
             rows.append((edge, holder, dtype_number, tag_number, table))
@@ -121,13 +125,11 @@ class _Functions:
     """Functions of a graph that have a name, by node in ascending order.
 
     name:    C++ name without namespaces, parameters and template arguments
-    dtype:   the first dtype in the mangled name; "" for none
     object:  index into `sources`, for every node
     sources: name of the source file of each object
     """
 
     name: dict[int, str]
-    dtype: dict[int, str]
     object: npt.NDArray[np.int32]
     sources: list[str]
 
@@ -148,16 +150,14 @@ def bare_of(name: str) -> str:
     return bare_name(demangle(name))
 
 
-def _named_functions(graph: SectionGraph, dtype_of: Callable[[str], str]) -> _Functions:
+def _named_functions(graph: SectionGraph) -> _Functions:
     nodes = graph.nodes
     names: dict[int, str] = {}
-    dtypes: dict[int, str] = {}
     for node in np.flatnonzero(nodes.is_exec[: nodes.sections]).tolist():
         symbol = graph.symbol_of(node)
         if symbol:
             names[node] = bare_of(symbol)
-            dtypes[node] = dtype_of(symbol).partition("+")[0]
-    return _Functions(names, dtypes, nodes.object, [source_of(label) for label in graph.objects])
+    return _Functions(names, nodes.object, [source_of(label) for label in graph.objects])
 
 
 class _SwitchTags:

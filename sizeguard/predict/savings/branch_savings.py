@@ -54,6 +54,7 @@ class BranchSavings:
         self._has_unwind = np.zeros(len(self._graph.nodes), bool)
         self._has_unwind[edges.source[unwound]] = True
         self._users = self._table_users()
+        self._lost = self._lost_branches()
 
     def all(self) -> dict[Branch, PredictedSaving | None]:
         """Return the saving of every branch of the image; None if the build does not show it."""
@@ -72,15 +73,22 @@ class BranchSavings:
         if self._selected is None:
             return Span()
         total = Span()
-        for branch in sorted(self._branches.cases):
-            case = self._branches.cases[branch].get(node)
-            if case is None or self._has(*branch):
-                continue
+        for branch in self._lost.get(node, ()):
+            case = self._branches.cases[branch][node]
             others = self._branches.dtypes_in(branch[0], node, branch[1])
             if branch in self._branches.unclear or not any(self._has(branch[0], d) for d in others):
                 return None
             total = total + self._span(branch, node, case)
         return total
+
+    def _lost_branches(self) -> dict[int, list[Branch]]:
+        """Return for each function the branches that the image omits."""
+        found: dict[int, list[Branch]] = {}
+        for branch in sorted(self._branches.cases):
+            if not self._has(*branch):
+                for node in self._branches.cases[branch]:
+                    found.setdefault(node, []).append(branch)
+        return found
 
     def _has(self, tag: str, dtype: str) -> bool:
         return self._selected is None or dtype in self._selected.get(tag, ())

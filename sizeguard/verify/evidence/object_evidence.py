@@ -121,11 +121,14 @@ class ElfFile(ObjectFile):
     @cached_property
     def relocations(self) -> Mapping[int, Relocations]:
         """Relocations of each section."""
+        return {k: self.elf.relocation_table(table) for k, table in self._tables.items()}
+
+    @cached_property
+    def _tables(self) -> Mapping[int, Section]:
+        """Index of a section → the section with its relocations."""
         sections = self.elf.sections
         return {
-            s.info: self.elf.relocation_table(s)
-            for s in sections
-            if s.type in RELOCATION_TYPES and 0 < s.info < len(sections)
+            s.info: s for s in sections if s.type in RELOCATION_TYPES and 0 < s.info < len(sections)
         }
 
     @cached_property
@@ -136,7 +139,11 @@ class ElfFile(ObjectFile):
 
     def pattern(self, section: Section) -> Pattern:
         """Predict the section's bytes in the image."""
-        return pattern_of(self.elf, section, self.relocations.get(section.index))
+        # Debug information has most of an object's relocations, and it is not in the image.
+        table = self._tables.get(section.index)
+        return pattern_of(
+            self.elf, section, None if table is None else self.elf.relocation_table(table)
+        )
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
