@@ -60,10 +60,10 @@ def project_of(folder: Path, ignored: str = "") -> Path:
 
 
 def put(path: Path, content: str | Path = PROGRAM) -> Path:
-    """Write a file, or copy one."""
+    """Write a file, or an image that differs from others of its kind."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, Path):
-        shutil.copy(content, path)
+        path.write_bytes(content.read_bytes() + str(path).encode())
     else:
         path.write_text(content)
     return path

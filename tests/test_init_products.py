@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from sizeguard.formats.elf.layout import ET_REL
@@ -139,3 +140,28 @@ def test_automake_tells_what_it_installs_and_tests(tmp_path: Path) -> None:
         "out/src/try": "of tests",
         "out/src/speed": "of tests",
     }
+
+
+def test_copies_under_other_names_are_left_out(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "/src/\n/deps/\n")
+    put(root / "Makefile", "all:\n\techo\n")
+    for seconds, name in enumerate(("server", "check", "sentinel")):
+        os.utime(image(root / "src" / name, symbols=SYMBOLS), (seconds, seconds))
+    put(root / "deps/lua")
+    proposal = propose(root)
+    assert check(proposal) == {"server": "src/server"}
+    assert dict(proposal.left_out) == {
+        "src/check": "a copy of server",
+        "src/sentinel": "a copy of server",
+        "deps/lua": "of a dependency",
+    }
+
+
+def test_an_unknown_command_that_writes_the_makefile_is_said(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "/objs/\nMakefile\n")
+    put(root / "configure", "#!/bin/sh\n")
+    put(root / "Makefile", "all:\n\techo\n")
+    image(root / "objs/app")
+    assert propose(root).notes == (
+        "git does not track Makefile: set the command that writes it as setup, such as ./configure",
+    )

@@ -36,7 +36,8 @@ _TEST_FOLDER = re.compile(
     r"(?:unit)?tests?|testing|benchmarks?|bench|examples?|samples?|fuzz", re.I
 )
 _FOREIGN = frozenset(
-    {"_deps", "third_party", "third-party", "thirdparty", "vendor", "external", "subprojects"}
+    {"_deps", "deps", "third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored"}
+    | {"extern", "external", "externals", "subprojects", "submodules"}
 )
 _NO_PRODUCTS = frozenset(
     {".o", ".obj", ".lo", ".debug", ".dbg", ".stripped", ".map", ".ko", ".pdb", ".rlib"}

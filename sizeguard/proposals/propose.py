@@ -13,10 +13,10 @@ from sizeguard.git.git import git, git_bytes, top_folder
 from sizeguard.proposals.build_folder import BuildFolder, BuildSystem, Place
 from sizeguard.proposals.build_systems.make import RECURSIVE
 from sizeguard.proposals.build_systems.systems import SYSTEMS, built_folders
+from sizeguard.proposals.copied_images import originals
 from sizeguard.proposals.found_images import MAYBE, WORDS, FoundImage, find_images
 from sizeguard.proposals.image_files import parts_of
 from sizeguard.proposals.proposal import Proposal, ProposedImage
-from sizeguard.proposals.stripped_copies import paired
 from sizeguard.runtimes.runtime import VARIANTS
 from sizeguard.selection.read import read_selection
 from sizeguard.toolchains.read_files import records_reads
@@ -40,11 +40,12 @@ _LARGEST_SELECTION = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """A build folder with images."""
+    """A build folder with images; copies: of images, under other names."""
 
     system: BuildSystem
     build: BuildFolder
     images: list[FoundImage]
+    copies: list[tuple[Path, Path]]
 
     @property
     def time(self) -> float:
@@ -70,6 +71,7 @@ def propose(start: Path) -> Proposal:
         raise InputError(f"{built.build.folder}: its sources no longer exist: {built.build.source}")
     root, is_git = _root(built.build.source)
     chosen, left_out = _chosen(built.images)
+    left_out += [(path, f"a copy of {first.name}") for path, first in built.copies]
     proposal = _proposal(built, root, is_git, chosen)
     more = tuple(f"{each} is also a build: sizeguard init {each}" for each in others)
     return _with(proposal, left_out, more)
@@ -96,9 +98,11 @@ def _builds(start: Path) -> list[_Built]:
             called.append(folder)
         elif system.name == _MAKE:
             own = [other for _, other in folders if other != folder]
-        images = paired(find_images(build, _tracked(folder), own))
+        images, copies = originals(
+            find_images(build, _tracked(folder), own), is_listed=build.linked is not None
+        )
         if images:
-            found.append(_Built(system, build, images))
+            found.append(_Built(system, build, images, copies))
     # A Makefile beside a build of another system only calls it.
     real = [each for each in found if each.system.name != _MAKE]
     return real or found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sizeguard.base.errors import SizeguardError
@@ -70,7 +70,9 @@ class Make:
                 steps.append(shell_words(["mkdir", "-p", below], place.root))
             words = ["make", *([] if place.is_fresh else ["-B"]), *call.words(place.folder)]
             made.append(shell_words(words, place.root))
-        return Commands(" && ".join(filter(None, steps)), " && ".join(made))
+        return Commands(
+            " && ".join(filter(None, steps)), " && ".join(made), tuple(_notes(build, steps))
+        )
 
     def advice(self, missing: str, build: BuildFolder, image: LinkedFile) -> str:
         """Return the make variable to set."""
@@ -84,6 +86,14 @@ class Make:
             BUILD_ID: "LDFLAGS with -Wl,--build-id",
             SYMBOLS: "leave -s and strip out of the Makefile; the gate strips its own copy",
         }[missing]
+
+
+def _notes(build: BuildFolder, steps: Sequence[str]) -> Iterator[str]:
+    """Tell that the command which writes the makefile is unknown, as with nginx's configure."""
+    name = next(iter(makefiles(build.folder)), "")
+    if not any(steps) and name and not _is_tracked(build.folder / name):
+        hint = ", such as ./configure" if (build.folder / "configure").is_file() else ""
+        yield f"git does not track {name}: set the command that writes it as setup{hint}"
 
 
 def _configure(build: BuildFolder, place: Place) -> str:
