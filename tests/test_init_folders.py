@@ -20,7 +20,8 @@ from sizeguard.formats.elf.layout import PT_DYNAMIC, PT_LOAD, PT_TLS
 from sizeguard.formats.sniff import ELF
 from sizeguard.projects.reader import parse_config
 from sizeguard.proposals import found_images
-from sizeguard.proposals.build_folder import MAP, BuildFolder, BuildSystem, LinkedFile
+from sizeguard.proposals.build_folder import MAP, SECTIONS, BuildFolder, BuildSystem, LinkedFile
+from sizeguard.proposals.build_systems.meson import Meson
 from sizeguard.proposals.build_systems.ninja_file import statements
 from sizeguard.proposals.build_systems.systems import SYSTEMS
 from sizeguard.proposals.ci_files import ci_file
@@ -200,6 +201,25 @@ def test_each_image_of_cargo_has_its_own_map(tmp_path: Path) -> None:
             ("libwords", "cdylib", "libwords.so"),
         )
     }
+
+
+@pytest.mark.parametrize(
+    ("options", "flags"),
+    [
+        (["c_args"], "-Dc_args="),
+        (["cpp_args"], "-Dcpp_args="),
+        (["c_args", "cpp_args"], "-Dc_args="),
+    ],
+)
+def test_meson_has_flags_for_its_languages(tmp_path: Path, options: list[str], flags: str) -> None:
+    """Meson ignores the flags of a language that the project does not have."""
+    folder = meson_folder(project_of(tmp_path))
+    names = ["build.cpp_args", "c_std", *options]
+    told = json.dumps([{"name": name} for name in names])
+    put(folder / "meson-info/intro-buildoptions.json", told)
+    text = Meson().advice(SECTIONS, Meson().read(folder), LinkedFile(folder / "count"))
+    assert text.startswith(flags)
+    assert ("-Dcpp_link_args=-Wl,--gc-sections" in text) is ("cpp_args" in options)
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda each: each.name)

@@ -84,3 +84,21 @@ def test_a_library_that_was_linked_counts_with_its_own_image_alone(tmp_path: Pat
     found = json.loads(project.run("gate", "--format", "json").out)
     assert (project.root / ".sizeguard/builds/app.main.x86_64-linux/app.link.json").is_file()
     assert [app["libraries"] for app in found["apps"]] == [[], []]
+
+
+@pytest.mark.native
+def test_members_of_a_thin_archive_are_kept_with_it(tmp_path: Path) -> None:
+    """Meson makes thin archives; their members are files of the worktree, which changes."""
+    build = (
+        "mkdir -p out/lib out/objects && cc -Os -c part.c -o out/objects/part.o"
+        " && ar rcT out/lib/libpart.a out/objects/part.o"
+        " && cc -Os main.c out/lib/libpart.a -Wl,-Map=app.map -o app"
+    )
+    config = f"apps:\n  app:\n    build: {build}\n    image: app\n    limits: {{load: 60 KiB}}\n"
+    project = made_project(tmp_path, config, SOURCES)
+    assert project.run("gate").code == 0
+    for object_ in (project.root / ".sizeguard/worktrees").rglob("part.o"):
+        object_.write_bytes(b"")  # of another commit
+    done = project.run("why", ".sizeguard/builds/app.x86_64-linux/app", "used")
+    assert done.code == 0, done.err
+    assert "part.o" in done.out

@@ -76,6 +76,13 @@ def is_thin(path: Path) -> bool:
         return file.read(len(THIN_MAGIC)) == THIN_MAGIC
 
 
+def files_of_thin(archive: Path) -> tuple[tuple[str, Path], ...]:
+    """Return the members of a thin archive: the path that it has from its folder, and the file."""
+    from sizeguard.formats.archive import members  # 5 ms; only thin archives need it
+
+    return tuple((member.name, member.file) for member in members(archive))
+
+
 def is_before_lto(image: Path) -> bool:
     """Return whether an object or a member of an archive has LTO code but no machine code yet.
 

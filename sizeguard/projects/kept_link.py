@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.builds.image_tools import files_of_thin, is_thin
 from sizeguard.builds.link_record import (
     LINK_INPUTS,
     LINK_SUFFIX,
@@ -54,12 +56,28 @@ def _with_copies(record: LinkRecord, tree: Path, folder: Path) -> LinkRecord:
     copies = {}
     for number, path in enumerate(dict.fromkeys((*record.inputs, *record.copies))):
         source = record.copies.get(path, path)
-        if path in record.copies or source.resolve().is_relative_to(tree):
+        is_ours = source.resolve().is_relative_to(tree)
+        if is_ours and is_thin(source):
+            copies[path] = _copied_archive(source.resolve(), tree, folder / str(number))
+        elif is_ours or path in record.copies:
             copies[path] = _copied_to(source, folder / str(number) / path.name)
     link_map = record.link_map
     if link_map is not None:
         link_map = _copied_to(link_map, folder / _MAP)
     return replace(record, copies=copies, map=link_map, map_state=None)
+
+
+def _copied_archive(archive: Path, tree: Path, folder: Path) -> Path:
+    """Copy a thin archive with the files that it names by their paths from its own folder.
+
+    Raises InputError if it names a file outside the worktree, or by its whole path.
+    """
+    for name, file in files_of_thin(archive):
+        place = Path(os.path.normpath(file))
+        if Path(name).is_absolute() or not place.is_relative_to(tree):
+            raise InputError(f"{archive}: a copy of it would name {place}")
+        _copied_to(place, folder / place.relative_to(tree))
+    return _copied_to(archive, folder / archive.relative_to(tree))
 
 
 def _copied_to(file: Path, to: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,7 +26,8 @@ from sizeguard.proposals.build_folder import (
 )
 
 _INFO = Path("meson-info")
-_OPTIONS = "options"
+_OPTIONS, _LANGUAGES = "options", "languages"  # names of BuildFolder.facts
+_FLAGS = re.compile(r"(c|cpp)_args")  # the option for a language's flags, if the project has it
 _LINKS = ("executable", "shared library", "shared module", "static library")
 
 
@@ -45,8 +47,11 @@ class Meson:
         directories = info.get("directories", {}) if isinstance(info, dict) else {}
         source = Path(directories.get("source", folder)).resolve()
         built = Path(directories.get("build", folder))
-        options = json.dumps(list(_options(folder)))
-        return BuildFolder(source, folder, tuple(_linked(folder, built)), {_OPTIONS: options})
+        facts = {
+            _OPTIONS: json.dumps(list(_options(folder))),
+            _LANGUAGES: " ".join(_languages(folder)),
+        }
+        return BuildFolder(source, folder, tuple(_linked(folder, built)), facts)
 
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
         """Set up with the options of the command line, and compile the targets of the images."""
@@ -60,15 +65,22 @@ class Meson:
     def advice(self, missing: str, build: BuildFolder, image: LinkedFile) -> str:
         """Return the option of meson setup."""
         option = map_option(image, f"{path_from(build.folder, image.path)}.map")
+        languages = (build.fact(_LANGUAGES) or "cpp").split()
+        compiled = [f"-D{each}_args='-ffunction-sections -fdata-sections'" for each in languages]
+        linked = [f"-D{each}_link_args=-Wl,{{}}" for each in languages]
         return {
-            SECTIONS: (
-                "-Dcpp_args='-ffunction-sections -fdata-sections'"
-                " -Dcpp_link_args=-Wl,--gc-sections in setup"
-            ),
+            SECTIONS: f"{' '.join((*compiled, *linked)).format('--gc-sections')} in setup",
             MAP: f"link_args: '-Wl,{option}' of the target in meson.build",
-            BUILD_ID: "-Dcpp_link_args=-Wl,--build-id in setup",
+            BUILD_ID: f"{' '.join(linked).format('--build-id')} in setup",
             SYMBOLS: "-Dstrip=false in setup, and no -s; the gate strips its own copy",
         }[missing]
+
+
+def _languages(folder: Path) -> Iterator[str]:
+    """Yield the project's languages; Meson ignores options for others."""
+    for option in _json(folder / _INFO / "intro-buildoptions.json", []):
+        if isinstance(option, dict) and (found := _FLAGS.fullmatch(str(option.get("name")))):
+            yield found[1]
 
 
 def _linked(folder: Path, built: Path) -> Iterator[LinkedFile]:

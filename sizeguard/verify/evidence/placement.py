@@ -5,12 +5,14 @@ The map's places are checked against the bytes, to detect a map or objects of an
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
+from sizeguard.builds.image_tools import is_thin
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE, Section
 from sizeguard.formats.linkmap.link_map import (
@@ -164,8 +166,11 @@ def _by_map(
     objects: Objects, rows: Sequence[InputSection], content: ImageBytes, image: Path
 ) -> tuple[dict[Node, int], tuple[str, ...]]:
     candidates: dict[tuple[str, str], list[int]] = {}
+    is_thin_archive = functools.cache(is_thin)
     for number, file in enumerate(objects.files):
         candidates.setdefault(file_key(file.label), []).append(number)
+        if file.member and is_thin_archive(file.path):  # whose members GNU ld names as files
+            candidates.setdefault(file_key(file.member), []).append(number)
     lto = {file_key(label) for label in objects.lto}
     free: dict[tuple[int, str], list[int]] = {}
     for number, file in enumerate(objects.files):
