@@ -116,10 +116,18 @@ static int has_word(int count, char** word, const char* const* list) {
   return 0;
 }
 
-static int has_colon(int count, char** word) {
-  for (int i = 0; i < count; ++i)
-    if (word[i][0] != '-' && strchr(word[i], ':')) return 1;
-  return 0;
+/* Whether `git show` names HEAD or a commit before it: any other name or id may be a file's. */
+static int shows_head(int count, char** word) {
+  for (int i = 0; i < count && strcmp(word[i], "--"); ++i) {
+    const char* text = word[i];
+    if (!strcmp(text, "--format") || !strcmp(text, "--pretty")) {
+      ++i;
+    } else if (text[0] != '-') {
+      const char* rest = text + (starts(text, "HEAD") ? 4 : text[0] == '@' ? 1 : 0);
+      if (rest == text || !strchr("~^@{", *rest) || strchr(rest, ':')) return 0;
+    }
+  }
+  return 1;
 }
 
 /* Whether a command of git prints and writes no content of the objects' files. */
@@ -143,7 +151,7 @@ static int is_told(const char* command, int count, char** word) {
   }
   if (!strcmp(command, "log")) return is_list(count, word, 1);
   if (!strcmp(command, "show"))
-    return is_list(count, word, 1) && is_list(count, word, 0) && !has_colon(count, word);
+    return is_list(count, word, 1) && is_list(count, word, 0) && shows_head(count, word);
   if (!strcmp(command, "diff") || !strcmp(command, "diff-index") ||
       !strcmp(command, "diff-files") || !strcmp(command, "diff-tree"))
     return is_list(count, word, 0);
