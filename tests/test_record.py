@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -145,6 +146,12 @@ def test_a_linker_without_a_loader_and_the_wrappers(tmp_path: Path) -> None:
         done = record(folder, f"{compiler} {link} {more} -o out", "--wrappers")
         assert done.code == 0, done.log
         check_live_set(folder, folder / "out", done.log, UNUSED)
+    # As in a German locale: 1779294449,000000000
+    (folder / "bin" / "stat").write_text('#!/bin/sh\n/usr/bin/stat "$@" | tr . ,\n')
+    (folder / "bin" / "stat").chmod(0o755)
+    done = record(folder, f"PATH=$PWD/bin:$PATH; gcc {link} -o out", "--wrappers")
+    assert done.code == 0, done.log
+    check_live_set(folder, folder / "out", done.log, UNUSED)
 
 
 def test_what_the_commands_make_of_a_record(tmp_path: Path) -> None:
@@ -197,7 +204,7 @@ def test_a_record_outlives_its_temporaries_and_notices_changes(tmp_path: Path) -
 
 @pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"])
 def test_links_of_a_build_that_is_done(tmp_path: Path, generator: str) -> None:
-    folder = write_sources(tmp_path)
+    folder = write_sources(Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")))
     (folder / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.16)\nproject(p C)\n"
         "set(CMAKE_NINJA_FORCE_RESPONSE_FILE ON)\nset(CMAKE_C_FLAGS_MINSIZEREL -Os)\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -75,7 +76,7 @@ def _words(line: str) -> list[str]:
 def _run(command: Sequence[str], folder: Path) -> str:
     """Return the output of a command, stdout and stderr. Raises BuildError if it does not run."""
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
     except OSError as error:
         raise BuildError(f"{command[0]}: {error.strerror}") from error
-    return done.stdout + done.stderr
+    return os.fsdecode(done.stdout + done.stderr)  # paths need not be UTF-8

@@ -87,7 +87,9 @@ def _commands(build: Path) -> Iterator[tuple[list[str], Path]]:
         lines = _ninja_commands(build)
     elif scripts:
         lines = [
-            (line, path.parents[2]) for path in scripts for line in path.read_text().splitlines()
+            (line, path.parents[2])
+            for path in scripts
+            for line in os.fsdecode(path.read_bytes()).split("\n")
         ]
     else:
         raise InputError(f"{build}: contains neither build.ninja nor CMake's link.txt")
@@ -134,7 +136,7 @@ def _ninja_commands(build: Path) -> list[tuple[str, Path]]:
 
 def _run(command: Sequence[str]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, check=False)
     except OSError as error:
         raise BuildError(f"{command[0]}: {error.strerror}") from error
-    return done.stdout if done.returncode == 0 else ""
+    return os.fsdecode(done.stdout) if done.returncode == 0 else ""  # paths need not be UTF-8

@@ -66,8 +66,8 @@ note() { # FILE FIELD…
 input() { # PATH
   [ -f "$1" ] || return 0
   size=$(stat -Lc %s -- "$1")
-  changed=$(stat -Lc %.9Y -- "$1" | tr -d .)
-  status=$(stat -Lc %.9Z -- "$1" | tr -d .)
+  changed=$(stat -Lc %.9Y -- "$1" | tr -d .,) # some locales write a comma
+  status=$(stat -Lc %.9Z -- "$1" | tr -d .,)
   copy=
   if [ "$status" -ge "${SIZEGUARD_LINKS_SINCE:-0}" ]; then
     if ln -L -- "$1" "$place/$count" 2>/dev/null || cp -p -- "$1" "$place/$count" 2>/dev/null; then
