@@ -27,6 +27,7 @@ SWITCHES = st.lists(
 )
 FACTS = st.builds(
     BuildFacts,
+    runtime=st.just("sizeguard"),
     dispatch=st.just(Dispatch(())),
     switches=SWITCHES.map(tuple),
     guards=SWITCHES.map(tuple),
