@@ -67,11 +67,12 @@ class Meson:
         option = map_option(image, f"{path_from(build.folder, image.path)}.map")
         languages = (build.fact(_LANGUAGES) or "cpp").split()
         compiled = [f"-D{each}_args='-ffunction-sections -fdata-sections'" for each in languages]
-        linked = [f"-D{each}_link_args=-Wl,{{}}" for each in languages]
+        linked = [f"-D{each}_link_args=-Wl,--gc-sections" for each in languages]
+        named = [f"-D{each}_link_args=-Wl,--build-id" for each in languages]
         return {
-            SECTIONS: f"{' '.join((*compiled, *linked)).format('--gc-sections')} in setup",
+            SECTIONS: f"{' '.join((*compiled, *linked))} in setup",
             MAP: f"link_args: '-Wl,{option}' of the target in meson.build",
-            BUILD_ID: f"{' '.join(linked).format('--build-id')} in setup",
+            BUILD_ID: f"{' '.join(named)} in setup",
             SYMBOLS: "-Dstrip=false in setup, and no -s; the gate strips its own copy",
         }[missing]
 
