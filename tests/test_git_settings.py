@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.base.errors import InputError
 from sizeguard.gate.causes.edited_lines import edited_ranges
 from sizeguard.gate.reference.baseline_log import baseline_log
 from sizeguard.gate.reference.history import History
 from sizeguard.git.commits import line_of, lines_after, undone_pairs
+from sizeguard.git.trees import tree_entries
 from sizeguard.git.worktrees import end_orphans, worktree
 from sizeguard.history.points_in_time import tags_of
 from tests.support.git_runs import git
@@ -147,3 +149,14 @@ def test_paths_need_not_be_utf_8(tmp_path: Path) -> None:
             with tree.check_out(git(root, "rev-parse", "HEAD")) as place:
                 assert (place / "a.cpp").is_file()
         end_orphans(tree.path)
+
+
+def test_no_file_hides_behind_a_name_that_is_not_utf_8(root: Path) -> None:
+    """Names that are not UTF-8 are written with escapes, which may be another file's name."""
+    folder = os.fsencode(root)
+    Path(os.fsdecode(folder + b"/\xe9.c")).write_text("")
+    commit = _commit(root, {}, "one")
+    assert "\\udce9.c" in tree_entries(root, commit, "-r", "--full-tree")
+    commit = _commit(root, {"\\udce9.c": ""}, "two")
+    with pytest.raises(InputError, match="two files differ only in how a byte"):
+        tree_entries(root, commit, "-r", "--full-tree")

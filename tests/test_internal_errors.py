@@ -86,6 +86,14 @@ def test_without_room_for_a_log_there_is_still_a_line(tmp_path: Path) -> None:
     )
 
 
+def test_a_removed_current_folder_is_no_internal_error(tmp_path: Path) -> None:
+    place = tmp_path / "gone"
+    place.mkdir()
+    done = broken(f"import os; os.chdir({str(place)!r}); os.rmdir({str(place)!r}); os.getcwd()")
+    message = "error: the current folder was removed; change to another one\n"
+    assert (done.returncode, done.stderr) == (2, message)
+
+
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG])
 def test_a_full_disk_is_no_internal_error(number: int) -> None:
     done = broken(f"raise OSError({number}, 'text', '/some/file')")

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from sizeguard import __version__
-from sizeguard.base.errors import SizeguardError
+from sizeguard.base.errors import InputError, SizeguardError
 
 DEBUG = "SIZEGUARD_DEBUG"  # the variable that shows tracebacks; --debug sets it
 INTERRUPTED = 130
@@ -52,8 +52,19 @@ def print_error(error: BaseException) -> int:
         # No log: there is hardly room for one, and the cause is not in this program.
         _echo(f"{error.filename or 'output'}: {error.strerror}")
         return INTERNAL
+    if isinstance(error, FileNotFoundError) and not _is_somewhere():
+        _echo("the current folder was removed; change to another one")
+        return InputError.exit_code
     _echo(str(SizeguardError(_internal(error))))
     return INTERNAL
+
+
+def _is_somewhere() -> bool:
+    """Return whether the current folder exists."""
+    try:
+        return bool(Path.cwd())
+    except FileNotFoundError:
+        return False
 
 
 def _echo(message: str) -> None:

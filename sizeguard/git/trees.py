@@ -247,8 +247,14 @@ def _entries(repository: Path, tree: str, arguments: tuple[str, ...]) -> Mapping
     options = [word for word in arguments if word.startswith("-") and word != "--"]
     paths = arguments[arguments.index("--") :] if "--" in arguments else ()
     listing = os.fsdecode(git_bytes(repository, "ls-tree", "-z", *options, tree, *paths))
-    rows = (line.partition("\t") for line in listing.split("\0") if line)
-    return {path.encode("utf-8", "backslashreplace").decode(): entry for entry, _, path in rows}
+    rows = [line.partition("\t") for line in listing.split("\0") if line]
+    found = {path.encode("utf-8", "backslashreplace").decode(): entry for entry, _, path in rows}
+    if len(found) < len(rows):
+        raise InputError(
+            f"{tree[:12]}: two files differ only in how a byte of their names is written that is"
+            " not UTF-8; rename one"
+        )
+    return found
 
 
 def file_of(repository: Path, commit: str, path: str) -> str | None:
