@@ -147,12 +147,14 @@ def test_copies_under_other_names_are_left_out(tmp_path: Path) -> None:
     put(root / "Makefile", "all:\n\techo\n")
     for seconds, name in enumerate(("server", "check", "sentinel")):
         os.utime(image(root / "src" / name, symbols=SYMBOLS), (seconds, seconds))
+    os.utime(image(root / "src/obj/server", symbols=SYMBOLS), (0, 0))
     put(root / "deps/lua")
     proposal = propose(root)
     assert check(proposal) == {"server": "src/server"}
     assert dict(proposal.left_out) == {
-        "src/check": "a copy of server",
-        "src/sentinel": "a copy of server",
+        "src/check": "a copy of src/server",
+        "src/sentinel": "a copy of src/server",
+        "src/obj/server": "a copy of src/server",
         "deps/lua": "of a dependency",
     }
 

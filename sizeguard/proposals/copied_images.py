@@ -26,8 +26,9 @@ class Originals(NamedTuple):
 def originals(images: Sequence[FoundImage], *, is_listed: bool) -> Originals:
     """Drop copies of images, and name the stripped copy of the best rank in its image.
 
-    A stripped copy has the same allocated sections at the same addresses. Of equal files, the
-    oldest is the one that was linked; files are not compared if the build lists what it links.
+    A stripped copy has the same allocated sections at the same addresses. Of equal files, the one
+    in the outermost folder is the product, of these the oldest. Files are not compared if the build
+    lists what it links.
     """
     linked, copies = (list(images), []) if is_listed else _without_equal_files(images)
     loaded = _loaded(linked)
@@ -53,12 +54,16 @@ def _without_equal_files(
 ) -> tuple[list[FoundImage], list[tuple[Path, Path]]]:
     first: dict[bytes, FoundImage] = {}
     copies = []
-    for image in sorted(images, key=lambda each: (each.rank, each.path.stat().st_mtime_ns)):
+    for image in sorted(images, key=_distance):
         original = first.setdefault(hashlib.sha256(image.path.read_bytes()).digest(), image)
         if original is not image:
             copies.append((image.path, original.path))
     gone = {path for path, _ in copies}
     return [image for image in images if image.path not in gone], copies
+
+
+def _distance(image: FoundImage) -> tuple[int, int, int]:
+    return image.rank, len(image.path.parts), image.path.stat().st_mtime_ns
 
 
 def _loaded(images: Sequence[FoundImage]) -> dict[Path, bytes]:

@@ -71,7 +71,9 @@ def propose(start: Path) -> Proposal:
         raise InputError(f"{built.build.folder}: its sources no longer exist: {built.build.source}")
     root, is_git = _root(built.build.source)
     chosen, left_out = _chosen(built.images)
-    left_out += [(path, f"a copy of {first.name}") for path, first in built.copies]
+    left_out += [
+        (path, f"a copy of {os.path.relpath(first, root)}") for path, first in built.copies
+    ]
     proposal = _proposal(built, root, is_git, chosen)
     more = tuple(f"{each} is also a build: sizeguard init {each}" for each in others)
     return _with(proposal, left_out, more)
