@@ -56,6 +56,11 @@ def result_of(ended: Ended) -> Any:
         ("make; echo text > app", "app is not an image that can be measured"),
         ("rm -rf app; mkdir app", "the build command made no file app"),
         ("kill -9 $$", "was stopped (signal 9)"),
+        ("sh -c 'kill -9 $$'; exit 2", "was stopped (Killed)"),
+        ("echo 'ld terminated with signal 9 [Killed]'; exit 1", "was stopped (Killed)"),
+        ("echo 'sh: line 1:  12 Killed   cc -c x.c'; exit 1", "was stopped (Killed)"),
+        ("echo '(signal: 9, SIGKILL: kill)'; exit 101", "was stopped (SIGKILL)"),
+        ("echo 'error: Killed is not declared'; exit 1", "does not build: error: Killed is not"),
         ("cp lib.c app", "app is not an image that can be measured"),
     ],
 )

@@ -25,8 +25,10 @@ from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, StoppedError
 _TRANSIENT = re.compile(
     r"No space left on device|Cannot allocate memory|virtual memory exhausted|out of memory|Disk"
     r" quota exceeded|Killed signal terminated|"
-    r"Too many open files|Resource temporarily unavailable",
-    re.IGNORECASE,
+    r"Too many open files|Resource temporarily unavailable"
+    # Shells, make, gcc and clang end a line with it, bash writes it behind a number
+    r"|(?-i:\bKilled(?=\]?\s*$)|(?<=\d )Killed(?=\s)|SIGKILL)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _ERROR = re.compile(
     r"(?<![\w-])(?:fatal )?error[: ]|^\w+Error: |undefined reference|ERROR:", re.IGNORECASE
