@@ -16,9 +16,16 @@ from hypothesis import strategies as st
 
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.builds.build_record import Build
-from sizeguard.formats.elf import parse_elf, read_elf
+from sizeguard.formats.elf import (
+    ET_DYN,
+    SHT_DYNSYM,
+    SHT_RELA,
+    SHT_STRTAB,
+    parse_elf,
+    read_elf,
+)
 from sizeguard.linkgraph.elf.table_entries import POINTER, pointer_pairs
-from sizeguard.names.pointers import Pointers
+from sizeguard.names.pointers import Pointers, symbolic_pointers
 from sizeguard.names.registered import (
     SCHEMAS,
     exact_names,
@@ -27,7 +34,7 @@ from sizeguard.names.registered import (
     read_registrations,
 )
 from sizeguard.operators.library import read_operator_libraries
-from tests.support.made_elf import Form, MadeSection, make_elf
+from tests.support.made_elf import Form, MadeSection, MadeSymbol, make_elf
 
 NAMES = [f"my::op{i}.out" for i in range(40)]
 
@@ -222,3 +229,27 @@ def test_of_several_pointers_at_one_place_the_last_counts() -> None:
     found = Pointers.of([one, other])
     assert (found.at.tolist(), found.target.tolist()) == ([0, 8], [4, 3])
     assert len(Pointers.of([]).at) == 0
+
+
+@pytest.mark.parametrize(
+    ("machine", "type_"), [(62, 1), (183, 257), (243, 2), (22, 22), (21, 38), (258, 2)]
+)
+def test_pointers_to_symbols_are_those_of_any_machine(machine: int, type_: int) -> None:
+    """Entries of exported kernels were not found on riscv64 and others, and passed as absent."""
+    form = Form()
+    names = [MadeSymbol("kernel", 0x1000, 8, 2, 1, 4), MadeSymbol("elsewhere", 0, 0, 2, 1, 0)]
+    symbols, strings = form.symbols(names)
+    rows = [(0x4000, 0, 8, 0x10), (0x4008, 1, type_, 4), (0x4010, 2, type_, 4), (0x4018, 9, 1, 0)]
+    sections = [
+        MadeSection(".dynsym", type=SHT_DYNSYM, flags=2, address=0x200, content=symbols, link=2),
+        MadeSection(".dynstr", type=SHT_STRTAB, flags=2, address=0x300, content=strings),
+        MadeSection(
+            ".rela.dyn", type=SHT_RELA, flags=2, address=0x400, link=1,
+            content=form.relocations(rows, addend=True),
+        ),
+        MadeSection(".text", flags=6, address=0x1000, content=bytes(64)),
+    ]  # fmt: skip
+    data = make_elf(form, sections, type_=ET_DYN, machine=machine)
+    found = symbolic_pointers(parse_elf(Path("made"), data))
+    # An undefined symbol is in another library; the table has no symbol 9.
+    assert (found.at.tolist(), found.target.tolist()) == ([0x4008, 0x4010], [0x1004, 0])

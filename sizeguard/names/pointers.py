@@ -13,9 +13,6 @@ from sizeguard.formats.elf.image import RELOCATION_TYPES, Section
 from sizeguard.formats.elf.layout import signed
 from sizeguard.formats.elf.relocations import Relocations
 
-# Relocations that write the address of a symbol: 64 and GLOB_DAT.
-_SYMBOLIC = {"x86_64": (1, 6), "aarch64": (257, 1025)}
-
 
 @dataclass(frozen=True, slots=True)
 class Pointers:
@@ -53,14 +50,17 @@ def relative_pointers(image: Elf) -> Pointers:
 
 
 def symbolic_pointers(image: Elf) -> Pointers:
-    """Return the addresses that relocations with a symbol of the image write."""
+    """Return the addresses that relocations with a symbol of the image write.
+
+    Types differ by machine. Those that write something else do not write the address of a text
+    beside that of a function.
+    """
     parts = []
     for section, table in _relocations(image):
         symbols = image.table_of(section)
         if symbols is None:
             continue
-        is_symbolic = np.isin(table.type, _SYMBOLIC.get(image.machine, ()))
-        rows = np.flatnonzero(is_symbolic & (table.symbol > 0) & (table.symbol < len(symbols)))
+        rows = np.flatnonzero((table.symbol > 0) & (table.symbol < len(symbols)))
         value = symbols.address[table.symbol[rows]]
         parts.append(Pointers(table.offset[rows], np.where(value, value + table.addend[rows], 0)))
     return Pointers.of(parts)
