@@ -34,6 +34,7 @@ from sizeguard.names.registered import (
     read_registrations,
 )
 from sizeguard.operators.library import read_operator_libraries
+from sizeguard.verify.evidence.tables import registered_in
 from tests.support.made_elf import Form, MadeSection, MadeSymbol, make_elf
 
 NAMES = [f"my::op{i}.out" for i in range(40)]
@@ -253,3 +254,20 @@ def test_pointers_to_symbols_are_those_of_any_machine(machine: int, type_: int) 
     found = symbolic_pointers(parse_elf(Path("made"), data))
     # An undefined symbol is in another library; the table has no symbol 9.
     assert (found.at.tolist(), found.target.tolist()) == ([0x4008, 0x4010], [0x1004, 0])
+
+
+def test_tables_are_found_in_sections_of_code() -> None:
+    """Linker scripts of firmware put constants into .text; their operators passed as absent."""
+    base, table = 0x1000, 64
+    texts = b"my::op(int)\0Box\0my::names(\0"
+    words = [base, base + 48, base + 12, base + 56, base + 16, base, base + 16, 0]
+    content = texts.ljust(table, b"\xcc") + b"".join(word.to_bytes(8, "little") for word in words)
+    sections = [MadeSection(".text", flags=6, address=base, content=content)]
+    image = parse_elf(Path("made"), make_elf(Form(), sections))
+    found = registered_in(image, ["Box", "Other"])
+    (entry,) = found.operators["my::op"]
+    assert (entry.function, entry.address, entry.size) == (base + 48, base + table, 16)
+    assert found.operators.keys() == {"my::op"}  # texts beside texts are no entries
+    (box,) = found.classes["Box"]
+    assert (box.function, box.address) == (base + 56, base + table + 16)
+    assert read_registrations(image) == ()

@@ -66,12 +66,15 @@ def symbolic_pointers(image: Elf) -> Pointers:
     return Pointers.of(parts)
 
 
-def data_words(image: Elf) -> Pointers:
-    """Return all aligned words of data, for an image that is loaded where it was linked."""
+def data_words(image: Elf, *, in_code: bool = False) -> Pointers:
+    """Return all aligned words of data, for an image that is loaded where it was linked.
+
+    in_code: also those of sections of code, where linker scripts of firmware put constants
+    """
     width = image.layout.word_size
     parts = []
     for section in image.sections:
-        if section.load_size and not section.is_executable:
+        if section.load_size and (in_code or not section.is_executable):
             start = -(-signed(section.address) // width) * width
             end = signed(section.address) + section.load_size
             at = np.arange(start, end - width + 1, width, dtype=np.int64)

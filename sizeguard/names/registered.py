@@ -88,20 +88,24 @@ def read_registrations(image: Elf) -> tuple[Registration, ...]:
 
 
 def read_entries(
-    image: Binary, pointers: Pointers, shape: TableShape, word: int = 8
+    image: Binary,
+    pointers: Pointers,
+    shape: TableShape,
+    word: int = 8,
+    *,
+    in_code: bool = False,
 ) -> tuple[Registration, ...]:
-    """Return the entries of tables of a shape, in order of address. word: bytes of a pointer."""
+    """Return the entries of tables of a shape, in order of address.
+
+    word:    bytes of a pointer
+    in_code: whether tables and texts may be in sections of code, too
+    """
     at, target = pointers.at, pointers.target
-    data = [s for s in image.sections if s.load_size and not s.is_executable]
+    data = [s for s in image.sections if s.load_size and (in_code or not s.is_executable)]
     code = np.flatnonzero(_inside(target, [s for s in image.sections if s.is_executable]))
-    rows = np.flatnonzero(_inside(target, data))
-    following = np.searchsorted(code, rows)
-    rows, following = rows[following < len(code)], following[following < len(code)]
-    function = code[following]
-    home = _section_of(at, data)
-    near = (at[function] - at[rows] <= shape.distance) & (home[rows] >= 0)
-    near &= home[rows] == home[function]
-    rows, function = rows[near], function[near]
+    if in_code:
+        code = code[~may_be_names(image, data, target[code])]
+    rows, function = _near(pointers, data, code, shape.distance)
     if shape.is_qualified:
         may = may_be_names(image, data, target[rows])
         rows, function = rows[may], function[may]
@@ -119,6 +123,21 @@ def read_entries(
             size = stride or int(at[function[i]] - at[rows[i]]) + word
             found.append(Registration(names[i], int(target[function[i]]), int(at[rows[i]]), size))
     return tuple(found)
+
+
+def _near(pointers: Pointers, data: Sequence[Section], code: Int, distance: int) -> tuple[Int, Int]:
+    """Return the pointers to data that a pointer to code follows in their section, and the latter.
+
+    code: rows of the pointers to code; distance: bytes between both at most
+    """
+    rows = np.flatnonzero(_inside(pointers.target, data))
+    following = np.searchsorted(code, rows, side="right")
+    rows, following = rows[following < len(code)], following[following < len(code)]
+    function = code[following]
+    home = _section_of(pointers.at, data)
+    near = (pointers.at[function] - pointers.at[rows] <= distance) & (home[rows] >= 0)
+    near &= home[rows] == home[function]
+    return rows[near], function[near]
 
 
 def _tables(at: Int, distance: Int, fewest: int) -> list[tuple[int, int, int]]:

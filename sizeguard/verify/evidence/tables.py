@@ -14,7 +14,13 @@ import numpy as np
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import ET_EXEC, Elf
 from sizeguard.names.pointers import Pointers, data_words, relative_pointers, symbolic_pointers
-from sizeguard.names.registered import SCHEMAS, Registration, exact_names, read_entries
+from sizeguard.names.registered import (
+    SCHEMAS,
+    Registration,
+    TableShape,
+    exact_names,
+    read_entries,
+)
 from sizeguard.verify.evidence.macho import MachoImage
 
 
@@ -31,12 +37,13 @@ class Registered:
 
 
 def registered_in(image: Binary, classes: Iterable[str]) -> Registered:
-    """Find every entry in the image's data. classes: names that count as class names."""
+    """Find every entry in the image. classes: names that count as class names."""
     pointers, names = pointers_of(image), tuple(classes)
-    return Registered(
-        _by_name(read_entries(image, pointers, SCHEMAS)),
-        _by_name(read_entries(image, pointers, exact_names(names))) if names else {},
-    )
+
+    def entries(shape: TableShape) -> dict[str, tuple[Registration, ...]]:
+        return _by_name(read_entries(image, pointers, shape, in_code=True))
+
+    return Registered(entries(SCHEMAS), entries(exact_names(names)) if names else {})
 
 
 def _by_name(entries: Sequence[Registration]) -> dict[str, tuple[Registration, ...]]:
@@ -54,5 +61,5 @@ def pointers_of(image: Binary) -> Pointers:
     if not isinstance(image, Elf):
         return Pointers.of([])
     # In an image that is not loaded where it was linked, only relocated words are addresses.
-    words = [data_words(image)] if image.type == ET_EXEC else []
+    words = [data_words(image, in_code=True)] if image.type == ET_EXEC else []
     return Pointers.of([*words, relative_pointers(image), symbolic_pointers(image)])
