@@ -202,7 +202,7 @@ def test_the_history_is_that_of_the_repository_at_its_root(tree: Path, tmp_path:
     for root in (tree / "below", tmp_path):
         assert History(root).head is None
         assert History(root).base() is None
-        with pytest.raises(InconclusiveError, match="and no --base main"):
+        with pytest.raises(InconclusiveError, match="there is no --base main"):
             History(root).base("main")
     head = History(tree).head
     assert head

@@ -31,7 +31,7 @@ def section(**flags: Any) -> Any:
 def object_of(label: str, *, described: bool = True, size: int = 8) -> Any:
     debug = section(name=".debug_info", is_executable=False, file_size=size)
     sections = [section(), section(name=".data", is_executable=False), *([debug] * described)]
-    return SimpleNamespace(label=label, elf=SimpleNamespace(sections=sections))
+    return SimpleNamespace(label=label, member="", elf=SimpleNamespace(sections=sections))
 
 
 def evidence_of(image: Any = ELF, **changed: Any) -> Evidence:

@@ -58,7 +58,11 @@ def objects_of(*patterns: Pattern, **flags: object) -> Any:
     ]
     pieces = [(f"f{number}", number, 0, row.size) for number, row in enumerate(rows)]
     file = File(
-        elf=SimpleNamespace(sections=rows), patterns=patterns, definitions=pieces, label="a.o"
+        elf=SimpleNamespace(sections=rows),
+        patterns=patterns,
+        definitions=pieces,
+        label="a.o",
+        member="",
     )
     return SimpleNamespace(files=[file], lto=())
 
