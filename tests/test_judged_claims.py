@@ -33,6 +33,7 @@ from sizeguard.names.registered import Registration
 from sizeguard.verify import canaries
 from sizeguard.verify.canaries import must_fail
 from sizeguard.verify.code_presence import FoundCode, judge_code, look_for
+from sizeguard.verify.evidence import ways
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.features.feature_verdicts import (
@@ -399,6 +400,32 @@ def test_a_definition_that_the_linker_discarded(opened: Opener) -> None:
     assert (lost.verdict, lost.how) == (FAIL, DISCARDED_BY_LINKER)
     assert (lost.expect, gone.expect) == (PRESENT, ABSENT)
     assert lost.cause == "discarded: nothing in the image refers to subject"
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"), [("main", INCONCLUSIVE), (".eh_frame", PASS), ("", PASS)]
+)
+def test_code_without_a_place_that_the_image_refers_to_may_be_merged(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, user: str, expected: str
+) -> None:
+    """lld merges equal functions (--icf), and a local one leaves no name."""
+    evidence = opened("13")
+    (piece,) = evidence.objects.index["subject"]
+    node = piece.object, piece.section
+    assert evidence.reasons.referrer_of(node) == evidence.placement.owner(
+        evidence.symbols["main"][0].address
+    )
+    places = evidence.placement.address
+    kept = {each: at for each, at in places.items() if each != node and user}
+    without = replace(evidence, placement=replace(evidence.placement, address=kept))
+    without.__dict__["symbols"] = {}
+    if user == ".eh_frame":
+        monkeypatch.setattr(ways, "_OF_EXCEPTIONS", ".text")
+    found = FoundCode((), (piece,), (), ())
+    judged = judge_code(without, "symbol", "subject", ABSENT, found)
+    assert judged.verdict == expected
+    if expected == INCONCLUSIVE:
+        assert judged.evidence[0].startswith("main, which is in the image, refers to subject of ")
 
 
 def test_code_is_found_by_the_map_by_its_name_or_by_its_bytes(opened: Opener) -> None:

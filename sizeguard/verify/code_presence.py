@@ -206,7 +206,28 @@ def _discarded(evidence: Evidence, kind: str, name: str, found: FoundCode) -> Ve
             )
             return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (doubt, *notes))
         notes = (*notes, "no root of the section graph leads to it")
+    folded = _folded(evidence, found)
+    if folded:
+        return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (folded, *notes))
     return Verdict(kind, name, ABSENT, PASS, DISCARDED_BY_LINKER, 0, notes)
+
+
+def _folded(evidence: Evidence, found: FoundCode) -> str:
+    """Say that code of the image refers to a definition without a place; empty if none does.
+
+    Linkers remove no code in use. They merge equal functions (--icf), and the names of local ones
+    may not be in the image.
+    """
+    for piece in found.pieces:
+        node = evidence.reasons.referrer_of((piece.object, piece.section))
+        if node is not None:
+            user = evidence.reasons.symbol_at(node) or evidence.placement.section(node).name
+            return (
+                f"{evidence.short(user)}, which is in the image, refers to {piece.symbol} of"
+                f" {evidence.objects.label(piece)}: equal code of another function may replace it"
+                " (--icf)"
+            )
+    return ""
 
 
 def explain_any(evidence: Evidence, found: FoundCode) -> tuple[str, tuple[ChainStep, ...]]:

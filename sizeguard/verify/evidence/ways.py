@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import STT_SECTION
 from sizeguard.linkgraph.graph import CIE, FDE, RELOCATION, START_STOP, UNWIND, SectionGraph
@@ -39,6 +40,7 @@ _KINDS = {
     "note": NOTE,
 }
 _KINDS |= {"retain attribute": RETAINED}
+_OF_EXCEPTIONS = (".eh_frame", ".gcc_except_table")
 _NONE = -1
 
 
@@ -287,6 +289,21 @@ class Reasons:
         first = self.nodes[at]
         kind, symbol = self.roots.get(first, (OTHER, self.symbol_at(first)))
         return Way(kind, first, symbol, tuple(reversed(edges)))
+
+    def referrer_of(self, node: Node) -> Node | None:
+        """Return a section of the image that refers to another section; None if there is none.
+
+        Linkers drop references of unwind and exception tables to removed functions.
+        """
+        at = self._numbers.get(node, _NONE)
+        _, sources, targets, _ = self._columns
+        for source in distinct(sources[targets == at]).tolist():
+            where = self._placed.get(source)
+            if where is None or source == at:
+                continue
+            if not self.placement.section(where).name.startswith(_OF_EXCEPTIONS):
+                return where
+        return None
 
     def is_reached(self, piece: NamedPiece) -> bool:
         """Return whether a reference from elsewhere names the piece itself."""
