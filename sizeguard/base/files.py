@@ -71,6 +71,14 @@ def cannot_read(path: Path | str, error: OSError | ValueError) -> InputError:
     return InputError(f"{name}: cannot read: {why or error}{hint}")
 
 
+def text_of_file(path: Path) -> str:
+    """Read a text file; empty if it cannot be read, as one that a sparse checkout lacks."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
 def is_there(path: Path) -> bool:
     """Return whether a file exists. Path.exists raises for long names and closed folders."""
     try:

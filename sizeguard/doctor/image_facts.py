@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from sizeguard.columns.texts import Int
-from sizeguard.doctor.remedies import Toolchain, joined_changes, toolchains_of
+from sizeguard.doctor.remedies import ImageToolchain, joined_changes, toolchains_of
 from sizeguard.formats.elf import (
     ET_DYN,
     RELOCATION_TYPES,
@@ -86,11 +86,11 @@ class ImageFacts:
         return tuple(known.values())
 
     @cached_property
-    def toolchains(self) -> tuple[Toolchain, ...]:
+    def toolchains(self) -> tuple[ImageToolchain, ...]:
         """Toolchains that made the image's code."""
         return toolchains_of(self.elf, self.defined)
 
-    def change(self, change: Callable[[Toolchain], str]) -> str:
+    def change(self, change: Callable[[ImageToolchain], str]) -> str:
         """Return a change of the build in the image's toolchains; empty if none of them has it."""
         return joined_changes(self.toolchains, change)
 

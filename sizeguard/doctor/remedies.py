@@ -18,7 +18,7 @@ _FOLDING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Toolchain:
+class ImageToolchain:
     """The changes that a toolchain offers. An empty change means that it has none.
 
     strip, unwind, tables: changes for symbols, unwind tables and repeated tables
@@ -48,7 +48,7 @@ class Toolchain:
         return self.link.format(option)
 
 
-C = Toolchain(
+C = ImageToolchain(
     name="C and C++",
     strip="-Wl,-s or strip",
     link="-Wl,{}",
@@ -60,7 +60,7 @@ C = Toolchain(
     folding="-ffunction-sections, and -Wl,--icf=all" + _FOLDING,
     sections="compile with -ffunction-sections -fdata-sections",
 )
-RUST = Toolchain(
+RUST = ImageToolchain(
     name="Rust",
     strip="strip = true in the Cargo profile, -C strip=symbols or strip",
     link="-C link-arg=-Wl,{}",
@@ -73,14 +73,14 @@ RUST = Toolchain(
     settings='opt-level = "z", lto = true, codegen-units = 1 in the Cargo profile',
     keeps=True,
 )
-GO = Toolchain(
+GO = ImageToolchain(
     name="Go",
     strip="go build -ldflags='-s -w'",
     link="go build -ldflags='-linkmode=external -extldflags=-Wl,{}'",
     keeps=True,
     recorded=256,
 )
-SWIFT = Toolchain(
+SWIFT = ImageToolchain(
     name="Swift",
     strip="-Xlinker -s or strip",
     link="-Xclang-linker -Wl,{}",
@@ -88,7 +88,7 @@ SWIFT = Toolchain(
     keeps=True,
 )
 # Zig's own linker has no such options.
-ZIG = Toolchain(
+ZIG = ImageToolchain(
     name="Zig",
     strip="-fstrip",
     link="",
@@ -104,7 +104,7 @@ _C_FILE = re.compile(r".+\.(?:c|cc|cpp|cxx|C|m|mm)")
 _START_UP = "crtstuff.c"
 
 
-def toolchains_of(elf: Elf, defined: Iterable[Symbol]) -> tuple[Toolchain, ...]:
+def toolchains_of(elf: Elf, defined: Iterable[Symbol]) -> tuple[ImageToolchain, ...]:
     """Return the toolchains of an image's code; C and C++ if no other is known.
 
     Marks are sections and strings that stripping keeps, except Zig's, and names of symbols.
@@ -151,7 +151,9 @@ def _content(elf: Elf, name: str) -> bytes:
 
 
 def joined_changes(
-    toolchains: tuple[Toolchain, ...], change: Callable[[Toolchain], str], separator: str = "; "
+    toolchains: tuple[ImageToolchain, ...],
+    change: Callable[[ImageToolchain], str],
+    separator: str = "; ",
 ) -> str:
     """Return the change in each toolchain that has one, with its name if there are several."""
     found = [(each.name, text) for each in toolchains if (text := change(each))]

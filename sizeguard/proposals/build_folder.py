@@ -142,11 +142,3 @@ def files_of_build(folder: Path, *, skipped: frozenset[str] = NO_IMAGES) -> Iter
             if name not in skipped and not Path(at, name, "pyvenv.cfg").exists()
         )
         yield from (Path(at, name) for name in sorted(files))
-
-
-def text_of_file(path: Path) -> str:
-    """Read a text file of a build; empty if it cannot be read."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from sizeguard.base.files import text_of_file
 from sizeguard.builds.debug_lines import lines_of_functions
 from sizeguard.gate.causes.edited_lines import edited_ranges, first_edit
 from sizeguard.git.tree_contents import commit_files
@@ -172,7 +173,7 @@ class SourceLines:
         if not name:
             return ()
         if path not in self.texts:
-            self.texts[path] = _COMMENT_OR_TEXT.sub(_blank, _content(self.root / path))
+            self.texts[path] = _COMMENT_OR_TEXT.sub(_blank, text_of_file(self.root / path))
         text = self.texts[path]
         found = [*_bodies(text, name[1], is_rust=path.endswith(".rs"))]
         found = found or [*_variables(text, name[1], is_rust=path.endswith(".rs"))]
@@ -202,14 +203,6 @@ class SourceLines:
             if first_edit(self.root / line.path, line.line, ranges.get(line.path, ()))
         ]
         return edited[0] if len(edited) == 1 else None
-
-
-def _content(path: Path) -> str:
-    """Read a source; empty for one that is missing, as in a sparse checkout."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sizeguard.base.files import text_of_file
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
     MAP,
@@ -21,7 +22,6 @@ from sizeguard.proposals.build_folder import (
     map_option,
     path_from,
     shell_words,
-    text_of_file,
 )
 
 _MANIFEST = "Cargo.toml"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.files import text_of_file
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
     MAP,
@@ -22,7 +23,6 @@ from sizeguard.proposals.build_folder import (
     files_of_build,
     map_option,
     shell_words,
-    text_of_file,
 )
 from sizeguard.proposals.build_systems.cmake_cache import given_settings, read_cache
 from sizeguard.proposals.build_systems.ninja_file import statements

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.proposals.build_folder import NO_IMAGES, files_of_build, text_of_file
+from sizeguard.base.files import text_of_file
+from sizeguard.proposals.build_folder import NO_IMAGES, files_of_build
 
 _ENTRY = re.compile(r'^"?([^#/\s"][^:"]*?)"?:([A-Z]+)=(.*)$')
 # Also matches cmake_dependent_option, and a project's own macros with such a name

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from sizeguard.base.errors import SizeguardError
+from sizeguard.base.files import text_of_file
 from sizeguard.git.git import git
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
@@ -21,7 +22,6 @@ from sizeguard.proposals.build_folder import (
     Place,
     map_option,
     shell_words,
-    text_of_file,
 )
 from sizeguard.proposals.build_systems.automake import automake_files
 from sizeguard.proposals.build_systems.make_rules import (

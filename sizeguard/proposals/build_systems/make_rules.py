@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from sizeguard.proposals.build_folder import text_of_file
+from sizeguard.base.files import text_of_file
 
 STANDARD = ("GNUmakefile", "makefile", "Makefile")  # in the order in which make prefers them
 # Other names, which make takes with -f. Those of automake and of backups are no makefiles.

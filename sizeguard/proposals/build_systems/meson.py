@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sizeguard.base.files import text_of_file
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
     MAP,
@@ -22,7 +23,6 @@ from sizeguard.proposals.build_folder import (
     map_option,
     path_from,
     shell_words,
-    text_of_file,
 )
 
 _INFO = Path("meson-info")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from sizeguard.base.files import text_of_file
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
     MAP,
@@ -17,7 +18,6 @@ from sizeguard.proposals.build_folder import (
     map_option,
     path_from,
     shell_words,
-    text_of_file,
 )
 
 _FILE, _ARGUMENTS = "build.ninja", "args.gn"
