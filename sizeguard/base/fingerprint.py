@@ -49,7 +49,7 @@ def code_hash(*, measuring: bool = False) -> str:
 
     measuring: hash only the code that builds and measures, which takes 9 ms
     """
-    versions = {name: _version_of(name) for name in _LIBRARIES}
+    versions = {name: version_of(name) for name in _LIBRARIES}
     code = _hash_of_code(without=_NOT_MEASURING if measuring else ())
     return fingerprint({"python": sys.version, **versions, "code": code})
 
@@ -120,7 +120,7 @@ def _code_files(room: str) -> Sequence[tuple[str, str]]:
     return sorted(found, key=lambda row: row[0].split("/"))
 
 
-def _version_of(library: str) -> str:
+def version_of(library: str) -> str:
     """Return the version of an installed library.
 
     The installer's folder name contains it; reading its file takes 20 ms with the imports.

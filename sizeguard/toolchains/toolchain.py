@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
+from sizeguard.base.fingerprint import version_of
 from sizeguard.toolchains.environment import android_ndk
 from sizeguard.toolchains.targets import TargetMachine, find_target
 
@@ -146,11 +147,9 @@ def _headers(target: TargetMachine) -> tuple[Path, str]:
             f"ziglang not found; builds for {target.name} need its headers; install with: pip"
             " install ziglang"
         )
-    from importlib.metadata import version  # 10 ms, which other targets save
-
     return (
         Path(found.submodule_search_locations[0]) / "lib",
-        f"ziglang {version('ziglang')}",
+        f"ziglang {version_of('ziglang')}",
     )
 
 

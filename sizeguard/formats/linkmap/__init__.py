@@ -19,21 +19,30 @@ def read_link_map(path: Path) -> LinkMap:
 
     Raises InputError, with the line, for a file that is not a map or is damaged.
     """
-    # Imported here, because their grammars take 15 ms to compile and few images come with a map.
-    from sizeguard.formats.linkmap import apple, gnu, gold, lld, mold
+    # Imported here, because few images come with a map. Each grammar takes 2 to 5 ms to compile.
     from sizeguard.formats.linkmap.link_map import lines_of
 
     _check_text(path)
     lines = lines_of(path)
     head = lines[0] if lines else ""
-    if lld.HEADER.fullmatch(head):
-        return lld.parse_lld(path, lines)
-    if mold.HEADER.fullmatch(head):
-        return mold.parse_mold(path, lines)
-    if head.startswith(apple.TITLE):
-        return apple.parse_apple(path, lines)
+    if head.lstrip(" ").startswith("VMA"):
+        from sizeguard.formats.linkmap import lld, mold
+
+        if lld.HEADER.fullmatch(head):
+            return lld.parse_lld(path, lines)
+        if mold.HEADER.fullmatch(head):
+            return mold.parse_mold(path, lines)
+    if head.startswith("#"):
+        from sizeguard.formats.linkmap import apple
+
+        if head.startswith(apple.TITLE):
+            return apple.parse_apple(path, lines)
+    from sizeguard.formats.linkmap import gnu
+
     if gnu.TITLE in lines:
         return gnu.parse_gnu(path, lines)
+    from sizeguard.formats.linkmap import gold
+
     if gold.TITLE in lines:
         return gold.parse_gold(path, lines)
     raise InputError(f"{path}: not a linker map of GNU ld, gold, lld, mold or ld64")
