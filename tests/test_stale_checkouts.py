@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from sizeguard.git.worktrees import EVERYTHING, Worktree
 from sizeguard.projects import any_build
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import BuildSteps, ImageFiles
+from sizeguard.toolchains.read_files import watch
 from tests.support.drawn_history import run_git
 from tests.test_gate_failures import UNPRIVILEGED
 
@@ -96,11 +98,32 @@ def test_filters_that_count(
     assert [*own_filters(root, commit(root, _gitattributes=attributes))] == names
 
 
+@pytest.mark.parametrize("setting", ["core.trustctime=true", "core.trustctime=false"])
+@pytest.mark.parametrize("wait", [0, 1.1])
+def test_a_file_that_a_build_wrote_is_checked_out_again(
+    root: Path, tmp_path: Path, setting: str, wait: float
+) -> None:
+    """Git trusts its size and times; in the first second, all of them are those of the checkout."""
+    run_git(root, "config", *setting.split("="))
+    id_ = commit(root, a_txt="111")
+    tree = Worktree(root, tmp_path / "tree")
+    with tree.check_out(id_) as path:
+        watch(path)
+        file = path / "a.txt"
+        before = file.stat()
+        time.sleep(wait)
+        file.write_text("999")
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with tree.check_out(id_) as path:
+        assert (path / "a.txt").read_text() == "111"
+
+
 _TWICE = """
 import sys
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from sizeguard.git.worktrees import worktree
 root = Path(sys.argv[1])

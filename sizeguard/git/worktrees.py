@@ -22,7 +22,7 @@ from typing import IO
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_write
-from sizeguard.git.git import common_folder, git
+from sizeguard.git.git import common_folder, git, git_path
 from sizeguard.git.own_filters import own_filters
 from sizeguard.git.read_only import make_writable, remove_folder
 from sizeguard.git.submodules import fill_submodules
@@ -139,9 +139,20 @@ class Worktree:
                 str(self.path),
                 known,
             )
+        self._forget_times()
         # A worktree inherits the patterns of a sparse checkout, and a build would lack files.
         whole = ("-c", "core.sparseCheckout=false")
         git(self.path, *whole, "checkout", "--force", "--quiet", "--detach", known)
+
+    def _forget_times(self) -> None:
+        """Let git compare all files with the next commit by content.
+
+        It trusts files whose size, and times in seconds, are those of the checkout. But a build may
+        write a file in the same second, or set its time. Files are compared if the index is older.
+        """
+        index = self.path / git_path(self.path, "rev-parse", "--git-path", "index")
+        if index.is_file():
+            os.utime(index, (1, 1))
 
     def _has_other_attributes(self, commit: str) -> bool:
         """Return whether git would check out equal files with other content, such as line ends.
