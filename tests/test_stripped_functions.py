@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import struct
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.diff.compare import diff_of
 from sizeguard.formats.gopclntab import go_functions
+from sizeguard.measurement.nameless_code import nameless_code
 from tests.support.macho_samples import tool
 
 _SOURCE = """
@@ -136,3 +138,21 @@ def test_symbols_that_are_left_keep_their_bytes(tmp_path: Path, kept: bool) -> N
     assert found["outer"] == whole["outer"] and ("inner" in found) is kept
     nameless = [name for name in found if name.startswith("(function at")]
     assert bool(nameless) is not kept
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    "words", [("strip", "-x"), ("objcopy", "--strip-symbol=_ZL5twicei")], ids=" ".join
+)
+def test_functions_whose_symbols_alone_were_removed_have_no_name(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """A limit on symbols took their absence from the table for their absence from the image."""
+    (tmp_path / "a.cpp").write_text(_SOURCE % 1)
+    whole, path = tmp_path / "whole", tmp_path / "a"
+    tool("g++", "-O1", "-static", tmp_path / "a.cpp", "-o", whole)
+    shutil.copy(whole, path)
+    tool(*words, path)
+    known = analysis_of(whole)
+    assert nameless_code(known) == 0
+    assert nameless_code(analysis_of(path)) >= 5

@@ -97,7 +97,7 @@ def symbol_ranges(
 
     Where symbols overlap, the smaller one owns the bytes. A label is a symbol without a size,
     usually from assembly. It extends to the end of the code that its unwind record describes, or at
-    most to the next symbol, label or input section.
+    most to the next symbol, label, described function or input section.
     """
     ids = _joined([known.of(names, table) for table in _tables(names)], np.int32)
     claims = merge_aliases(defined, ids, defined.claims, known)
@@ -158,13 +158,16 @@ def _is_inside(places: Int, start: Int, stop: Int) -> Flags:
 
 
 def _ends(places: Int, start: Int, stop: Int) -> Int:
-    """Return the end of the last range that contains each place; if there is none, the maximum."""
+    """Return the end of the last range that contains each place, else the start of the next one.
+
+    It is the maximum behind all ranges.
+    """
     nowhere = np.iinfo(np.int64).max
     if not len(start):
         return np.full(len(places), nowhere, np.int64)
     at = np.searchsorted(start, places, side="right") - 1
     is_in = (at >= 0) & (places < stop[np.maximum(at, 0)])
-    return np.where(is_in, stop[np.maximum(at, 0)], nowhere)
+    return np.where(is_in, stop[np.maximum(at, 0)], np.append(start, nowhere)[at + 1])
 
 
 def _next_above(places: Int, columns: Sequence[Int]) -> Int:

@@ -166,12 +166,8 @@ def _cut_image(
         lambda: described_code(image, line, unwinding),
     )
     sources = ContentSources(symbols, input_table, part_table)
-    if (
-        image.is_stripped
-        and names is image
-        and not len(input_table.start)
-        and not image.is_relocatable
-    ):
+    has_inputs = len(input_table.start) or len(part_table.start)
+    if names is image and not has_inputs and not image.is_relocatable:
         found = nameless_functions(image, line, symbols, unwinding)
         part_texts = found.names
         sources = ContentSources(symbols, input_table, found.rows, found.analyzers)

@@ -1,4 +1,7 @@
-"""Find functions of a stripped image: from Go's table, with names, else from unwind records."""
+"""Find functions without symbols: from Go's table, with names, else from unwind records.
+
+`strip` leaves none with a symbol, `strip -x` and `objcopy --strip-symbol` some.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,11 @@ def nameless_functions(
 ) -> NamelessFunctions:
     """Find functions in code without symbols."""
     start, end = described_code(image, line, unwinding)
+    if not image.is_stripped:
+        start, end = _without_symbols(start, end, line, symbols)
     texts: list[bytes] = []
     analyzer = ANALYZER["function starts"]
-    named = _go_functions(image, line)
+    named = _go_functions(image, line) if image.is_stripped else None
     if named is not None:
         start, end, texts = named
         analyzer = ANALYZER["function table"]
@@ -53,6 +58,18 @@ def nameless_functions(
         texts = [texts[i] for i in which.tolist()]
     rows = RowRanges(start, end, np.arange(len(start)))
     return NamelessFunctions(rows, Texts.of(texts), np.full(len(texts), analyzer, np.int8))
+
+
+def _without_symbols(start: Int, end: Int, line: Line, symbols: DisjointSymbols) -> tuple[Int, Int]:
+    """Leave out functions that have a symbol, and sections without any, such as .plt.
+
+    A signal handler's record begins before its symbol.
+    """
+    following = np.append(symbols.start, np.iinfo(np.int64).max)
+    is_free = following[np.searchsorted(symbols.start, start)] >= end
+    homes, named = (np.searchsorted(line.at, at, side="right") for at in (start, symbols.start))
+    kept = is_free & np.isin(homes, named)
+    return start[kept], end[kept]
 
 
 def _outside(start: Int, end: Int, symbols: DisjointSymbols) -> tuple[Int, Int, Int]:
