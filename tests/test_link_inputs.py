@@ -257,7 +257,6 @@ def test_a_name_for_a_number_needs_no_model(value: str) -> None:
         ("export_dynamic", ["--export-dynamic"], ["--no-export-dynamic"]),
         ("pic", ["-pie"], ["-no-pie"]),
         ("start_stop_gc", ["-z", "start-stop-gc"], ["-z", "nostart-stop-gc"]),
-        ("packing", ["-z", "pack-relative-relocs"], ["-z", "nopack-relative-relocs"]),
     ],
 )
 @pytest.mark.parametrize("linker", FAMILIES)

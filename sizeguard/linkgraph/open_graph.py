@@ -17,7 +17,7 @@ from sizeguard.formats.elf import STT_FUNC, STT_OBJECT, Elf, read_elf
 from sizeguard.formats.sniff import ELF, MACHO, image_format
 from sizeguard.linkgraph.elf.elf_graph import graph_of
 from sizeguard.linkgraph.graph import SectionGraph
-from sizeguard.linkgraph.inputs.inferred import inferred
+from sizeguard.linkgraph.inputs.inferred import inferred, packing_of
 from sizeguard.linkgraph.inputs.link_inputs import expand
 from sizeguard.linkgraph.inputs.loader import load
 from sizeguard.linkgraph.inputs.lto import without_lto
@@ -46,7 +46,7 @@ def graph_of_files(files: Files) -> SectionGraph:
         if files.link_record is None and not files.objects:
             files = with_record(files)
         if files.link_record is not None:
-            return graph_of(load(without_lto(read_link(files.link_record))))
+            return _recorded_graph(files.link_record, files.image)
         return graph_of_objects(files.image, files.objects)
     if image_format(build.image) == MACHO:
         from sizeguard.linkgraph.macho.macho_graph import build_macho_graph  # 25 ms
@@ -57,8 +57,13 @@ def graph_of_files(files: Files) -> SectionGraph:
         if build.variant == IMAGE:
             how = f"its link was not recorded; {HOW_TO_RECORD}"
         raise InconclusiveError(f"{files.folder}: this build records no link command; {how}")
-    inputs = without_lto(read_link(files.link_record), build.objects if build.lto else ())
-    return graph_of(load(inputs))
+    return _recorded_graph(files.link_record, build.image, build.objects if build.lto else ())
+
+
+def _recorded_graph(record: Path, image: Path, kept: Sequence[Path] = ()) -> SectionGraph:
+    """Make the graph of a recorded link. kept: objects that LTO made."""
+    inputs = replace(read_link(record), packing=packing_of(read_elf(image)))
+    return graph_of(load(without_lto(inputs, kept)))
 
 
 def has_graph(files: Files) -> bool:

@@ -87,7 +87,18 @@ def _outputs(graph: SectionGraph, rows: Sequence[InputSection]) -> set[str]:
     kind = graph.nodes.kind
     pieces = np.flatnonzero((kind == STRING) | (kind == CONSTANT))
     names = {graph.names[graph.section_of(node)] for node in pieces.tolist()}
-    return {row.output for row in rows if row.name in names}
+    rows_of = {row for name in names for row in _names_of_rows(name)}
+    return {row.output for row in rows if row.name in rows_of}
+
+
+def _names_of_rows(section: str) -> Iterator[str]:
+    """Yield the names that a map may give to merged sections: .rodata.cst4 and .rodata.
+
+    lld before version 15 names them as their output section.
+    """
+    while section:
+        yield section
+        section = section.rpartition(".")[0]
 
 
 def _regions(rows: Sequence[InputSection], content: LoadedContent) -> list[_Region]:
@@ -121,7 +132,7 @@ def _string_starts(regions: Sequence[_Region]) -> dict[bytes, list[int]]:
 def _find(regions: Sequence[_Region], value: bytes, align: int, name: str | None) -> Iterator[int]:
     """Yield the aligned addresses of some bytes in regions that contain a section of that name."""
     for region in regions:
-        if name is not None and name not in region.names:
+        if name is not None and region.names.isdisjoint(_names_of_rows(name)):
             continue
         at = region.content.find(value)
         while at >= 0:

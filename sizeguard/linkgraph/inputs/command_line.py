@@ -206,7 +206,6 @@ class _Command:
             mode=self._mode(is_shared, is_pie),
             linker=self.linker,
             pic=is_shared or is_pie,
-            packing=self._packing(),
             gc_sections=self._has(("--gc-sections", "-gc-sections"), ("--no-gc-sections",)),
             start_stop_gc=self._keyword("start-stop-gc", default=self.linker.family == "lld"),
             export_dynamic=self._has(
@@ -234,12 +233,6 @@ class _Command:
             return "shared"
         is_dynamic = is_pie or any(file.kind == "shared" for file in self.files)
         return "executable" if is_dynamic else "static"
-
-    def _packing(self) -> str:
-        asked = self._last("--pack-dyn-relocs") or "none"
-        if "android" in asked:
-            return "android"
-        return "relr" if asked == "relr" or self._keyword("pack-relative-relocs") else ""
 
     def _keyword(self, name: str, *, default: bool = False) -> bool:
         """Return whether the last -z of this name is -z NAME, not -z noNAME."""

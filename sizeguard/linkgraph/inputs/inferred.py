@@ -8,7 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from sizeguard.formats.elf import ET_DYN, Elf
+from sizeguard.formats.elf import (
+    ET_DYN,
+    SHT_ANDROID_REL,
+    SHT_ANDROID_RELA,
+    SHT_ANDROID_RELR,
+    SHT_RELR,
+    Elf,
+)
 from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.link_kind import LIBRARY, OBJECT
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInput, LinkInputs, kind_of
@@ -33,9 +40,18 @@ def inferred(elf: Elf, objects: Sequence[Path]) -> LinkInputs:
         mode=mode,
         linker=linker_of(elf),
         pic=elf.type == ET_DYN,
+        packing=packing_of(elf),
         exports=frozenset(exports),
         output=elf.path,
     )
+
+
+def packing_of(elf: Elf) -> str:
+    """Return how an image's relocations are packed; a linker ignores options that it lacks."""
+    types = {section.type for section in elf.sections if section.size}
+    if types & {SHT_ANDROID_REL, SHT_ANDROID_RELA}:
+        return "android"
+    return "relr" if types & {SHT_RELR, SHT_ANDROID_RELR} else ""
 
 
 def linker_of(elf: Elf) -> Linker:

@@ -58,7 +58,8 @@ class LinkInputs:
 
     mode:           of MODES; a PIE is an executable
     pic:            whether absolute addresses need relocations at load time (PIE and shared)
-    packing:        how relocations are packed: relr (relative ones), android (all), empty (none)
+    packing:        how the image's relocations are packed: relr (relative ones), android (all),
+                    empty (none)
     undefined:      symbols of -u options
     exported:       symbols that an executable exports by name; None if it names none
     version_script: the patterns of a version script
