@@ -184,3 +184,12 @@ def test_what_is_no_image_is_called_what_it_is(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=words):
             analysis_of(tmp_path / name)
+
+
+@pytest.mark.parametrize("head, id_", [(b"\x03", "0b0c0d"), (b"", "0b0c0d"), (b"\x30", "300b0c0d")])
+def test_a_build_id_has_a_length_or_none(tmp_path: Path, head: bytes, id_: str) -> None:
+    """Modules of published packages have one without."""
+    body = b"\x08build_id" + head + b"\x0b\x0c\x0d"
+    path = tmp_path / "a.wasm"
+    path.write_bytes(b"\0asm\x01\0\0\0\0" + bytes([len(body)]) + body)
+    assert read_wasm(path).build_id == id_

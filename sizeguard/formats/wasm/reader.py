@@ -124,7 +124,7 @@ def parse_wasm(path: Path, data: Bytes) -> SectionedImage:
         path,
         "wasm",
         "wasm32" if is_module else "wasm component",
-        _build_id(path, content, sections),
+        _build_id(content, sections),
         len(data),
         tuple(parts),
         tuple(ranges),
@@ -236,8 +236,10 @@ def _expression(stream: Stream) -> None:
             stream.damaged(f"an initial value with the instruction {code:#x}")
 
 
-def _build_id(path: Path, content: bytes, sections: list[_WasmSection]) -> str:
+def _build_id(content: bytes, sections: list[_WasmSection]) -> str:
+    """Return the id. wasm-ld writes its length before it; other tools write only the id."""
     for section in sections:
         if section.name == "build_id" and section.number == _CUSTOM:
-            return Stream(path, content[section.body : section.end], section.body).name().hex()
+            body = content[section.body : section.end]
+            return (body[1:] if body and body[0] == len(body) - 1 else body).hex()
     return ""
