@@ -102,3 +102,27 @@ def test_members_of_a_thin_archive_are_kept_with_it(tmp_path: Path) -> None:
     done = project.run("why", ".sizeguard/builds/app.x86_64-linux/app", "used")
     assert done.code == 0, done.err
     assert "part.o" in done.out
+
+
+@pytest.mark.native
+def test_a_link_that_no_graph_models_has_its_map(tmp_path: Path) -> None:
+    """Firmware has its own linker script; its map names objects and archives."""
+    build = (
+        "cc -Os -c main.c part.c && ar rc libpart.a part.o"
+        " && cc main.o libpart.a -Wl,--wrap=nothing -Wl,-Map=app.map -o app"
+    )
+    config = f"apps:\n  app:\n    build: {build}\n    image: app\n    limits: {{load: 60 KiB}}\n"
+    project = made_project(tmp_path, config, SOURCES)
+    assert project.run("gate").code == 0
+    done = project.run("why", BUILD, "used")
+    assert done.code == 3 and "does not model" in done.err
+    done = project.run("report", BUILD, "--by", "archive,symbol", "--format", "json")
+    rows = [(row["archive"], row["symbol"]) for row in json.loads(done.out)["rows"]]
+    assert ("libpart.a", "used") in rows
+
+
+def test_a_map_beside_an_image_is_named(tmp_path: Path) -> None:
+    (tmp_path / "app").write_bytes(Path(shutil.which("true") or "").read_bytes())
+    (tmp_path / "app.map").write_text("")
+    done = AnyProject(tmp_path).run("report", str(tmp_path / "app"), "--by", "object")
+    assert f"or name its map: --map {tmp_path / 'app.map'}" in " ".join(done.out.split())

@@ -7,7 +7,6 @@ total.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,11 +150,12 @@ def _recorded(files: Files) -> Files:
         is_recorded = build.variant == IMAGE
     if not is_recorded:
         return files
-    from sizeguard.linkgraph.recorded_files import with_record  # 60 ms
+    from sizeguard.linkgraph.recorded_files import with_record, with_recorded_map  # 60 ms
 
-    with contextlib.suppress(InconclusiveError):  # then operators come from names
-        files = with_record(files)
-    return files
+    try:
+        return with_record(files)
+    except InconclusiveError:  # then operators come from names
+        return with_recorded_map(files)
 
 
 def analysis_of_files(

@@ -45,6 +45,13 @@ def with_record(files: Files) -> Files:
     )
 
 
+def with_recorded_map(files: Files) -> Files:
+    """Add the map in the record of an image's link, which may have unmodelled options."""
+    path = files.link_record or find_record(files.image).record
+    link_map = read_link_record(path).link_map if path is not None else None
+    return replace(files, link_map=files.link_map or link_map)
+
+
 def missing_record(image: Path) -> str:
     """Explain why an image has no record of its link, and how to get one."""
     return find_record(image).why

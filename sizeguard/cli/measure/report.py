@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -127,6 +128,13 @@ def _unknown(path: Path, report: Report) -> Iterator[str]:
     why = missing_record(path) if format_ == ELF else "no map is given"
     flag = ", or build with -g" if set(empty) <= {*_OF_SOURCES} else ""
     if why:
-        yield f"{', '.join(empty)}: {why}; name its map with --map{flag}"
+        yield f"{', '.join(empty)}: {why}, or name its map: --map {_map_beside(path)}{flag}"
     else:
         yield f"{', '.join(empty)}: its recorded link names none"
+
+
+def _map_beside(image: Path) -> str:
+    """Return the map beside an image, if it has the image's name; else FILE."""
+    names = dict.fromkeys((image.name, image.resolve().name, image.stem))
+    places = (image.with_name(f"{name}.map") for name in names)
+    return next((shlex.quote(str(place)) for place in places if place.is_file()), "FILE")
