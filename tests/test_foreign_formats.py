@@ -192,4 +192,4 @@ def test_a_build_id_has_a_length_or_none(tmp_path: Path, head: bytes, id_: str) 
     body = b"\x08build_id" + head + b"\x0b\x0c\x0d"
     path = tmp_path / "a.wasm"
     path.write_bytes(b"\0asm\x01\0\0\0\0" + bytes([len(body)]) + body)
-    assert read_wasm(path).build_id == id_
+    assert read_wasm(path).id == id_
