@@ -203,3 +203,10 @@ def test_a_scope_is_left_out_only_of_its_own_names() -> None:
 @pytest.mark.parametrize(("wrong", "text"), [(1, "1 does not hold"), (2, "2 do not hold")])
 def test_claims_are_counted_in_grammar(wrong: int, text: str) -> None:
     assert f"; {text} (" in headline(verification("vision", wrong))
+
+
+@pytest.mark.parametrize(("level", "is_explained"), [("package", False), ("component", True)])
+def test_a_crate_named_core_is_not_the_runtime(level: str, is_explained: bool) -> None:
+    image = MadeUp([Part({level: "core", "symbol": "fmt"}, 64, 64, 0)])
+    text = "".join(report_chunks(group(image, (level,)), "terminal", 0, Style(width=100)))
+    assert ("core: runtime without operators" in text) is is_explained

@@ -135,9 +135,10 @@ class _Table:
         """List the words in the table that a new reader does not know."""
         names = [row.name.text for row in rows]
         words = [self.metric]
-        words += (
-            ["core"] if any(name in ("core", "(core)") or "core " in name for name in names) else []
-        )
+        # Rust has a crate of that name.
+        is_of_runtime = not {"operator", "component"}.isdisjoint(self.report.by)
+        has_core = any(name in ("core", "(core)") or "core " in name for name in names)
+        words += ["core"] if is_of_runtime and has_core else []
         words += ["neutral"] if "neutral" in names else []
         words += ["exclusive", "shared"] if self.has_shares else []
         words += ["dtype"] if self.has_shares and "dtype" in self.report.by else []
