@@ -186,12 +186,13 @@ def test_growth_since_the_merge_base(
 ) -> None:
     asked = []
 
-    def measure(commit: str, recipe: object) -> SimpleNamespace:
+    def measure(commit: str, recipe: object, tools: str) -> SimpleNamespace:
         asked.append(commit)
         return SimpleNamespace(analysis=built)
 
     history: Any = SimpleNamespace(head="c", measure=measure)
-    subject: Any = SimpleNamespace(recipe="r", now=LARGE)
+    made = SimpleNamespace(tools="")
+    subject: Any = SimpleNamespace(recipe="r", now=LARGE, build=made)
     found = growth_since_base(history, base, subject, growth, source)
     assert found == (SizeGrowth(expected, 0, 0) if expected is not None else None)
     needs = base is not None and base.commit and source != SNAPSHOT

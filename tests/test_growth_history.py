@@ -16,7 +16,7 @@ from sizeguard.gate.gate_result import IS_HEAD
 from sizeguard.gate.reference import history as module
 from sizeguard.gate.reference.ci_event import VARIABLES, Candidate, CiEvent
 from sizeguard.gate.reference.history import History
-from sizeguard.measurement.measured_commits import MeasurementPlace
+from sizeguard.measurement.measured_commits import MeasuredCommit, MeasurementPlace
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.recipe import DoesNotBuildError
@@ -63,6 +63,33 @@ def test_a_commit_that_does_not_build_is_built_once_a_run_and_again_on_request(
             with pytest.raises(DoesNotBuildError):
                 made.measure("a" * 40, recipe)
     assert [place.build_failed_again for place in asked] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("stored", "now", "anew"),
+    [
+        ("rustc 1.80", "rustc 1.81", True),
+        ("rustc 1.80", "rustc 1.80", False),
+        ("rustc 1.80", "", False),
+        ("", "rustc 1.81", False),
+    ],
+)
+def test_a_measurement_by_other_tools_is_made_anew_once(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, stored: str, now: str, anew: bool
+) -> None:
+    """Tools that no package manager of the system installed are no part of a key."""
+    asked: list[bool] = []
+
+    def measured(place: object, commit: str, recipe: object, *, anew: bool = False) -> Any:
+        asked.append(anew)
+        return MeasuredCommit(commit, "key", None, "", was_built=anew, tools=stored)
+
+    monkeypatch.setattr(module, "measure_commit", measured)
+    recipe: Any = SimpleNamespace(text="app", at=lambda *_: recipe)
+    history = History(tree)
+    history.measure("a" * 40, recipe, now)
+    history.measure("a" * 40, recipe, now)
+    assert asked == [False, True, False] if anew else [False, False]
 
 
 def id_of(tree: Path, revision: str) -> str:

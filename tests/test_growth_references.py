@@ -77,7 +77,7 @@ class Commits:
             raise InputError("unknown")
         return SimpleNamespace(id=COMMIT)
 
-    def measure(self, commit: str, recipe: object) -> Any:
+    def measure(self, commit: str, recipe: object, tools: str) -> Any:
         self.asked.append(commit)
         found = self.made.get(commit, f"measured {commit[:1]}")
         if isinstance(found, Exception):
@@ -134,7 +134,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def subject_of(**changed: Any) -> MeasuredApp:
     """Return an app of a known runtime, whose build read files."""
-    build: Any = SimpleNamespace(inputs="read", link="executable", lto="")
+    build: Any = SimpleNamespace(inputs="read", link="executable", lto="", tools="")
     recipe: Any = SimpleNamespace(left_out=lambda *_: "")
     tree: Any = SimpleNamespace(generates=lambda path: path.startswith("code/"))
     made = MeasuredApp(App("a", None, (), ()), "t", build, None, NOW, (), tree, recipe)
@@ -143,7 +143,7 @@ def subject_of(**changed: Any) -> MeasuredApp:
 
 def any_build(**changed: Any) -> MeasuredApp:
     """Return an app of another project, whose only inputs are the files of HEAD."""
-    build: Any = SimpleNamespace(inputs=None, link="", lto="")
+    build: Any = SimpleNamespace(inputs=None, link="", lto="", tools="")
     return subject_of(**{"build": build, "tree": None, "head": HEAD, **changed})
 
 

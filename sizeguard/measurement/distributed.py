@@ -17,6 +17,7 @@ from sizeguard.base.progress import announce, pulsing
 from sizeguard.git.worktrees import worktree
 from sizeguard.measurement.measured_commits import (
     DOES_NOT_BUILD,
+    TOOLS,
     MeasuredCommit,
     MeasurementPlace,
     find_measured,
@@ -218,4 +219,5 @@ class DaskMeasurer:
             stored.analysis,
             str(answer.facts.get(DOES_NOT_BUILD, "")),
             was_built=True,
+            tools=str(answer.facts.get(TOOLS, "")),
         )

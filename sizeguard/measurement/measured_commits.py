@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.progress import announce
+from sizeguard.builds.build_record import RECORD, read_build
 from sizeguard.git.git import commit_id
 from sizeguard.git.worktrees import Worktree, path_length, worktree
 from sizeguard.measurement.build_times import announcement, remember
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _NO_LIMITS = Limits()
 DOES_NOT_BUILD = "does_not_build"  # the fact of a commit without a snapshot: its first error
+TOOLS = "tools"  # the fact of a commit with a snapshot: the tools that its image names
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ class MeasuredCommit:
     analysis:  analysis of the image; None if the commit does not build
     failure:   the reason in that case
     was_built: built now, not found in the store
+    tools:     names of the tools that made the image, if it has them
     """
 
     commit: str
@@ -65,6 +68,7 @@ class MeasuredCommit:
     analysis: Analysis | None
     failure: str
     was_built: bool
+    tools: str = ""
 
 
 def measurement_key(place: MeasurementPlace, commit: str, recipe: Recipe) -> str:
@@ -107,13 +111,16 @@ def keep_measured(
     return place.store.put(measurement_key(place, commit, recipe), facts, analysis)
 
 
-def measure_commit(place: MeasurementPlace, revision: str, recipe: Recipe) -> MeasuredCommit:
-    """Measure a commit; the result has an analysis.
+def measure_commit(
+    place: MeasurementPlace, revision: str, recipe: Recipe, *, anew: bool = False
+) -> MeasuredCommit:
+    """Measure a commit; the result has an analysis. anew: even if it is in the store.
 
     Raises DoesNotBuildError if the commit does not build.
     """
     commit = commit_id(place.repository, revision)
-    measured = try_commit(place, commit, measurement_key(place, commit, recipe), recipe)
+    key = measurement_key(place, commit, recipe)
+    measured = try_commit(place, commit, key, recipe, anew=anew)
     if measured.analysis is None:
         shown = commit[:10] if revision == commit else revision
         raise DoesNotBuildError(f"{shown} does not build: {measured.failure}")
@@ -132,22 +139,31 @@ def find_measured(place: MeasurementPlace, commit: str, key: str) -> MeasuredCom
     if stored.analysis is None and not isinstance(failure, str):
         return None
     return MeasuredCommit(
-        commit, key, stored.analysis, failure if isinstance(failure, str) else "", was_built=False
+        commit,
+        key,
+        stored.analysis,
+        failure if isinstance(failure, str) else "",
+        was_built=False,
+        tools=str(stored.facts.get(TOOLS, "")),
     )
 
 
-def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -> MeasuredCommit:
+def try_commit(
+    place: MeasurementPlace, commit: str, key: str, recipe: Recipe, *, anew: bool = False
+) -> MeasuredCommit:
     """Measure a commit by its full id; a commit that does not build is not an error.
+
+    anew: even if it is in the store
 
     Raises BuildError if the machine fails, not the commit.
     """
     found = find_measured(place, commit, key) or _find_by_all_files(place, commit, key, recipe)
-    if found is not None:
+    if found is not None and not anew:
         return found
     with worktree(place.repository, place.worktrees) as tree:
         # Another process may have measured it while we waited for a worktree.
         found = find_measured(place, commit, key)
-        if found is not None:
+        if found is not None and not anew:
             return found
         facts: dict[str, object] = {"commit": commit}
         analysis: Analysis | None = None
@@ -158,6 +174,7 @@ def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -
                 built = recipe.build(tree, commit, place.limits)
                 remember(place.worktrees.parent, recipe.text, time.monotonic() - start)
                 analysis = _measure(built, tree.path, recipe)
+                facts[TOOLS] = _tools(built)
             except DoesNotBuildError as error:
                 facts[DOES_NOT_BUILD] = str(error)
             if analysis is not None:
@@ -166,9 +183,9 @@ def try_commit(place: MeasurementPlace, commit: str, key: str, recipe: Recipe) -
             stored = keep_measured(place, commit, recipe, facts, analysis)
             if analysis is not None:
                 _store_others(place, commit, tree, recipe)
-    return MeasuredCommit(
-        commit, key, stored.analysis, str(facts.get(DOES_NOT_BUILD, "")), was_built=True
-    )
+    failure = str(facts.get(DOES_NOT_BUILD, ""))
+    tools = str(facts.get(TOOLS, ""))
+    return MeasuredCommit(commit, key, stored.analysis, failure, was_built=True, tools=tools)
 
 
 def _store_others(place: MeasurementPlace, commit: str, tree: Worktree, recipe: Recipe) -> None:
@@ -176,8 +193,13 @@ def _store_others(place: MeasurementPlace, commit: str, tree: Worktree, recipe: 
     with contextlib.suppress(DoesNotBuildError):
         for other, built in recipe.also_built(tree, commit):
             analysis = _measure(built, tree.path, other)
-            facts = {"commit": commit, "sizes": _sizes(analysis)}
+            facts = {"commit": commit, "sizes": _sizes(analysis), TOOLS: _tools(built)}
             keep_measured(place, commit, other, facts, analysis)
+
+
+def _tools(built: Path) -> str:
+    """Return the names of the tools that made an image, from its record; empty without one."""
+    return read_build(built).tools if built.name == RECORD else ""
 
 
 def _measure(built: Path, folder: Path, recipe: Recipe) -> Analysis:

@@ -40,7 +40,7 @@ def analysis_at(history: History, commit: str, subject: MeasuredApp) -> Analysis
     if history.head is None or recipe is None:
         return None
     try:
-        return history.measure(commit, recipe).analysis
+        return history.measure(commit, recipe, subject.build.tools).analysis
     except BuildError:
         # The checks use the baseline, so a base that does not build is not a failure
         return None

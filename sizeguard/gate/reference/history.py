@@ -63,7 +63,9 @@ class History:
             store or project_store(root),
             build_failed_again=again,
         )
-        self._failed: dict[tuple[str, str], DoesNotBuildError] = {}  # by commit and recipe
+        # Commits that did not build in this run, and others, by commit and recipe
+        self._failed: dict[tuple[str, str], DoesNotBuildError] = {}
+        self._built: set[tuple[str, str]] = set()
 
     @cached_property
     def head(self) -> CommitLine | None:
@@ -242,8 +244,12 @@ class History:
         """List the commits of the main line after `since` up to HEAD, the oldest first."""
         return lines_after(self.root, since)
 
-    def measure(self, commit: str, recipe: Recipe) -> MeasuredCommit:
+    def measure(self, commit: str, recipe: Recipe, tools: str = "") -> MeasuredCommit:
         """Measure a commit.
+
+        tools: of the build to compare with; a measurement by other ones is made anew, because
+            tools outside of the system's packages are no part of its key. The commit may also ask
+            for other tools itself.
 
         Raises DoesNotBuildError if the commit does not build, BuildError if the machine fails.
         """
@@ -252,7 +258,11 @@ class History:
         if told in self._failed:
             raise self._failed[told]
         try:
-            return measure_commit(self.place, commit, recipe)
+            found = measure_commit(self.place, commit, recipe)
+            if not found.was_built and told not in self._built and _differs(found.tools, tools):
+                found = measure_commit(self.place, commit, recipe, anew=True)
+            self._built.add(told)
+            return found
         except DoesNotBuildError as error:
             self._failed[told] = error
             raise
@@ -282,3 +292,8 @@ class History:
 def _no_base(reason: str) -> Base:
     text = f"{reason}: growth is counted from the baselines, and terms are not compared"
     return Base("", "", text=text)
+
+
+def _differs(one: str, other: str) -> bool:
+    """Return whether two names of tools are known and differ."""
+    return bool(one and other) and one != other

@@ -31,7 +31,7 @@ from sizeguard.gate.reference.base_branch import how_to_fetch
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.reference.tree_inputs import differing_inputs
 from sizeguard.measurement.measured_analysis import measurement_of
-from sizeguard.measurement.measured_commits import find_measured, keep_measured
+from sizeguard.measurement.measured_commits import TOOLS, find_measured, keep_measured
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.project import CONFIG, App
 from sizeguard.runtimes.runtime import SourceTree
@@ -97,7 +97,7 @@ def growth_reference(
     if is_equal and find_measured(history.place, commit, history.key(commit, recipe)) is None:
         return SizeReference(text, subject.now), source  # equal inputs make equal images
     try:
-        analysis = history.measure(commit, recipe).analysis
+        analysis = history.measure(commit, recipe, subject.build.tools).analysis
     except (DoesNotBuildError, ReadsElsewhereError) as error:
         # The commit's own size is unknown; the reviewed size does not depend on it
         return _with_reason(reviewed, _without_size(text, error)), judged_by_it[1]
@@ -256,7 +256,7 @@ def creep_reference(
     except InputError:
         return SizeReference(since, None, f"this clone has no {since}: {fetch}")
     try:
-        analysis = history.measure(commit.id, recipe).analysis
+        analysis = history.measure(commit.id, recipe, subject.build.tools).analysis
     except (DoesNotBuildError, ReadsElsewhereError) as error:
         return _reviewed_then(root, history, since, commit.id, subject, str(error))
     except BuildError as error:
@@ -297,7 +297,8 @@ def keep_as_head(history: History, subject: MeasuredApp) -> None:
         return  # asked first: the checks below take a third of a warm gate's time
     if not subject.head and not _is_committed(history, commit, subject, recipe):
         return
-    facts = {"commit": commit, "sizes": asdict(subject.now.sizes)}
+    sizes, tools = asdict(subject.now.sizes), subject.build.tools
+    facts = {"commit": commit, "sizes": sizes, TOOLS: tools}
     keep_measured(history.place, commit, recipe, facts, subject.now.analysis)
 
 
