@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.base.errors import InputError
 from sizeguard.builds.open_build import Files
 from sizeguard.doctor.diagnosis import Diagnosis
 from sizeguard.doctor.examine import examine
@@ -133,3 +134,9 @@ def test_changes_of_rust_save_what_is_promised(tmp_path: Path) -> None:
     won = before.load - short.load
     assert tables.low <= won <= tables.high
     assert won < tables.high / 4
+
+
+def test_a_static_library_is_not_examined(tmp_path: Path) -> None:
+    (tmp_path / "libnk.a").write_bytes(b"!<arch>\n")
+    with pytest.raises(InputError, match="a static library; doctor reads what is linked from it"):
+        look(tmp_path / "libnk.a")

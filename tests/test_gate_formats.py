@@ -545,7 +545,7 @@ def test_plain_data_of_another_type_is_refused_by_its_path(path: str, value: obj
 def test_page_slack_of_nothing_is_no_page() -> None:
     texts = [slack_text(Sizes(10, 0, 4096, slack)) for slack in (0, 1, 860)]
     assert texts == [
-        "none: any growth may add a page to the file on disk (4,096 now)",
+        "none: any growth adds to the file on disk (4,096 now)",
         "at most 1 byte until the file on disk grows a page (4,096 now)",
         "at most 860 bytes until the file on disk grows a page (4,096 now)",
     ]

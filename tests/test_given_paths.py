@@ -124,6 +124,7 @@ def test_an_input_that_fails_is_no_output() -> None:
     [
         (b"MZ" + bytes(100), "a Windows \\(PE\\) image; a section graph needs an ELF or Mach-O"),
         (b"\0asm\1\0\0\0", "WebAssembly; a section graph needs"),
+        (b"!<arch>\n", "a static library; name a program that is linked from it"),
         (b"", "an empty file; a section graph needs"),
         (b"\x7fELF\2\1\1", "a damaged ELF file"),
     ],

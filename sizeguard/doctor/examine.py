@@ -21,7 +21,7 @@ from sizeguard.doctor.unused_sections import unused_sections
 from sizeguard.doctor.unwind_tables import unwind_tables
 from sizeguard.formats.describe import describe_file
 from sizeguard.formats.elf import read_elf
-from sizeguard.formats.sniff import ELF, image_format
+from sizeguard.formats.sniff import ARCHIVE, ELF, image_format
 from sizeguard.linkgraph.recorded_files import missing_record, with_record
 
 OF_IMAGE: tuple[Callable[[ImageFacts], SizeFinding | None], ...] = (
@@ -39,6 +39,8 @@ OF_IMAGE: tuple[Callable[[ImageFacts], SizeFinding | None], ...] = (
 def examine(files: Files) -> Diagnosis:
     """Find all possible savings. Raises InputError for a file that is not an ELF image."""
     path = files.image
+    if image_format(path) == ARCHIVE:
+        raise InputError(f"{path}: a static library; doctor reads what is linked from it")
     if image_format(path) != ELF:
         raise InputError(f"{path}: {describe_file(path)}; doctor reads ELF images only")
     facts = ImageFacts(read_elf(path))

@@ -14,7 +14,7 @@ from sizeguard.builds.open_build import Files, open_build
 from sizeguard.builds.recorded_links import HOW_TO_RECORD
 from sizeguard.formats.describe import describe_file
 from sizeguard.formats.elf import STT_FUNC, STT_OBJECT, Elf, read_elf
-from sizeguard.formats.sniff import ELF, MACHO, image_format
+from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, image_format
 from sizeguard.linkgraph.elf.elf_graph import graph_of
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.inputs.inferred import inferred, packing_of
@@ -80,6 +80,8 @@ def has_graph(files: Files) -> bool:
 
 def _check_format(image: Path) -> None:
     """Raise InputError for a file that no section graph can be made of, with or without objects."""
+    if image_format(image) == ARCHIVE:
+        raise InputError(f"{image}: a static library; name a program that is linked from it")
     if image_format(image) not in (ELF, MACHO):
         what = describe_file(image)
         raise InputError(f"{image}: {what}; a section graph needs an ELF or Mach-O image")

@@ -56,7 +56,7 @@ def slack_text(sizes: Sizes) -> str:
     """Say how many bytes can be added until the file on disk has one page more."""
     now = f"({sizes.file:,} now)"
     if not sizes.page_slack:
-        return f"none: any growth may add a page to the file on disk {now}"
+        return f"none: any growth adds to the file on disk {now}"
     most = counted(sizes.page_slack, "byte")
     return f"at most {most} until the file on disk grows a page {now}"
 
