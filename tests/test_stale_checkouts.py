@@ -118,6 +118,16 @@ def test_a_file_that_a_build_wrote_is_checked_out_again(
         assert (path / "a.txt").read_text() == "111"
 
 
+def test_a_lock_of_a_build_that_was_ended_is_removed(root: Path, tmp_path: Path) -> None:
+    """Its git can be killed with all other processes of the build."""
+    id_ = commit(root, a_txt="1")
+    tree = Worktree(root, tmp_path / "tree")
+    with tree.check_out(id_):
+        (root / ".git" / "worktrees" / "tree" / "index.lock").touch()
+    with tree.check_out(id_) as path:
+        assert (path / "a.txt").read_text() == "1"
+
+
 _TWICE = """
 import sys
 import os

@@ -151,6 +151,7 @@ class Worktree:
         write a file in the same second, or set its time. Files are compared if the index is older.
         """
         index = self.path / git_path(self.path, "rev-parse", "--git-path", "index")
+        index.with_name("index.lock").unlink(missing_ok=True)  # of a build's git that was ended
         if index.is_file():
             os.utime(index, (1, 1))
 
