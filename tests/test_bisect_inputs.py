@@ -1,7 +1,8 @@
-"""Ranges of commits that begin on a branch which was merged: its changes are not undone."""
+"""What a bisect must not confuse: a merged branch with its removal, variables with each other."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from sizeguard.base.errors import InputError
 from sizeguard.git.commits import read_history
 from sizeguard.history.points_in_time import commits
+from sizeguard.projects import command
 from tests.support.drawn_history import run_git
 
 
@@ -60,3 +62,20 @@ def test_a_bisect_does_not_begin_in_a_merged_history(root: Path) -> None:
     bad = run_git(root, "rev-parse", "HEAD")
     with pytest.raises(InputError, match="begin at a commit of its main line"):
         read_history(root, ("side", "other"), (side, bad))
+
+
+def test_variables_that_a_command_names_or_compilers_use_are_inputs(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second bisect with another variable took the sizes of the first one."""
+    monkeypatch.setattr(command, "host_toolchain", str)  # starts compilers
+    recipe = command.CommandRecipe("make $EXTRA level=${LEVEL:-2}", "app")
+
+    def key() -> Mapping[str, object]:
+        return recipe.key(root, "HEAD", 9)
+
+    before = key()
+    for name, counts in (("EXTRA", True), ("LEVEL", True), ("RUSTFLAGS", True), ("TERM", False)):
+        monkeypatch.setenv(name, "other")
+        assert (key() != before) == counts
+        before = key()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,11 +15,13 @@ from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.git.trees import Scope, check_scope, tree_hash
 from sizeguard.git.worktrees import Worktree
 from sizeguard.projects.compiler_cache import ccache_path
+from sizeguard.toolchains.environment import code_variables, recorded_environment
 from sizeguard.toolchains.host import host_toolchain
 from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
 _EVERYTHING = Scope()
+_NAMED = re.compile(r"\$\{?([A-Za-z_]\w*)")  # variables in a shell command
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +50,14 @@ class CommandRecipe:
             "map": self.map,
             "path_length": path_length,
             "toolchain": host_toolchain(),
+            "environment": self._variables(),
             "package": package_hash(),
         }
+
+    def _variables(self) -> Mapping[str, str]:
+        """Return the variables that compilers use, and those that the command names."""
+        named = {name: os.environ.get(name, "") for name in _NAMED.findall(self.command)}
+        return {**code_variables(recorded_environment()), **named}
 
     def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
         """Run the command in the checked-out tree; return the path of the image.
