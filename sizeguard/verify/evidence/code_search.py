@@ -58,9 +58,9 @@ class Pattern:
 
     def matches(self, found: npt.NDArray[np.uint8]) -> bool:
         """Return whether bytes equal the pattern outside the masked bytes."""
-        return len(found) == len(self.data) and bool(
-            np.array_equal(found[self.fixed], self.data[self.fixed])
-        )
+        if len(found) != len(self.data):
+            return False
+        return not bool(((found != self.data) & self.fixed).any())
 
     def part(self, offset: int, size: int) -> Pattern:
         """Cut a part of the pattern."""
