@@ -326,3 +326,20 @@ def test_a_root_that_others_refer_to_is_not_called_unused(
     assert "it is a root itself, others refer to it, too: " in told["g"]
     assert "removing the last reference frees nothing, because it is a root itself" in told["g"]
     assert "it is a root itself, nothing refers to it: " in told["unused"]
+
+
+def test_an_alias_is_not_called_by_its_own_name(tmp_path: Path, native_tools: None) -> None:
+    """A function and its resolver are at one place."""
+    (tmp_path / "a.c").write_text(
+        "static int one(int x) { return x; }\n"
+        "static int (*pick(void))(int) { return one; }\n"
+        'int chosen(int x) __attribute__((ifunc("pick")));\n'
+        "int main(int c, char** v) { return chosen(c); }\n"
+    )
+    compile_ = ["gcc", "-Os", "-ffunction-sections", "-c", "a.c"]
+    subprocess.run(compile_, cwd=tmp_path, check=True)
+    subprocess.run(["gcc", "a.o", "-o", "app", "-Wl,--gc-sections"], cwd=tmp_path, check=True)
+    for name, other in (("pick", "chosen"), ("chosen", "pick")):
+        words = ["why", f"{tmp_path}/app", name, "--objects", f"{tmp_path}/a.o"]
+        told = CliRunner().invoke(cli, words).stdout
+        assert f"the same bytes are called {other}\n" in told, told

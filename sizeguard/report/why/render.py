@@ -103,8 +103,11 @@ def _verdict(why: Why) -> str:
 
 
 def _also_called(why: Why) -> str:
-    names = ", ".join(shown("symbol", name) for name in why.aliases[:_MOST_ALIASES])
-    more = len(why.aliases) - _MOST_ALIASES
+    aliases = list(why.aliases)
+    if why.subject in aliases:  # the chain has another name
+        aliases[aliases.index(why.subject)] = why.chains[0].steps[-1].symbol
+    names = ", ".join(shown("symbol", name) for name in aliases[:_MOST_ALIASES])
+    more = len(aliases) - _MOST_ALIASES
     return f"the same bytes are called {names}{f' and {more} more' if more > 0 else ''}"
 
 
