@@ -96,6 +96,12 @@ _METHOD = _kernel(
     "}; };",
     f"{_CALL}sg::elsewhere::gather::Rows<int>{{argc}}.apply(*c, t[0], argc, t[1], true); keep(&r)",
 )
+_ARGUMENT = _kernel(
+    "struct gather {}; template <typename T> [[gnu::noinline]] Result<Tensor>"
+    f" run({_PARAMETERS}) ",
+    "",
+    f"{_CALL}sg::elsewhere::run<sg::elsewhere::gather>(*c, t[0], argc, t[1], true); keep(&r)",
+)
 
 NAMES = (
     Leak("name_in_the_middle", source("middle", _ENTRY), ("aten::gelu",)),
@@ -124,5 +130,6 @@ NAMES = (
         GATHER,
     ),
     Leak("function_in_a_namespace", _terse("scoped", _NAMESPACE, "-O3"), GATHER),
+    Leak("template_with_the_name", _terse("argument", _ARGUMENT, "-O3"), GATHER),
     Leak("method_of_a_nested_class", _terse("method", _METHOD, "-O3"), GATHER),
 )

@@ -102,16 +102,15 @@ def judge_namesakes(
 
     Nor may the name of a function contain a deselected class, as a scope, argument or parameter.
     The full build's own functions may: a method of a tensor is also called `view`. A class or
-    namespace with a kernel's name may have other functions than the kernel, so it is undecided.
+    namespace with a kernel's name may have other functions than the kernel, so it is undecided,
+    as is a template with such an argument.
     """
     evidence, names = code.evidence, frozenset(kernels)
     found = [*_namesakes(code, names), *_of_classes(code, classes)]
     if not found:
         scoped = list(_in_scopes(code, names))
         if sum(each.piece.size for each in scoped) >= FEWEST_BYTES:
-            cause = (
-                "a class or namespace has the name of a kernel, and code that the full build lacks"
-            )
+            cause = "a scope or template argument has the name of a kernel; the full build lacks it"
             notes = (*_shown(_described(scoped)), cause)
             return Verdict("section", NAMESAKES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, notes)
         return _gone(evidence, NAMESAKES, "no function of the image has such a name")
@@ -141,7 +140,7 @@ def _namesakes(code: DeselectedCode, names: frozenset[str]) -> Iterator[Function
 
 
 def _in_scopes(code: DeselectedCode, names: frozenset[str]) -> Iterator[FunctionThere]:
-    """Yield functions in classes, namespaces and functions named like kernels.
+    """Yield functions in classes and namespaces named like kernels, or with such an argument.
 
     The full build's own are left out; without one, nothing is known of other functions.
     """
@@ -149,7 +148,7 @@ def _in_scopes(code: DeselectedCode, names: frozenset[str]) -> Iterator[Function
         return
     for found in _functions_there(code, re.compile("|".join(map(re.escape, names)))):
         piece = found.piece
-        if names.isdisjoint(_scopes(piece.symbol)):
+        if names.isdisjoint(_around(piece.symbol)):
             continue
         if not code.is_known(piece.symbol, piece.object, is_inlined=piece.section == _INLINED):
             yield found
@@ -224,6 +223,12 @@ def code_name(symbol: str) -> str:
     while len(scopes) > 1 and _UNNAMED.fullmatch(scopes[-1]):
         scopes.pop()
     return scopes[-1]
+
+
+def _around(symbol: str) -> set[str]:
+    """Return the names of a function's scopes and template arguments; std has names of kernels."""
+    text = _TAGS.sub("", without_parameters(demangle(plain_name(symbol))))
+    return set(re.findall(r"\w+", re.sub(r"\bstd::(?:\w+::)*\w+", "", text)))
 
 
 def _scopes(symbol: str) -> list[str]:
