@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.bisect.bisect_result import CulpritRow
+from sizeguard.builds.image_tools import image_tools
 from sizeguard.builds.link_record import LinkRecord, write_link_record
 from sizeguard.builds.open_build import Files
 from sizeguard.builds.sizes import Sizes
@@ -103,3 +104,31 @@ def test_types_of_a_program_without_operators_are_no_dtypes() -> None:
     assert by_dtype(rows) == ""
     rows.append(CulpritRow(("aten::add", "Float", "add<float>"), 0, 4, "added"))
     assert by_dtype(rows) == "Long +8  Float +4"
+
+
+def web_module() -> bytes:
+    """Make a WebAssembly module that names its compiler."""
+    tools = b"\x01\x0cprocessed-by\x01\x0cDebian clang\x0614.0.6"
+    content = b"\x09producers" + tools
+    return b"\0asm\1\0\0\0\0" + bytes([len(content)]) + content
+
+
+def static_library() -> bytes:
+    comment = MadeSection(".comment", content=b"\0GCC: (Debian 12.2.0-14) 12.2.0\0")
+    member = make_elf(Form(), [comment], type_=1)
+    member += b"\n" * (len(member) % 2)
+    return b"!<arch>\n" + f"{'a.o/':<48}{len(member):<10}`\n".encode() + member
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (windows_library() + b"\0GCC: (GNU) 12-win32\0", "gcc-12"),
+        (web_module(), "clang-14.0"),
+        (web_module().replace(b"\x0614.0.6", b"\x6614.0.6"), "unknown"),
+        (static_library(), "gcc-12.2"),
+    ],
+)
+def test_tools_of_other_images(tmp_path: Path, content: bytes, name: str) -> None:
+    """A baseline belongs to a toolchain, so a new compiler is no growth of a change."""
+    assert image_tools(put(tmp_path / "image", content)).name == name
