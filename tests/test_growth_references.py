@@ -52,6 +52,7 @@ class Commits:
     parents: dict[str, str] = field(default_factory=lambda: {HEAD: PARENT_OF_IT})
     texts: dict[str, bytes] = field(default_factory=dict)
     is_cut: bool = False
+    may_have_commits: bool = False
     kept: list[tuple[str, Mapping[str, object], object]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     recipes: dict[str, object] = field(default_factory=dict)
@@ -337,6 +338,15 @@ def test_growth_is_not_run_if_nothing_was_before(
     (world.root / "a.yaml").unlink()
     found, source = growth_reference(world.root, history, base, subject_of(recipe=None))
     assert (found.measured, found.verdict, source) == (None, verdict, "")
+    # The parent of an image as found is not built, but it is an earlier commit
+    image = replace(any_build(head="", recipe=None), in_place=False)
+    found, _ = growth_reference(world.root, history, base, image)
+    assert found.verdict == verdict
+    history.may_have_commits = head is None  # below the root of a repository
+    found, _ = growth_reference(world.root, history, base, image)
+    assert found.verdict == (INCONCLUSIVE if head is None else verdict)
+    history.may_have_commits = False
+    found, _ = growth_reference(world.root, history, base, subject_of(recipe=None))
     if verdict == NOT_RUN:
         what = "there is no earlier commit" if head else "there is no commit yet"
         assert found.why == f"{what}, and there is no baseline"

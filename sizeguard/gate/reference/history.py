@@ -92,6 +92,16 @@ class History:
         except InputError:
             return False
 
+    @cached_property
+    def may_have_commits(self) -> bool:
+        """Return whether there may be commits that cannot be read, as below a repository's root."""
+        if self.head is not None or self.is_new:
+            return False
+        try:
+            return bool(top_folder(self.root))
+        except InputError:
+            return False  # outside git
+
     @property
     def why_no_head(self) -> str:
         """Say why there is no checked-out commit."""

@@ -193,9 +193,15 @@ def _first_of_all(
         return reviewed
     head = history.head
     if head is not None and (
-        base is None or base.commit != head.id or counted_from(history, base, subject)
+        base is None
+        or base.commit != head.id
+        or counted_from(history, base, subject)
+        or history.first_parent(head.id)
+        or history.lacks_parents(head.id)
     ):
         return reviewed
+    if history.may_have_commits:
+        return replace(reviewed, why=f"this is {history.why_no_head}, and {reviewed.why}")
     what = "there is no earlier commit" if head is not None else history.why_no_head
     return replace(reviewed, verdict=NOT_RUN, why=f"{what}, and {reviewed.why}")
 
