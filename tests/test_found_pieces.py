@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sizeguard.attribution.owners import found_pieces
-from sizeguard.attribution.owners.found_pieces import find_merged
+from sizeguard.attribution.owners import found_pieces, placed_owners
+from sizeguard.attribution.owners.found_pieces import Piece, find_merged
 from sizeguard.formats.elf import SHT_ANDROID_RELA, SHT_ANDROID_RELR, SHT_RELA, SHT_RELR
 from sizeguard.formats.linkmap.link_map import InputSection
+from sizeguard.ledger.ledger import NONE
+from sizeguard.ledger.partition import Partition
 from sizeguard.linkgraph import open_graph
 from sizeguard.linkgraph.graph import CONSTANT, SECTION, STRING
 from sizeguard.linkgraph.inputs.inferred import packing_of
@@ -27,19 +29,52 @@ NAMES = (".rodata.str1.8", ".rodata.cst4", "two", "01020304")
     [
         ([".rodata.cst4", ".rodata.str1.8"], [(0x108,), (0x100,)]),
         ([".rodata"], [(0x108,), (0x100,)]),  # of lld 14
+        (["** merge constants"], [(0x108,), (0x100,)]),  # of gold
+        (["** merge strings"], [(0x108,), (0x100,)]),
         ([".rodata.str1.8"], [(0x108,), ()]),
         ([".rodata.cst"], [(), ()]),
         ([".text"], [(), ()]),
         ([".rodata.cst48"], [(), ()]),
     ],
 )
-def test_rows_of_merged_sections_may_have_the_name_of_their_output(
+def test_merged_bytes_are_found_below_each_name_of_their_rows(
     monkeypatch: pytest.MonkeyPatch, rows: list[str], places: list[tuple[int, ...]]
 ) -> None:
+    found = pieces_of(monkeypatch, "lld", rows)
+    assert [piece.places for piece in found] == places
+
+
+def test_merged_bytes_are_found_without_rows_of_mold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """mold lists no merged sections, and keeps the labels that clang gives to strings."""
+    found = pieces_of(monkeypatch, "mold", [])
+    assert [(piece.places, piece.is_named) for piece in found] == [
+        ((0x108,), True),
+        ((0x100,), True),
+    ]
+
+
+def test_a_small_constant_leaves_the_bytes_of_a_larger_one() -> None:
+    """The last bytes of the double 2.0 are those of the float 2.0."""
+    pieces = [Piece(0, (0x104, 0x108), 4), Piece(1, (0x100,), 8), Piece(1, (0x100, 0x10C), 8)]
+    ledger: Any = SimpleNamespace(
+        file=Partition(np.array([0, 0x114]), np.array([0, -1]), 0x120),
+        owners=SimpleNamespace(input=[0], symbol=[NONE], part=[NONE]),
+    )
+    content: Any = SimpleNamespace(offset=lambda address, size: address)
+    reached: Any = SimpleNamespace(label=["four", "eight"].__getitem__)
+    cuts = placed_owners._cuts(ledger, content, reached, pieces, [""])
+    assert sorted((cut.start, cut.end, cut.label) for cut in cuts) == [
+        (0x100, 0x108, "eight"),
+        (0x108, 0x10C, "four"),
+        (0x10C, 0x114, "eight"),
+    ]
+
+
+def pieces_of(monkeypatch: pytest.MonkeyPatch, linker: str, rows: list[str]) -> list[Piece]:
     kinds = np.array([SECTION, SECTION, STRING, CONSTANT])
     none = np.zeros(0, np.int64)
     graph: Any = SimpleNamespace(
-        linker="lld",
+        linker=linker,
         names=NAMES,
         nodes=Nodes(kinds),
         edges=SimpleNamespace(reason=none, source=none, target=none),
@@ -47,11 +82,11 @@ def test_rows_of_merged_sections_may_have_the_name_of_their_output(
     )
     monkeypatch.setattr(found_pieces, "live", lambda graph: kinds >= SECTION)
     content: Any = SimpleNamespace(
-        at=lambda address, size: CONTENT[address - 0x100 : address - 0x100 + size]
+        at=lambda address, size: CONTENT[address - 0x100 : address - 0x100 + size],
+        merged_sections=lambda: [(0x100, 12)],
     )
     sections = [InputSection(".rodata", row, "<internal>", 0x100, 12, True) for row in rows]
-    found = list(find_merged(graph, sections, [True] * len(rows), content))
-    assert [piece.places for piece in found] == places
+    return list(find_merged(graph, sections, [True] * len(rows), content))
 
 
 class Nodes:

@@ -39,10 +39,14 @@ class LoadedContent(Protocol):
         """Return address and size of the sections whose name begins with `name`."""
         ...
 
+    def merged_sections(self) -> list[tuple[int, int]]:
+        """Return address and size of the sections of merged strings or constants."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """Bytes that the map gives to merged sections; names: of these sections."""
+    """Bytes of merged sections; names: of these sections in the map, none if it has no rows."""
 
     address: int
     content: bytes
@@ -65,6 +69,10 @@ def find_merged(
     outputs = _outputs(graph, rows)
     merged = [r for r, m in zip(rows, is_merged, strict=True) if m and r.output in outputs]
     regions = _regions(merged, content)
+    # mold merges into sections of their own, keeps labels of the compiler, and lists no rows.
+    is_mold = graph.linker == "mold"
+    if is_mold:
+        regions += _regions_of(content.merged_sections(), content)
     starts = _string_starts(regions)
     edges = graph.edges
     is_end = np.zeros(len(graph.nodes), bool)
@@ -74,12 +82,12 @@ def find_merged(
         if graph.nodes.kind[node] == STRING:
             text = graph.names[node].encode() + b"\0"
             places = starts.get(text) or _find(regions, text, 1, None)
-            yield Piece(node, tuple(places), len(text))
+            yield Piece(node, tuple(places), len(text), is_mold)
         elif graph.nodes.kind[node] == CONSTANT:
             value = bytes.fromhex(graph.names[node])
             name = graph.names[graph.section_of(node)]
             places = _find(regions, value, int(graph.nodes.align[node]), name)
-            yield Piece(node, tuple(places), len(value))
+            yield Piece(node, tuple(places), len(value), is_mold)
 
 
 def _outputs(graph: SectionGraph, rows: Sequence[InputSection]) -> set[str]:
@@ -94,8 +102,9 @@ def _outputs(graph: SectionGraph, rows: Sequence[InputSection]) -> set[str]:
 def _names_of_rows(section: str) -> Iterator[str]:
     """Yield the names that a map may give to merged sections: .rodata.cst4 and .rodata.
 
-    lld before version 15 names them as their output section.
+    lld before version 15 names them as their output section, and gold names only what they hold.
     """
+    yield from ("** merge strings", "** merge constants")
     while section:
         yield section
         section = section.rpartition(".")[0]
@@ -115,6 +124,11 @@ def _regions(rows: Sequence[InputSection], content: LoadedContent) -> list[_Regi
     ]
 
 
+def _regions_of(sections: Sequence[tuple[int, int]], content: LoadedContent) -> list[_Region]:
+    """Return the regions of sections without rows."""
+    return [_Region(start, content.at(start, size), frozenset()) for start, size in sections]
+
+
 def _string_starts(regions: Sequence[_Region]) -> dict[bytes, list[int]]:
     """Map the strings of all regions, each with its final NUL, to their addresses."""
     found: dict[bytes, list[int]] = {}
@@ -130,9 +144,10 @@ def _string_starts(regions: Sequence[_Region]) -> dict[bytes, list[int]]:
 
 
 def _find(regions: Sequence[_Region], value: bytes, align: int, name: str | None) -> Iterator[int]:
-    """Yield the aligned addresses of some bytes in regions that contain a section of that name."""
+    """Yield the aligned addresses of some bytes in regions that may hold a section of that name."""
+    named = frozenset(() if name is None else _names_of_rows(name))
     for region in regions:
-        if name is not None and region.names.isdisjoint(_names_of_rows(name)):
+        if named and region.names and region.names.isdisjoint(named):
             continue
         at = region.content.find(value)
         while at >= 0:
@@ -152,10 +167,7 @@ def _literals(
     for row, merged in zip(rows, is_merged, strict=True):
         if merged and row.size:
             by_bytes.setdefault(content.at(row.address, row.size), []).append(row.address)
-    constants = [
-        _Region(start, content.at(start, size), frozenset())
-        for start, size in content.sections_of("__literal")
-    ]
+    constants = _regions_of(content.sections_of("__literal"), content)
     for node in sorted(node for node in graph.contents if live(graph)[node]):
         value = graph.contents[node]
         places = by_bytes.get(value) or _find(constants, value, len(value), None)

@@ -16,7 +16,7 @@ from sizeguard.attribution.owners.found_pieces import Piece, find_merged
 from sizeguard.attribution.owners.graph_owners import Reached, entries_of
 from sizeguard.attribution.size_report import CORE
 from sizeguard.formats.elf import Elf
-from sizeguard.formats.elf.layout import signed
+from sizeguard.formats.elf.layout import SHF_MERGE, signed
 from sizeguard.formats.linkmap.link_map import InputSection, file_key, nearest_first
 from sizeguard.ledger.entry_bytes import Part
 from sizeguard.ledger.ledger import NONE, Ledger
@@ -176,9 +176,11 @@ class _ImageContent:
             loaded = [s for s in image.sections if s.is_allocated and s.load_size]
             self.sections = [(signed(s.address), s.offset, s.load_size) for s in loaded]
             self.names = [s.name for s in loaded]
+            self.is_merged = [bool(s.flags & SHF_MERGE) for s in loaded]
         else:
             self.sections = [(s.address, s.offset, s.file_size) for s in image.sections]
             self.names = [s.name for s in image.sections]
+            self.is_merged = [False] * len(self.names)
 
     def sections_of(self, name: str) -> list[tuple[int, int]]:
         """Return address and size of the sections whose name begins with `name`."""
@@ -186,6 +188,14 @@ class _ImageContent:
             (start, size)
             for (start, _, size), own in zip(self.sections, self.names, strict=True)
             if own.startswith(name)
+        ]
+
+    def merged_sections(self) -> list[tuple[int, int]]:
+        """Return address and size of the sections of merged strings or constants."""
+        return [
+            (start, size)
+            for (start, _, size), merged in zip(self.sections, self.is_merged, strict=True)
+            if merged
         ]
 
     def at(self, address: int, size: int) -> bytes:
@@ -211,8 +221,12 @@ def _cuts(
     pieces: Sequence[Piece],
     of_input: Sequence[str],
 ) -> Iterator[Cut]:
-    """Yield the bytes of each piece, at its first possible place without another owner."""
+    """Yield the bytes of each piece, at its first possible place without another owner.
+
+    Large pieces come first: the bytes of a small constant also occur within larger ones.
+    """
     owners = ledger.owners
+    taken = np.zeros(ledger.file.size, np.bool_)
 
     def is_free(piece: Piece, owner: int) -> bool:
         if owner < 0:
@@ -223,14 +237,21 @@ def _cuts(
             return owners.input[owner] < 0 or not of_input[owners.input[owner]]
         return bool(owners.symbol[owner] == NONE and owners.part[owner] == NONE)
 
-    for piece in pieces:
+    for piece in sorted(pieces, key=lambda piece: (piece.is_row, -piece.size)):
         for address in piece.places:
             start = content.offset(address, piece.size)
-            spans = [] if start is None else list(_spans(ledger, start, start + piece.size))
+            if start is None:
+                continue
+            stop = start + piece.size
+            # A piece that is taken is no smaller: if it overlaps, it has the first or last byte.
+            if not piece.is_row and (taken[start] or taken[stop - 1]):
+                continue
+            spans = list(_spans(ledger, start, stop))
             free = [span for span in spans if is_free(piece, span[2])]
             if free and (len(free) == len(spans) or piece.is_row):
                 label = reached.label(piece.node) or CORE
                 yield from (Cut(low, high, owner, label) for low, high, owner in free)
+                taken[start:stop] = True
                 break
 
 
