@@ -127,10 +127,11 @@ def _line(request: Request, app: App, target: Target, points: Sequence[Release])
         commit = point.commit.id
         try:
             key = request.history.key(commit, line.recipe)
+            recipe = request.history.recipe_at(commit, line.recipe)
         except (BuildError, InputError) as error:
             line.errors[commit] = str(error)
             continue
-        line.wishes[commit] = Wish(commit, key, line.recipe)
+        line.wishes[commit] = Wish(commit, key, recipe)
     return line
 
 

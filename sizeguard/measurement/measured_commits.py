@@ -81,9 +81,11 @@ def _find_by_all_files(
 ) -> MeasuredCommit | None:
     """Find a commit that was measured before the reads of its build were known.
 
-    Its measurement is then also stored under the present key.
+    Its measurement is then also stored under the present key, unless that is not the recipe's.
     """
     if not isinstance(recipe, AnyBuildRecipe) or recipe.store is None:
+        return None
+    if measurement_key(place, commit, recipe) != key:
         return None
     for each in (recipe.unwatched, recipe.without_store):
         earlier = measurement_key(place, commit, each)
