@@ -115,6 +115,13 @@ def test_a_module_that_grows_is_seen(build: str, tmp_path: Path) -> None:
     assert sizes[0] == sizes[1] < sizes[2] - 5900
 
 
+def test_a_path_with_a_dollar_disables_the_cache(tmp_path: Path) -> None:
+    """ccache takes it for a variable, and each compilation failed."""
+    assert other_inputs(Worktree(tmp_path, tmp_path / "a$b" / "tree-00"), {}) == {
+        "CCACHE_DISABLE": "1"
+    }
+
+
 def test_no_variable_lets_a_cache_skip_the_preprocessor() -> None:
     given = {"CCACHE_DIRECT": "1", "CCACHE_DEPEND": "1", "CCACHE_NODIRECT": ""}
     assert {name: build_environment(given)[name] for name in EXACT_CACHES} == EXACT_CACHES

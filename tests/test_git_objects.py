@@ -83,13 +83,17 @@ TAKING = (
 @pytest.fixture
 def tree(tmp_path: Path) -> AnyProject:
     """Make a worktree with a tag and two commits, whose .git is a file."""
-    project = made_project(tmp_path / "tree", "", {"NOTES.md": "one\n", "a.c": "int a;\n"})
+    return _made(tmp_path)
+
+
+def _made(folder: Path) -> AnyProject:
+    project = made_project(folder / "tree", "", {"NOTES.md": "one\n", "a.c": "int a;\n"})
     project.git("tag", "v1")
     project.write({"NOTES.md": "[two]\n"})
     project.commit("Second")
-    (project.root / ".git").rename(tmp_path / "git")
-    (project.root / ".git").write_text(f"gitdir: {tmp_path / 'git'}\n")
-    (tmp_path / "out").mkdir()
+    (project.root / ".git").rename(folder / "git")
+    (project.root / ".git").write_text(f"gitdir: {folder / 'git'}\n")
+    (folder / "out").mkdir()
     return project
 
 
@@ -116,6 +120,11 @@ def test_names_and_ids_let_ignored_files_alone(tree: AnyProject, command: str) -
 @pytest.mark.parametrize("command", TAKING)
 def test_a_file_out_of_gits_objects_is_seen(tree: AnyProject, command: str) -> None:
     assert asked(tree, command).takes_files
+
+
+def test_a_colon_in_the_path_hides_no_objects(tmp_path: Path) -> None:
+    tree = _made(tmp_path / "a:b")
+    assert asked(tree, "cd / && git --git-dir=$OLDPWD/../git show HEAD:NOTES.md").takes_files
 
 
 @pytest.mark.parametrize("command", ["cat a.c", "git init -q ../new && git -C ../new status"])

@@ -70,12 +70,13 @@ def has_modules(repository: Path, commit: str) -> bool:
 def other_inputs(tree: Worktree, given: Mapping[str, str]) -> dict[str, str]:
     """Return the variable by which ccache counts the noted files, besides those it counts now.
 
-    If sources use modules of C++, it compiles everything.
+    It compiles everything if sources use modules of C++, and if the path has a $, which ccache would
+    take for a variable.
     """
-    if _off(tree).is_file():
+    noted = _noted(tree)
+    if _off(tree).is_file() or "$" in str(noted):
         return {"CCACHE_DISABLE": "1"}
     before = given.get(_EXTRA, "")
-    noted = _noted(tree)
     if not noted.is_file():
         return {}
     return {_EXTRA: f"{before}{os.pathsep}{noted}" if before else str(noted)}

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #define MARKS "SIZEGUARD_GIT_MARKS"     /* folder of the marks */
-#define OBJECTS "SIZEGUARD_GIT_OBJECTS" /* folders of objects, with real paths, separated by ':' */
+#define OBJECTS "SIZEGUARD_GIT_OBJECTS" /* folders of objects, real paths, one a line */
 #define ROOT "SIZEGUARD_GIT_CHECKOUT"   /* the checkout, with its real path */
 #define HEAD "SIZEGUARD_GIT_HEAD"       /* the checkout's HEAD, with its real path */
 
@@ -258,9 +258,9 @@ static int mark(const char* name) {
 
 static int is_below(const char* path) {
   for (const char* at = objects; *at;) {
-    size_t length = strcspn(at, ":");
+    size_t length = strcspn(at, "\n");
     if (length && !strncmp(path, at, length) && (path[length] == '/' || !path[length])) return 1;
-    at += length + (at[length] == ':');
+    at += length + (at[length] == '\n');
   }
   return 0;
 }

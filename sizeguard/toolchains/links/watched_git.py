@@ -76,7 +76,7 @@ def git_watch(repository: Path, tree: Path, given: Mapping[str, str]) -> dict[st
     before = given.get(_PRELOAD, "")
     return {
         _MARKS: str(marks_of(tree)),
-        _OBJECTS: ":".join(map(os.path.realpath, _object_folders(repository))),
+        _OBJECTS: "\n".join(map(os.path.realpath, _object_folders(repository))),
         _CHECKOUT: os.path.realpath(repository),
         _OWN_HEAD: _head_of(repository),
         _PRELOAD: f"{library}:{before}" if before else str(library),
