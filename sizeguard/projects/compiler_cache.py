@@ -70,8 +70,8 @@ def has_modules(repository: Path, commit: str) -> bool:
 def other_inputs(tree: Worktree, given: Mapping[str, str]) -> dict[str, str]:
     """Return the variable by which ccache counts the noted files, besides those it counts now.
 
-    It compiles everything if sources use modules of C++, and if the path has a $, which ccache would
-    take for a variable.
+    It compiles everything if sources use modules of C++, or if the path has a $, which ccache takes
+    for a variable.
     """
     noted = _noted(tree)
     if _off(tree).is_file() or "$" in str(noted):
