@@ -66,6 +66,13 @@ def test_a_source_that_is_not_checked_out_has_no_line(project: AnyProject) -> No
     assert lines.place("", NAMES[1]) == "b/two.cpp:4"
 
 
+def test_a_source_without_an_end_is_not_read(project: AnyProject) -> None:
+    (project.root / "c.cpp").symlink_to("/dev/zero")
+    project.commit("A link to a device")
+    lines = SourceLines(project.root, commit=project.git("rev-parse", "HEAD"))
+    assert lines.place("c.cpp.o", NAMES[0]) == "c.cpp"
+
+
 @pytest.mark.native
 @pytest.mark.parametrize(
     "flags",

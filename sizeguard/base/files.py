@@ -72,9 +72,9 @@ def cannot_read(path: Path | str, error: OSError | ValueError) -> InputError:
 
 
 def text_of_file(path: Path) -> str:
-    """Read a text file; empty if it cannot be read, as one that a sparse checkout lacks."""
+    """Read a text file; empty if it is missing, as in a sparse checkout, or no regular file."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     except OSError:
         return ""
 
