@@ -432,12 +432,14 @@ def test_a_base_whose_parents_the_clone_lacks_proves_nothing(project: Project) -
     assert reference_of(project, "HEAD") == ("baseline", 31_000, "baseline")  # it has no parents
 
 
-def test_without_anything_before_growth_is_not_run(project: Project) -> None:
+def test_without_anything_before_growth_is_not_run(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Without git or an earlier commit, and without a baseline, only absolute limits decide."""
     run_git(project.root, "checkout", "-q", "-B", "main", project.commits["first"])
     history = History(project.root, project.history.place.store)
     (project.root / BASELINE).unlink()
-    outside = History(project.root / "native", project.history.place.store)
+    outside = History(tmp_path_factory.mktemp("no-git"), project.history.place.store)
     for each in (history, outside):
         base = each.base()
         found, source = growth_reference(project.root, each, base, project.subject())
