@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,15 @@ def test_damaged_lock_files_have_no_versions(tmp_path: Path, name: str) -> None:
     project = made_project(tmp_path, "", {name: "{[\n"})
     project.write({name: '"]}\0\udcff'.encode("utf-8", "replace").decode()})
     assert changed_dependencies(tmp_path, "HEAD", [name]) == ()
+
+
+def test_a_lock_file_that_leads_to_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    project = made_project(tmp_path, "", {"go.mod": "module x\nrequire a.b/c v0.1.0\n"})
+    os.mkfifo(project.root / "pipe")
+    (project.root / "go.mod").unlink()
+    (project.root / "go.mod").symlink_to("pipe")
+    (found,) = changed_dependencies(tmp_path, "HEAD", ["go.mod"])
+    assert (found.old, found.new) == ("v0.1.0", "")
 
 
 def test_the_commit_of_a_submodule_is_its_version(tmp_path: Path) -> None:

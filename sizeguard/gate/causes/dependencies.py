@@ -109,6 +109,8 @@ def _at(root: Path, commit: str, path: str) -> str:
 
 
 def _now(path: Path) -> str:
+    if not path.is_file():
+        return ""  # a link may lead to a pipe, which has to be waited for
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return file.read(_LARGEST)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
+from sizeguard.base.files import text_of_file
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import AppResult
 from sizeguard.git.git import git_bytes
@@ -81,10 +82,7 @@ def _parts(place: str) -> tuple[str, int]:
 
 def _end(path: Path, line: int) -> int:
     """Return the last line of a function or variable that begins at `line`, by its braces."""
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    except OSError:
-        return line
+    lines = text_of_file(path).split("\n")
     depth, begun, is_variable = 0, False, False
     for number, text in enumerate(lines[line - 1 : line - 1 + _LONGEST], line):
         code = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)'|//.*", "", text)
