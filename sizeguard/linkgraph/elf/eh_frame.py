@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sizeguard.base.errors import InputError
+
+# Assemblers align the entries to words, and the last one of an object to a pointer.
+_WORD, _TRIMMED = 4, 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +48,16 @@ def read_records(content: bytes, label: str) -> list[Record]:
         records.append(Record(position, end, -1 if back == 0 else body - back))
         position = end
     return records
+
+
+def trimmed_size(content: bytes, record: Record, relocated: Sequence[int]) -> int:
+    """Return the bytes of an entry without a last word of filling.
+
+    relocated: the places of its relocations
+    """
+    size, last = record.end - record.start, record.end - _WORD
+    # In a shorter entry the last word holds the length of its optional data.
+    is_filling = size >= _TRIMMED and not any(content[last : record.end])
+    if is_filling and all(at + _WORD <= last for at in relocated):
+        return size - _WORD
+    return size

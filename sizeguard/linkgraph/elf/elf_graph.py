@@ -14,9 +14,10 @@ from sizeguard.formats.elf import (
     SHF_WRITE,
     SHT_NOBITS,
     STT_SECTION,
+    Elf,
 )
 from sizeguard.linkgraph.edge_lists import EdgeLists
-from sizeguard.linkgraph.elf.eh_frame import read_records
+from sizeguard.linkgraph.elf.eh_frame import Record, read_records, trimmed_size
 from sizeguard.linkgraph.elf.linker_rules import (
     LinkerRules,
     is_identifier,
@@ -222,31 +223,52 @@ class _Builder:
         """
         self.lsda_roots: list[int] = []
         r = self.relocations
-        for row in np.flatnonzero(unwind).tolist():
+        rows = np.flatnonzero(unwind).tolist()
+        # A section of one word only ends the table.
+        last = max((row for row in rows if self.sections.size[row] > 4), default=-1)
+        for row in rows:
             low, high = np.searchsorted(r.section, [row, row + 1])
             order = low + np.argsort(r.offset[low:high], kind="stable")
             offsets = r.offset[order]
             found = self.loaded.objects[int(self.sections.object[row])]
-            section = found.elf.sections[int(self.sections.index[row])]
+            content = found.elf.content(found.elf.sections[int(self.sections.index[row])])
+            records = read_records(content, found.label)
+            self.taken[row] += sum(record.end - record.start for record in records)
             headers: dict[int, int] = {}
-            for record in read_records(found.elf.content(section), found.label):
-                first, last = np.searchsorted(offsets, [record.start, record.end])
-                named = order[first:last]
-                size = record.end - record.start
-                kind = CIE if record.cie < 0 else FDE
-                node = self._add(kind, row, record.start, size, 1, "")
-                self.taken[row] += size
-                if kind == CIE:
+            for record in records:
+                first, end = np.searchsorted(offsets, [record.start, record.end])
+                named = order[first:end]
+                if record.cie < 0:
+                    size = record.end - record.start
+                    node = self._add(CIE, row, record.start, size, 1, "")
                     headers[record.start] = node
                     self._unwind_header(node, named, target)
-                elif record.cie in headers:
-                    self.lists.add(node, headers[record.cie], UNWIND)
-                    self._unwind_entry(node, named, target)
-                else:
+                    continue
+                if record.cie not in headers:
                     raise InputError(
                         f"{found.label}: a damaged .eh_frame: the entry at {record.start} has no"
                         " header"
                     )
+                is_last = row == last and record == records[-1]
+                size = self._stored_size(found.elf, content, record, offsets[first:end], is_last)
+                node = self._add(FDE, row, record.start, size, 1, "")
+                self.lists.add(node, headers[record.cie], UNWIND)
+                self._unwind_entry(node, named, target)
+
+    def _stored_size(
+        self, elf: Elf, content: bytes, record: Record, offsets: Int, is_last: bool
+    ) -> int:
+        """Return the bytes that the linker stores for an entry.
+
+        offsets: of its relocations
+        is_last: of all entries of the link
+        """
+        if is_last and self.rules.unwind_entries == "trimmed":
+            return trimmed_size(content, record, offsets.tolist())
+        size = record.end - record.start
+        if self.rules.unwind_entries == "filled":
+            size += -size % elf.layout.word_size
+        return size
 
     def _unwind_header(self, node: int, named: Int, target: Int) -> None:
         """Add the personality routine that a header (CIE) keeps. `named`: its relocations."""

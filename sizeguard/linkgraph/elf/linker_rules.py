@@ -40,6 +40,8 @@ class LinkerRules:
         "never" (except by name)
     grouped_notes:     notes in a group are roots, too
     merges_ends:       a string that ends another string is stored inside it
+    unwind_entries:    stored as they are in the object: "same"; filled up to a multiple of a
+        pointer: "filled"; the last of the link without filling at its end: "trimmed"
     """
 
     root_names: tuple[str, ...]
@@ -51,6 +53,7 @@ class LinkerRules:
     personality: str = "function"
     grouped_notes: bool = False
     merges_ends: bool = False
+    unwind_entries: str = "same"
 
     def root_of(self, name: str, type_: int, flags: int) -> str:
         """Return why a section is a root: "init_array", "note", …; empty if it is not.
@@ -106,10 +109,16 @@ def rules_of(linker: Linker) -> LinkerRules:
     tests/soak/live_set.py compares them with the linkers' own logs.
     """
     if linker.family == "lld":
-        return LinkerRules(_LLD, lsda="always", personality="always")
+        entries = "filled" if () < linker.version < (16,) else "same"
+        return LinkerRules(_LLD, lsda="always", personality="always", unwind_entries=entries)
     if linker.family == "gold":
         return LinkerRules(
-            _GOLD, keeps_groups=False, follows_order=False, personality="never", grouped_notes=True
+            _GOLD,
+            keeps_groups=False,
+            follows_order=False,
+            personality="never",
+            grouped_notes=True,
+            unwind_entries="filled",
         )
     if linker.family == "mold":
         return LinkerRules(
@@ -120,4 +129,4 @@ def rules_of(linker: Linker) -> LinkerRules:
             personality="always",
             grouped_notes=True,
         )
-    return LinkerRules(_BFD, merges_ends=True)
+    return LinkerRules(_BFD, merges_ends=True, unwind_entries="trimmed")
