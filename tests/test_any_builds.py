@@ -609,3 +609,18 @@ def test_commands_that_fail_for_one_image_are_not_repeated_for_the_others(tmp_pa
     done = project.run("gate")
     assert done.code != 0
     assert done.err.count("building") == 1
+
+
+@pytest.mark.native
+def test_files_that_steps_of_ci_left_are_no_change_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last commit of the main branch would else not be judged."""
+    project = project_of(tmp_path, "build: make", "limits: {load: {growth: 64 B}}")
+    project.write({"lib.c": SOURCES["lib.c"] + GROWN})
+    project.commit("Grow")
+    project.write({"left.c": "int left;\n"})
+    assert project.run("gate").code == 0  # the files that are not committed are the change
+    monkeypatch.setenv("CI", "true")
+    ended = project.run("gate")
+    assert (ended.code, "grew" in ended.out) == (1, True)

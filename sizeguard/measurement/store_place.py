@@ -33,7 +33,7 @@ def store_at(root: Path, usual: Path) -> Store:
     Raises InputError for a folder with tracked files, and in CI for one inside the checkout.
     """
     given = os.environ.get(FOLDER_VARIABLE, "")
-    folder = Path(given) if given else _of_user() if _in_ci() else usual
+    folder = Path(given) if given else _of_user() if in_ci() else usual
     check_store(root, folder)
     return Store(folder)
 
@@ -49,11 +49,12 @@ def check_store(root: Path, folder: Path) -> None:
     tracked = _tracked(root, folder)
     if tracked:
         raise InputError(f"{shown}: git tracks {tracked}, so a change can write it; {elsewhere}")
-    if _in_ci() and folder.resolve().is_relative_to(_top(root) or root.resolve()):
+    if in_ci() and folder.resolve().is_relative_to(_top(root) or root.resolve()):
         raise InputError(f"{shown} is inside the checkout, which is not allowed in CI; {elsewhere}")
 
 
-def _in_ci() -> bool:
+def in_ci() -> bool:
+    """Return whether a CI service runs this process, by its variables."""
     return any(os.environ.get(name, "").lower() not in ("", "0", "false") for name in _CI)
 
 

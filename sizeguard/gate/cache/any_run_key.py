@@ -8,6 +8,7 @@ from pathlib import Path
 from sizeguard.base.fingerprint import code_hash, files_key, fingerprint
 from sizeguard.gate.gate_result import CREEP, Base
 from sizeguard.gate.policy.baselines import FOLDER
+from sizeguard.gate.reference.history import counts_from_parent
 from sizeguard.gate.request import Request
 from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.tree_contents import commit_files
@@ -53,7 +54,8 @@ def any_references(request: Request, base: Base | None, as_base: bool) -> Mappin
     is_equal = keys == _keys(request, request.heads.commit)
     is_same = is_equal and (as_base or history.head.id == base.commit)
     # The base itself, or a commit with equal inputs, is compared with its first parent.
-    parent = history.first_parent(base.commit) if is_same else ""
+    is_parent = is_same or counts_from_parent(history, base, is_equal=is_equal)
+    parent = history.first_parent(base.commit) if is_parent else ""
     before = [base.commit, parent] if parent else [base.commit]
     reviewed = [_reviewed(request, commit) for commit in before]
     return {

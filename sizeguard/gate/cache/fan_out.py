@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from sizeguard.base.errors import BuildError, InputError, SizeguardError
 from sizeguard.base.progress import Progress, announce
 from sizeguard.gate.gate_result import CREEP, Base
+from sizeguard.gate.reference.history import counts_from_parent
 from sizeguard.gate.request import Request
 from sizeguard.measurement.measured_commits import find_measured
 from sizeguard.measurement.measurers import HeadWish, Wish, attempts_in_waves
@@ -69,10 +70,11 @@ def _commits(request: Request, base: Base | None) -> Iterator[Wish]:
             head = request.history.key(request.heads.commit, recipe)
             for commit in _references(request, app, target, base):
                 key = request.history.key(commit, recipe)
-                parent = request.history.first_parent(commit) if key == head else ""
-                if parent and base is not None and commit == base.commit:
-                    # On the base's own branch, growth is counted from the parent.
-                    commit, key = parent, request.history.key(parent, recipe)
+                is_base = base is not None and commit == base.commit
+                # On the base's own branch, growth is counted from the parent.
+                if is_base and counts_from_parent(request.history, base, is_equal=key == head):
+                    commit = request.history.first_parent(commit) or commit
+                    key = request.history.key(commit, recipe)
                 # Equal inputs make equal images: the gate would not build the base either.
                 if key != head:
                     yield Wish(commit, key, request.history.recipe_at(commit, recipe))

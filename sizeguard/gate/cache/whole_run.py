@@ -24,6 +24,7 @@ from sizeguard.gate.gate_result import CREEP, Base, GateResult
 from sizeguard.gate.policy.baselines import FOLDER
 from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.gate.policy.waiver_use import in_force
+from sizeguard.gate.reference.history import counts_from_parent
 from sizeguard.gate.reference.tree_inputs import differing_inputs
 from sizeguard.gate.request import Request
 from sizeguard.git.tree_contents import commit_files, differing
@@ -254,7 +255,8 @@ def _bases(
     is_same = not differs and (as_base or request.history.head.id == commit)
     head = [str(is_same), *differs, *_texts(request, commit, differs)]
     # The base itself, or a commit with equal inputs, is compared with its first parent.
-    parent = history.first_parent(commit) if is_same else ""
+    is_parent = is_same or counts_from_parent(history, base, is_equal=not differs)
+    parent = history.first_parent(commit) if is_parent else ""
     tail: list[str] = []
     if parent:
         changed = _read_of(request, parent, known)

@@ -37,7 +37,7 @@ from sizeguard.measurement.measured_commits import (
     measurement_key,
     try_commit,
 )
-from sizeguard.measurement.store_place import project_store
+from sizeguard.measurement.store_place import in_ci, project_store
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import CONFIG
 from sizeguard.projects.reader import parse_base
@@ -179,7 +179,8 @@ class History:
                 f"{ref.name} and HEAD have no commit in common; {hint}"
             ) from error
         is_head = self.head is not None and found.id == self.head.id
-        merged = is_pushed or (is_head and self._is_clean())
+        # A checkout of CI can have files that earlier steps left; they are no change of their own.
+        merged = is_pushed or (is_head and (in_ci() or self._is_clean()))
         text = IS_HEAD if is_head else ""
         return Base(found.id, ref.name, found.subject, text, merged)
 
@@ -307,3 +308,14 @@ def _no_base(reason: str) -> Base:
 def _differs(one: str, other: str) -> bool:
     """Return whether two names of tools are known and differ."""
     return bool(one and other) and one != other
+
+
+def counts_from_parent(history: History, base: Base | None, *, is_equal: bool) -> bool:
+    """Return whether HEAD is the base, so that growth is counted from its first parent.
+
+    is_equal: no input of the build differs from HEAD's. Changes that no commit has yet are counted
+    from HEAD, but for those in a checkout of CI.
+    """
+    if base is None or history.head is None or history.head.id != base.commit:
+        return False
+    return is_equal or base.merged

@@ -28,7 +28,7 @@ from sizeguard.gate.policy.baselines import (
 )
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.base_branch import how_to_fetch
-from sizeguard.gate.reference.history import History
+from sizeguard.gate.reference.history import History, counts_from_parent
 from sizeguard.gate.reference.tree_inputs import differing_inputs
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measured_commits import TOOLS, find_measured, keep_measured
@@ -130,14 +130,14 @@ def _is_reviewed_at(root: Path, history: History, commit: str, subject: Measured
 def counted_from(history: History, base: Base | None, subject: MeasuredApp) -> str:
     """Return the commit that growth is counted from: the merge base, or HEAD's first parent.
 
-    It is the parent if the merge base is HEAD and no file differs from HEAD, as on the branch that
-    changes are merged into. Empty without such a commit.
+    It is the parent if the merge base is HEAD, as on the branch that changes are merged into,
+    unless the checkout has changes of its own. Empty without such a commit.
     """
     is_known = bool(subject.head) or _read(subject) is not None
     if base is None or not base.commit or history.head is None or not is_known:
         return ""
-    is_head = history.head.id == base.commit
-    if is_head and not differs_from(history, base.commit, subject):
+    is_equal = history.head.id == base.commit and not differs_from(history, base.commit, subject)
+    if counts_from_parent(history, base, is_equal=is_equal):
         return history.first_parent(base.commit)
     return base.commit
 
