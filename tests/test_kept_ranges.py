@@ -8,16 +8,25 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.base.import_closure import PACKAGE, import_closure
 from sizeguard.builds.build_record import Build
 from sizeguard.names.rules import Rules
 from sizeguard.predict.savings import case_ranges as reader
 from sizeguard.predict.savings.case_range_types import CaseRanges
-from sizeguard.predict.savings.kept_ranges import FILE, case_ranges
+from sizeguard.predict.savings.kept_ranges import FILE, ROOMS, case_ranges
 from sizeguard.runtimes.known import runtime_named
 from tests.support.kept_files import changed_byte
 
 RUNTIME = runtime_named("sizeguard")
 RULES = RUNTIME.rules
+
+
+def test_the_hashed_code_is_all_that_reads_ranges() -> None:
+    files = import_closure("sizeguard.predict.savings.case_ranges")
+    rooms = {path.relative_to(PACKAGE).parts[0] for path in files if path.parent != PACKAGE}
+    assert rooms <= set(ROOMS)
+    rules = {path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("names.yaml")}
+    assert rules <= set(ROOMS)
 
 
 @pytest.fixture

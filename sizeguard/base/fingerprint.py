@@ -42,15 +42,15 @@ def files_key(paths: Iterable[Path]) -> list[str]:
 
 
 @functools.cache
-def code_hash(*, measuring: bool = False) -> str:
+def code_hash(*, rooms: tuple[str, ...] = ()) -> str:
     """Hash this package's code, its data and the versions of the libraries that read binaries.
 
     Another version may find something else in the same binary. Takes 15 ms.
 
-    measuring: hash only the code that builds and measures, which takes 9 ms
+    rooms: hash only these folders of the package and the files beside them; by default all
     """
     versions = {name: version_of(name) for name in _LIBRARIES}
-    code = _hash_of_code(without=_NOT_MEASURING if measuring else ())
+    code = _hash_of_code(rooms or _rooms())
     return fingerprint({"python": sys.version, **versions, "code": code})
 
 
@@ -82,20 +82,24 @@ def package_hash() -> str:
     Keys of commits' measurements use it instead of code_hash, so that changes to reports and
     another Python do not invalidate them.
     """
-    return f"{__version__} {_hash_of_code(without=_NOT_MEASURING)}"
+    rooms = [room for room in _rooms() if room not in _NOT_MEASURING]
+    return f"{__version__} {_hash_of_code(rooms)}"
 
 
-def _hash_of_code(without: Sequence[str]) -> str:
+def _rooms() -> list[str]:
+    """List the folders of this package."""
+    package = Path(__file__).resolve().parents[1]
+    return sorted(entry.name for entry in os.scandir(package) if entry.is_dir())
+
+
+def _hash_of_code(rooms: Iterable[str]) -> str:
     """Hash the files of this package that affect the results: code, rules and names.
 
-    without: folders of the package to leave out
+    rooms: folders of the package; the files beside them are hashed, too
     """
-    package = Path(__file__).resolve().parents[1]
-    rooms = sorted(entry.name for entry in os.scandir(package) if entry.is_dir())
     return digest(
         f"{path} {content}\n".encode()
         for room in ("", *rooms)
-        if room not in without
         for path, content in _code_files(room)
     )
 
