@@ -70,7 +70,7 @@ class NativeSources:
 
     def translated(self, selection: Selection) -> Selection:
         """Translate a selection of other tools with pytorch_names.yaml and op_deps.yaml."""
-        return native_tree.translation(self._source, selection).selection
+        return native_tree.translated(self._source, selection)
 
     def call_table(self) -> CallTable | None:
         """Read native/operators/op_deps.yaml."""

@@ -150,8 +150,20 @@ def _pytorch_names_of(path: Path, content: str) -> PytorchNames:
     return read_pytorch_names([path] if content else [])
 
 
-def translation(root: Path | None, selection: Selection) -> Translation:
+def translated(root: Path | None, selection: Selection) -> Selection:
     """Translate a selection of PyTorch or ExecuTorch for a project's operators."""
+    deps = op_deps(root)
+    if deps is None:
+        return selection
+    from sizeguard.selection.foreign.foreign_names import is_foreign
+
+    if not is_foreign(selection, deps, pytorch_names(root)):
+        return selection  # saves an import of 3 ms
+    return translation(root, selection).selection
+
+
+def translation(root: Path | None, selection: Selection) -> Translation:
+    """Translate a selection, and list what was left out and added."""
     from sizeguard.selection.foreign.translation import Translation, translated
 
     deps = op_deps(root)

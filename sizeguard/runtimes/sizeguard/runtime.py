@@ -51,9 +51,9 @@ class Native(Runtime):
 
     def translated(self, source: Path | None, selection: Selection) -> Selection:
         """Translate a selection of PyTorch or ExecuTorch."""
-        from sizeguard.runtimes.sizeguard.native_tree import translation
+        from sizeguard.runtimes.sizeguard.native_tree import translated
 
-        return translation(source, selection).selection
+        return translated(source, selection)
 
     def library(self, source: Path | None) -> Mapping[str, Operator]:
         """Read the operators of native/, or those in this package."""

@@ -9,7 +9,6 @@ their kernels. If the file has no dtypes for an operator, it gets every dtype.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from sizeguard.base.nearest import nearest_names
 from sizeguard.operators.dtypes import DTYPES, NAME_OF_DIGITS, SCALAR_TYPES
 from sizeguard.operators.name import family_of
 from sizeguard.selection.finding import Level, LintFinding
+from sizeguard.selection.foreign.foreign_names import is_foreign, own_tags
 from sizeguard.selection.foreign.pytorch_names import PytorchNames
 from sizeguard.selection.op_deps import OpDeps
 from sizeguard.selection.reachable_needs import met_dtypes, with_callees
@@ -33,8 +33,6 @@ _CHECKS = {
 }
 # PyTorch's own namespaces; their operators in a trace may be calls inside PyTorch.
 _NAMESPACES = ("aten", "prim", "prims", "quantized", "_quantized", "mkldnn", "xnnpack")
-# Suffixes of PyTorch's kernel tags, for operators that the table does not have.
-_FOREIGN_TAG = re.compile(r"\w+(_stub|_cpu_?|_cuda|_kernel|_impl|_out_frame|_channels_last)|\w+_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +64,6 @@ class Translation:
     left_out: tuple[Untranslated, ...] = ()
     added: Mapping[str, str] | None = None
     whole_tags: frozenset[str] = frozenset()
-
-
-def is_foreign(selection: Selection, deps: OpDeps, names: PytorchNames) -> bool:
-    """Return whether a selection has names or kernel keys of PyTorch or ExecuTorch."""
-    own = _own_tags(deps)
-    return bool(
-        selection.et_kernel_metadata
-        or any(names.functional(name) != name for name in selection.operators)
-        or any(_is_foreign_tag(tag, own, names) for tag in selection.kernel_metadata)
-    )
 
 
 def translated(
@@ -163,18 +151,6 @@ def whole_tags_notes(name: str, tags: Collection[str]) -> list[str]:
     return [f"{name}: does not state the dtypes of {', '.join(sorted(tags))}; all are kept"]
 
 
-def _own_tags(deps: OpDeps) -> frozenset[str]:
-    return frozenset().union(*deps.tags.values())
-
-
-def _is_foreign_tag(tag: str, own: Collection[str], names: PytorchNames) -> bool:
-    if tag in own:
-        return False
-    return tag in names.tags or (
-        _FOREIGN_TAG.fullmatch(tag) is not None and not nearest_names(tag, own)
-    )
-
-
 def _operators(
     selection: Selection, deps: OpDeps, names: PytorchNames, left_out: list[Untranslated]
 ) -> dict[str, SelectedOperator]:
@@ -211,7 +187,7 @@ def _tags(
 
     Returns dtypes by this runtime's tags, and the PyTorch tags that were translated.
     """
-    own = _own_tags(deps)
+    own = own_tags(deps)
     tags: _Dtypes = {}
     stated = set()
     for tag, listed in selection.kernel_metadata.items():
