@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.claims.listed_names import FeatureMarks
@@ -17,7 +19,7 @@ from sizeguard.formats import dwarf
 from sizeguard.formats.elf import SHN_ABS, STT_FUNC, STT_NOTYPE, Symbol
 from sizeguard.formats.macho.constants import N_SECT
 from sizeguard.verify.evidence import evidence, gather_evidence, image_presence
-from sizeguard.verify.evidence.code_search import pattern_of
+from sizeguard.verify.evidence.code_search import patterns_of
 from sizeguard.verify.evidence.image_presence import (
     check_not_merged,
     check_one_link,
@@ -52,12 +54,47 @@ from sizeguard.verify.leaks import explained_bytes
 def test_bytes_that_relocations_change_are_masked(
     machine: str, type_: int, offset: int, changed: Sequence[int]
 ) -> None:
-    elf: Any = SimpleNamespace(machine=machine, content=lambda section: bytes(24))
-    table: Any = SimpleNamespace(offset=np.array([offset]), type=np.array([type_]))
-    nothing: Any = None
-    found = pattern_of(elf, nothing, table)
+    elf: Any = SimpleNamespace(machine=machine, view=lambda section: np.zeros(24, np.uint8))
+    sections: Any = [None, None, None]
+    table: Any = SimpleNamespace(offset=np.array([offset]), type=np.array([type_], np.uint32))
+    before, found, after = patterns_of(elf, sections, table, [0, 1, 0])
     assert np.flatnonzero(~found.fixed).tolist() == list(changed)
-    assert pattern_of(elf, nothing, None).strength == 24
+    assert before.strength == after.strength == 24
+
+
+# Relocation types, and the bytes before and after the place that they change on x86-64.
+_TYPES = {2: (0, 4), 1: (0, 8), 19: (4, 12), 43: (4, 4), 14: (0, 1), 1 << 31: (0, 4)}
+_PLACES = st.integers(-20, 40) | st.sampled_from([-(1 << 63), (1 << 63) - 1])
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.binary(max_size=24),
+            st.lists(st.tuples(_PLACES, st.sampled_from([*_TYPES])), max_size=4),
+        ),
+        max_size=5,
+    )
+)
+def test_patterns_of_many_sections_are_those_of_each(
+    parts: list[tuple[bytes, list[tuple[int, int]]]],
+) -> None:
+    elf: Any = SimpleNamespace(machine="x86_64", view=lambda part: np.frombuffer(part[0], np.uint8))
+    sections: Any = parts
+    rows = [row for _, each in parts for row in each]
+    table: Any = SimpleNamespace(
+        offset=np.array([offset for offset, _ in rows], np.int64),
+        type=np.array([type_ for _, type_ in rows], np.uint32),
+    )
+    found = patterns_of(elf, sections, table, [len(each) for _, each in parts])
+    for (content, each), pattern in zip(parts, found, strict=True):
+        fixed = [True] * len(content)
+        for offset, type_ in each:
+            before, after = _TYPES[type_]
+            for place in range(max(0, offset - before), min(len(fixed), offset + after)):
+                fixed[place] = False
+        assert pattern.fixed.tolist() == fixed
+        assert pattern.data.tobytes() == content
 
 
 @pytest.mark.parametrize(

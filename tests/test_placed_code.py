@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,8 +32,11 @@ class File(SimpleNamespace):
     """An object whose sections have given patterns."""
 
     def pattern(self, section: Any) -> Pattern:
-        found: Pattern = self.patterns[section.index]
+        found: Pattern = self.own[section.index]
         return found
+
+    def patterns(self, sections: Sequence[Any]) -> list[Pattern]:
+        return [self.pattern(section) for section in sections]
 
 
 def objects_of(*patterns: Pattern, **flags: object) -> Any:
@@ -59,7 +62,7 @@ def objects_of(*patterns: Pattern, **flags: object) -> Any:
     pieces = [(f"f{number}", number, 0, row.size) for number, row in enumerate(rows)]
     file = File(
         elf=SimpleNamespace(sections=rows),
-        patterns=patterns,
+        own=patterns,
         definitions=pieces,
         label="a.o",
         member="",

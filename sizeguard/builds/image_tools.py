@@ -15,7 +15,6 @@ from sizeguard.formats.containers.member_files import (
     unpacked_images,
 )
 from sizeguard.formats.describe import describe_file
-from sizeguard.formats.magics import THIN_MAGIC
 from sizeguard.formats.sniff import (
     ARCHIVE,
     BITCODE,
@@ -27,6 +26,7 @@ from sizeguard.formats.sniff import (
     image_format,
     spelling_of_files,
 )
+from sizeguard.formats.sniff import is_thin as is_thin
 
 UNKNOWN = "unknown"
 _LTO_SECTIONS = ".gnu.lto_"
@@ -72,12 +72,6 @@ def described(path: Path) -> str:
 def spelling_for(image: Path) -> Callable[[str], str]:
     """Return the function that makes equal names of files equal, as the image's system does."""
     return spelling_of_files(image_format(image))
-
-
-def is_thin(path: Path) -> bool:
-    """Return whether a file is an archive whose members are other files."""
-    with readable(path).open("rb") as file:
-        return file.read(len(THIN_MAGIC)) == THIN_MAGIC
 
 
 def files_of_thin(archive: Path) -> tuple[tuple[str, Path], ...]:

@@ -19,6 +19,7 @@ from sizeguard.formats.magics import MACHO as MACHO
 from sizeguard.formats.magics import MACHO_MAGICS as MACHO_MAGICS
 from sizeguard.formats.magics import MEMBER as MEMBER
 from sizeguard.formats.magics import PE as PE
+from sizeguard.formats.magics import THIN_MAGIC
 from sizeguard.formats.magics import UNKNOWN as UNKNOWN
 from sizeguard.formats.magics import WASM as WASM
 from sizeguard.formats.magics import ZIP as ZIP
@@ -50,6 +51,12 @@ def image_format(path: Path) -> str:
     if format_ != UNKNOWN:
         readable(path)
     return format_
+
+
+def is_thin(path: Path) -> bool:
+    """Return whether a file is an archive whose members are other files."""
+    with readable(path).open("rb") as file:
+        return file.read(len(THIN_MAGIC)) == THIN_MAGIC
 
 
 def names_member(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,6 +35,7 @@ from sizeguard.formats.elf.layout import (
 )
 from sizeguard.formats.elf.relocations import (
     Relocations,
+    joined,
     read_crel,
     read_packed,
     read_plain,
@@ -265,3 +267,20 @@ class Elf:
         if section.type == SHT_CREL:
             return read_crel(self.path, self.data, self.layout, *extent)
         return read_plain(self.data, self.layout, *extent, addend=section.type == SHT_RELA)
+
+    def relocation_tables(self, sections: Sequence[Section]) -> tuple[Relocations, list[int]]:
+        """Join the relocations of some sections, and return the number of each.
+
+        start and end of the joined relocations have no meaning.
+        """
+        if not sections or any(section.type != SHT_RELA for section in sections):
+            tables = [self.relocation_table(section) for section in sections]
+            return joined(tables), [len(table) for table in tables]
+        # One table for an object's relocations takes 40 times fewer calls than one table for each
+        # section.
+        size = self.layout.relocation(addend=True).itemsize
+        counts = [section.file_size // size for section in sections]
+        data = np.concatenate(
+            [self.data[s.offset :][: size * n] for s, n in zip(sections, counts, strict=True)]
+        )
+        return read_plain(data, self.layout, 0, len(data), addend=True), counts

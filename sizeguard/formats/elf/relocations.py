@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,16 @@ class Relocations:
     def __len__(self) -> int:
         """Return the number of relocations."""
         return len(self.offset)
+
+
+def joined(tables: Sequence[Relocations]) -> Relocations:
+    """Join tables, in their order."""
+    if not tables:
+        none = np.zeros(0, np.int64)
+        return Relocations(none, none.astype(np.uint32), none, none, none, none)
+    return Relocations(
+        *(np.concatenate([getattr(t, field.name) for t in tables]) for field in fields(Relocations))
+    )
 
 
 def read_plain(data: Bytes, layout: Layout, offset: int, size: int, *, addend: bool) -> Relocations:

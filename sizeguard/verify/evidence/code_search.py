@@ -6,7 +6,8 @@ they relax a load of an address into the address itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.texts import Int
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import Elf, Relocations, Section
 
@@ -21,6 +23,7 @@ from sizeguard.formats.elf import Elf, Relocations, Section
 DECISIVE = 12
 
 _MAX_CANDIDATES = 4096
+_OUTSIDE = 64  # bytes beyond a section, more than any relocation changes
 
 # Bytes before and after r_offset that may change, by relocation type of x86-64; (0, 4) for others.
 _X86_64 = {
@@ -42,6 +45,7 @@ _X86_64 = {
     35: (0, 2),  # TLSDESC_CALL
 }
 _AARCH64_DATA = {257: 8, 260: 8, 258: 4, 261: 4, 259: 2, 262: 2}
+_OTHER_TYPE = 300  # above all of these types
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,25 +71,51 @@ class Pattern:
         return Pattern(self.data[offset : offset + size], self.fixed[offset : offset + size])
 
 
-def pattern_of(elf: Elf, section: Section, relocations: Relocations | None) -> Pattern:
-    """Predict the bytes of an input section in the image, before linking."""
-    data = np.frombuffer(elf.content(section), np.uint8)
-    fixed = np.ones(len(data), bool)
-    if relocations is not None:
-        for offset, type_ in zip(
-            relocations.offset.tolist(), relocations.type.tolist(), strict=True
-        ):
-            before, after = _changed(elf.machine, offset, type_)
-            fixed[max(0, offset - before) : max(0, offset + after)] = False
-    return Pattern(data, fixed)
+def patterns_of(
+    elf: Elf, sections: Sequence[Section], relocations: Relocations, counts: Sequence[int]
+) -> list[Pattern]:
+    """Predict the bytes of an object's sections in the image, before linking.
+
+    relocations: of all these sections, joined in their order
+    counts:      how many of them each section has
+    """
+    parts = [elf.view(section) for section in sections]
+    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    size = np.diff(ends, prepend=0)
+    first, length = np.repeat(ends - size, counts), np.repeat(size, counts)
+    # Bytes outside the section do not count, however far away they are.
+    offset = np.clip(relocations.offset, -_OUTSIDE, length + _OUTSIDE)
+    before, after = _changed(elf.machine, offset, relocations.type)
+    start = np.clip(offset - before, 0, length)
+    end = np.clip(offset + after, start, length)
+    total = int(ends[-1]) if parts else 0
+    opened = np.bincount(first + start, minlength=total + 1)
+    closed = np.bincount(first + end, minlength=total + 1)
+    fixed = np.cumsum(opened - closed)[:total] == 0
+    bounds = zip((ends - size).tolist(), ends.tolist(), strict=True)
+    return [
+        Pattern(np.array(part), fixed[begin:stop])
+        for part, (begin, stop) in zip(parts, bounds, strict=True)
+    ]
 
 
-def _changed(machine: str, offset: int, type_: int) -> tuple[int, int]:
-    if machine == "x86_64":
-        return _X86_64.get(type_, (0, 4))
-    if machine == "aarch64" and type_ not in _AARCH64_DATA:
-        return offset % 4, 4 - offset % 4
-    return 0, _AARCH64_DATA.get(type_, 4)
+def _changed(machine: str, offset: Int, types: npt.NDArray[np.uint32]) -> tuple[Int, Int]:
+    """Return how many bytes before and after each place may change."""
+    before, after = _extents(machine)[np.minimum(types, _OTHER_TYPE)].T
+    if machine == "aarch64":  # an instruction changes as a whole
+        is_code = ~np.isin(types, list(_AARCH64_DATA))
+        before = np.where(is_code, offset % 4, before)
+        after = np.where(is_code, 4 - offset % 4, after)
+    return before, after
+
+
+@functools.cache
+def _extents(machine: str) -> Int:
+    """Return the bytes before and after a place that may change, by relocation type."""
+    table = _X86_64 if machine == "x86_64" else {t: (0, n) for t, n in _AARCH64_DATA.items()}
+    extents = np.full((_OTHER_TYPE + 1, 2), (0, 4), np.int64)
+    extents[list(table)] = list(table.values())
+    return extents
 
 
 class LoadedBytes(NamedTuple):

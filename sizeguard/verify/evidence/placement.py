@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
-from sizeguard.builds.image_tools import is_thin
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE, Section
 from sizeguard.formats.linkmap.link_map import (
@@ -22,6 +21,7 @@ from sizeguard.formats.linkmap.link_map import (
     file_key,
     nearest_first,
 )
+from sizeguard.formats.sniff import is_thin
 from sizeguard.verify.evidence.code_search import DECISIVE, ImageBytes, Pattern
 from sizeguard.verify.evidence.object_evidence import NamedPiece, Objects
 
@@ -64,6 +64,16 @@ class Placement:
         if node not in self._patterns:
             self._patterns[node] = self.objects.files[node[0]].pattern(self.section(node))
         return self._patterns[node]
+
+    def read_patterns(self, nodes: Iterable[Node]) -> None:
+        """Read the patterns of nodes, those of an object at once."""
+        of_object: dict[int, list[Node]] = {}
+        for node in nodes:
+            if node not in self._patterns:
+                of_object.setdefault(node[0], []).append(node)
+        for number, each in of_object.items():
+            patterns = self.objects.files[number].patterns([self.section(node) for node in each])
+            self._patterns.update(zip(each, patterns, strict=True))
 
     def where(self, piece: NamedPiece) -> int | None:
         """Return the address of a piece; None if its section was not placed."""
@@ -243,12 +253,14 @@ def check_bytes(placement: Placement, before: Placement | None) -> None:
     """
     known = {} if before is None else before.address
     count = len((placement if before is None else before).objects.files)
-    for node, address in placement.address.items():
-        if node[0] >= count or known.get(node) == address:
-            continue
-        section = placement.section(node)
-        if not _is_checked(section):
-            continue
+    nodes = [
+        node
+        for node, address in placement.address.items()
+        if node[0] < count and known.get(node) != address and _is_checked(placement.section(node))
+    ]
+    placement.read_patterns(nodes)
+    for node in nodes:
+        section, address = placement.section(node), placement.address[node]
         pattern = placement.pattern(node)
         if not pattern.matches(placement.image.at(address, section.size)):
             label = placement.objects.files[node[0]].label
