@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
@@ -51,8 +52,7 @@ MAXIMUM_SIZE = 1 << 30  # bytes
 MAXIMUM_EQUAL = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class InputSection:
+class InputSection(NamedTuple):
     """A piece of an object in the image.
 
     output:    the output section; for Mach-O segment and section, such as __TEXT,__text
@@ -87,8 +87,7 @@ class OutputSection:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MapSymbol:
+class MapSymbol(NamedTuple):
     """A symbol as the map spells it; size 0 if the map does not state it.
 
     input: an index into LinkMap.placed, or NO_INPUT.
@@ -100,8 +99,7 @@ class MapSymbol:
     input: int
 
 
-@dataclass(frozen=True, slots=True)
-class Discarded:
+class Discarded(NamedTuple):
     """A section that the linker discarded; for Mach-O, a symbol.
 
     size: its size before; 0 if the map does not state it.
