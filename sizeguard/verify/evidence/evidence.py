@@ -16,19 +16,19 @@ from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.link_kind import PIE, PROGRAM
 from sizeguard.formats.linkmap.link_map import LinkMap
-from sizeguard.names.registered import Registration
 from sizeguard.names.short import short_name
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.link_graph import Linked, dead_stripped, placed, recorded
 from sizeguard.verify.evidence.linker_log import LinkerRemovals
 from sizeguard.verify.evidence.object_evidence import ObjectFile, Objects, undescribed_lto
 from sizeguard.verify.evidence.placement import Node, Placement
-from sizeguard.verify.evidence.ways import Reasons
 
 if TYPE_CHECKING:
     from sizeguard.formats.dwarf import InlineFrames
+    from sizeguard.names.registered import Registration
     from sizeguard.names.resolve_names import SymbolNames
     from sizeguard.verify.evidence.macho import MachoImage
+    from sizeguard.verify.evidence.ways import Reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,8 @@ class Evidence:
     @cached_property
     def reasons(self) -> Reasons:
         """References between sections, which explain why a section is present."""
+        from sizeguard.verify.evidence.ways import Reasons  # 2 ms
+
         return Reasons(self.placement, self.linked.graph, self.linked.nodes)
 
     @cached_property
