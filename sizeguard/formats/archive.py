@@ -71,7 +71,7 @@ class Archive:
         Raises InputError if the file is shorter than the archive states.
         """
         if member.file not in self._mapped:
-            self._mapped[member.file] = np.frombuffer(_map(member.file), np.uint8)
+            self._mapped[member.file] = np.frombuffer(map_file(member.file), np.uint8)
         data = self._mapped[member.file]
         if member.offset + member.size > len(data):
             raise InputError(
@@ -88,7 +88,7 @@ def open_archive(path: Path) -> Archive:
     members.
     """
     found = members(path)
-    index = _index(path, _map(path))
+    index = _index(path, map_file(path))
     positions = {member.position for member in found}
     if index is not None and any(where not in positions for _, where in index):
         raise InputError(f"{path}: a damaged archive: its index names offsets without a member")
@@ -115,7 +115,7 @@ def read_archive(path: Path) -> Iterator[tuple[str, bytes]]:
         yield member.name, archive.content(member).tobytes()
 
 
-def member_starts(archive: bytes, count: int) -> Iterator[bytes]:
+def member_starts(archive: bytes | mmap.mmap, count: int) -> Iterator[bytes]:
     """Yield the first bytes of each member of an archive, up to the first damage."""
     with contextlib.suppress(InputError):
         for header in _headers(Path(), archive):
@@ -127,7 +127,7 @@ def member_starts(archive: bytes, count: int) -> Iterator[bytes]:
 
 def _members(path: Path, depth: int) -> Iterator[Member]:
     """Yield the members of an archive that is nested `depth` thin archives deep."""
-    data = _map(path)
+    data = map_file(path)
     if data[:8] not in (ARCHIVE_MAGIC, THIN_MAGIC):
         raise InputError(f"{path}: not an archive")
     if depth > DEEPEST:
@@ -266,7 +266,7 @@ def _index(path: Path, data: bytes | mmap.mmap) -> tuple[tuple[bytes, int], ...]
     return tuple(zip(names[:count], places, strict=True))
 
 
-def _map(path: Path) -> bytes | mmap.mmap:
+def map_file(path: Path) -> bytes | mmap.mmap:
     """Map a file, since archives of static libraries can have gigabytes."""
     try:
         with readable(path).open("rb") as file:

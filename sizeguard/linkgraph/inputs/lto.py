@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
-from sizeguard.formats.elf import read_bytes
+from sizeguard.formats.archive import map_file
 from sizeguard.linkgraph.inputs.link_inputs import LinkInput, LinkInputs
 from sizeguard.linkgraph.inputs.objects import is_lto
 
@@ -15,7 +15,7 @@ from sizeguard.linkgraph.inputs.objects import is_lto
 def lto_inputs(inputs: LinkInputs) -> list[LinkInput]:
     """List the inputs that the linker compiles: LTO objects, bitcode, archives with either."""
     searched = {file.content for file in inputs.files if file.kind in ("object", "archive")}
-    found = {path for path in searched if is_lto(read_bytes(path))}
+    found = {path for path in searched if is_lto(map_file(path))}
     return [file for file in inputs.files if file.kind == "bitcode" or file.content in found]
 
 
