@@ -177,7 +177,8 @@ class _Composer:
             tag = resolve(yaml.ScalarNode, event.value, event.implicit)
         if not tag.startswith(_TAG):
             raise self._error(event, f"unknown YAML tag {tag}")
-        if any(0xD800 <= ord(character) <= 0xDFFF for character in event.value):
+        is_plain = event.value.isascii()  # looking at each character took a sixth of the time
+        if not is_plain and any(0xD800 <= ord(each) <= 0xDFFF for each in event.value):
             raise self._error(event, "half of a surrogate pair, which is not a character")
         return Scalar(_line(event), tag.removeprefix(_TAG), event.value, _column(event))
 
