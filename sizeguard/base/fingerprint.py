@@ -14,6 +14,7 @@ from sizeguard.base.digest import content_digest, digest
 from sizeguard.base.files import cannot_read, check_no_output
 from sizeguard.base.input_files import readable
 
+PACKAGE = Path(__file__).resolve().parents[1]
 # Libraries whose versions affect the analysis of a binary.
 _LIBRARIES = ("numpy", "pycxxfilt", "PyYAML", "pyelftools", "lief")
 _INSTALLED = ".dist-info"
@@ -88,8 +89,7 @@ def package_hash() -> str:
 
 def _rooms() -> list[str]:
     """List the folders of this package."""
-    package = Path(__file__).resolve().parents[1]
-    return sorted(entry.name for entry in os.scandir(package) if entry.is_dir())
+    return sorted(entry.name for entry in os.scandir(PACKAGE) if entry.is_dir())
 
 
 def _hash_of_code(rooms: Iterable[str]) -> str:

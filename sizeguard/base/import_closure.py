@@ -7,9 +7,8 @@ import functools
 import re
 from pathlib import Path
 
-import sizeguard
+from sizeguard.base.fingerprint import PACKAGE as PACKAGE
 
-PACKAGE = Path(sizeguard.__file__).resolve().parent
 # Fields with nested statements. Expressions contain no imports, and skipping them halves the time.
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 Import = tuple[str, list[str]]  # a module, and the names that are imported from it

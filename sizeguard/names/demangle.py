@@ -6,9 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from sizeguard.names.scan.rust_grammar import references
-from sizeguard.names.spellings.legacy_rust import legacy_rust
-
 # Longer texts are not shown; longer names would crash the demangler by recursion, as 31 kB of
 # pointers do in a thread.
 MOST_SHOWN = 4 << 10
@@ -67,6 +64,8 @@ def demangle(name: str, most: int = MOST_SHOWN) -> str:
     plain, at, version = base.partition("@")
     head, dot, suffix = plain.partition(".")
     if "$" in head and head.startswith("_ZN"):  # Rust writes .. for ::
+        from sizeguard.names.spellings.legacy_rust import legacy_rust  # 0.3 ms
+
         path, end, clones = plain.rpartition("E")
         text = legacy_rust(path + end) if not clones or clones.startswith(".") else ""
         if text:
@@ -112,6 +111,8 @@ def demangle_rust(name: str) -> str:
     Each reference to an earlier part of a name can double the text. So the first ones are resolved,
     then more while the text is short enough to show; _ replaces the others.
     """
+    from sizeguard.names.scan.rust_grammar import references  # 0.5 ms
+
     found = references(name)
     if found is None:
         found = [match.span() for match in _RUST_REFERENCE.finditer(name)]
