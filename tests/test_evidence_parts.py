@@ -18,7 +18,7 @@ from sizeguard.claims.listed_names import FeatureMarks
 from sizeguard.formats import dwarf
 from sizeguard.formats.elf import SHN_ABS, STT_FUNC, STT_NOTYPE, Symbol
 from sizeguard.formats.macho.constants import N_SECT
-from sizeguard.verify.evidence import evidence, gather_evidence, image_presence
+from sizeguard.verify.evidence import evidence, gather_evidence, image_presence, link_graph
 from sizeguard.verify.evidence.code_search import patterns_of
 from sizeguard.verify.evidence.image_presence import (
     check_not_merged,
@@ -438,7 +438,7 @@ def test_a_recorded_graph_counts_if_it_has_all_objects_of_the_image(
     the toolchain.
     """
     monkeypatch.setattr(evidence, "as_macho", lambda image: None)
-    monkeypatch.setattr(evidence, "placed", lambda *parts: "placed")
+    monkeypatch.setattr(link_graph, "placed", lambda *parts: "placed")
     recorded = SimpleNamespace(nodes={"a": (0, 3)})
     placement = SimpleNamespace(address={(0, 3): 64, unread: 128})
     parts: Any = SimpleNamespace(
