@@ -31,6 +31,7 @@ from sizeguard.names.dtype_of import dtype_of
 from sizeguard.toolchains.links.asked_link import link_command
 from tests.support.drawn import at_least
 from tests.support.link_cases import FIXTURES, Linked, link, linker_flags, model
+from tests.support.made_elf import ET_DYN, Form, make_elf
 
 LINKERS = ("bfd", "gold", "lld-22", "mold")
 
@@ -378,3 +379,26 @@ def test_symbols_that_a_shared_library_names(
     assert linked.differences == ({}, {})
     keeps_hidden = linker == "gold" or (linker == "bfd" and not mode)
     assert is_live(linked, "both") == keeps_hidden
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (["-lx"], ("libx.so", "shared")),
+        (["-Bstatic", "-lx"], ("libx.a", "archive")),
+        (["-l", ":libx.a"], ("libx.a", "archive")),
+        (["-ly"], None),
+    ],
+)
+def test_a_library_of_the_command_line_is_an_input(
+    tmp_path: Path, options: list[str], found: tuple[str, str] | None
+) -> None:
+    (tmp_path / "libx.so").write_bytes(make_elf(Form(), [], type_=ET_DYN))
+    (tmp_path / "libx.a").write_bytes(b"!<arch>\n")
+    arguments = [*options, f"-L{tmp_path}"]
+    if found is None:
+        with pytest.raises(InputError, match="-ly"):
+            parse_command(arguments, Path("/"), Linker("bfd", (2, 40)))
+        return
+    (file,) = parse_command(arguments, Path("/"), Linker("bfd", (2, 40))).files
+    assert (file.path.name, file.kind) == found
