@@ -15,6 +15,7 @@ from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.formats.elf import ET_DYN, ET_EXEC, ET_REL, PT_INTERP, PT_LOAD, Elf
 from sizeguard.formats.elf.layout import Layout
 from sizeguard.verify.evidence import evidence as module
+from sizeguard.verify.evidence import link_graph
 from sizeguard.verify.evidence.evidence import Evidence, Inlined, as_macho, names_of
 from sizeguard.verify.evidence.macho import MachoImage
 
@@ -61,7 +62,7 @@ def test_only_a_mach_o_image_is_one() -> None:
 @pytest.fixture
 def graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("placed", "dead_stripped"):
-        monkeypatch.setattr(module, name, lambda *_, name=name: name)
+        monkeypatch.setattr(link_graph, name, lambda *_, name=name: name)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_the_recorded_link_counts_if_it_can_be_followed(
             raise outcome
         return graph
 
-    monkeypatch.setattr(module, "recorded", recorded)
+    monkeypatch.setattr(link_graph, "recorded", recorded)
     record = None if missing == "record" else tmp_path / "record"
     if record and missing != "file":
         record.write_text("ld")

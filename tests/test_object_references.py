@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.elf import SHT_CREL, SHT_REL, SHT_RELA
+from sizeguard.formats.elf.image import Elf
 from sizeguard.formats.elf.layout import Layout
 from sizeguard.formats.elf.relocations import read_plain
 from sizeguard.linkgraph.elf.literals import find_literals
@@ -54,6 +55,7 @@ def test_relocations_of_sections_are_joined_in_any_encoding() -> None:
     data = np.frombuffer(plain, np.uint8)
     elf = SimpleNamespace(data=data, layout=layout)
     elf.relocation_table = lambda s: read_plain(data, layout, s.offset, s.file_size, addend=True)
+    elf.relocation_tables = MethodType(Elf.relocation_tables, elf)
     found: Any = SimpleNamespace(elf=elf, label="a.o")
     parts = [(SHT_RELA, 24, 0), (SHT_RELA, 30, 24)]
     expected, lengths = _table_of(found, [relocation_section(*part) for part in parts])
