@@ -157,18 +157,12 @@ def _cut_image(
     known = hashed()
     input_table = input_ranges(image, line, inputs)
     part_table, part_texts = part_ranges(image, line, inputs, parts)
-    symbols, groups = symbol_ranges(
-        image,
-        names,
-        known,
-        defined,
-        input_table.start,
-        lambda: described_code(image, line, unwinding),
-    )
+    described = cache(lambda: described_code(image, line, unwinding))
+    symbols, groups = symbol_ranges(image, names, known, defined, input_table.start, described)
     sources = ContentSources(symbols, input_table, part_table)
     has_inputs = len(input_table.start) or len(part_table.start)
     if names is image and not has_inputs and not image.is_relocatable:
-        found = nameless_functions(image, line, symbols, unwinding)
+        found = nameless_functions(image, line, symbols, described())
         part_texts = found.names
         sources = ContentSources(symbols, input_table, found.rows, found.analyzers)
     _cut(image, known, book, sources, unwinding, relocations)

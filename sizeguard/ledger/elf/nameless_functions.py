@@ -15,7 +15,6 @@ from sizeguard.formats.elf import Elf, signed
 from sizeguard.ledger.elf.content import RowRanges
 from sizeguard.ledger.elf.disjoint_symbols import DisjointSymbols
 from sizeguard.ledger.elf.owner_table import Line
-from sizeguard.ledger.elf.unwind_owners import Unwinding, described_code
 from sizeguard.ledger.kinds import ANALYZER
 
 # A section of Go's linker; the second name is used in position-independent files.
@@ -37,10 +36,10 @@ class NamelessFunctions(NamedTuple):
 
 
 def nameless_functions(
-    image: Elf, line: Line, symbols: DisjointSymbols, unwinding: Unwinding
+    image: Elf, line: Line, symbols: DisjointSymbols, described: tuple[Int, Int]
 ) -> NamelessFunctions:
-    """Find functions in code without symbols."""
-    start, end = described_code(image, line, unwinding)
+    """Find functions in code without symbols; described: as described_code returns it."""
+    start, end = described
     if not image.is_stripped:
         start, end = _without_symbols(start, end, line, symbols)
     texts: list[bytes] = []
@@ -66,9 +65,10 @@ def _without_symbols(start: Int, end: Int, line: Line, symbols: DisjointSymbols)
     A signal handler's record begins before its symbol.
     """
     following = np.append(symbols.start, np.iinfo(np.int64).max)
-    is_free = following[np.searchsorted(symbols.start, start)] >= end
-    homes, named = (np.searchsorted(line.at, at, side="right") for at in (start, symbols.start))
-    kept = is_free & np.isin(homes, named)
+    free = np.flatnonzero(following[np.searchsorted(symbols.start, start)] >= end)
+    bounds = np.searchsorted(symbols.start, np.append(line.at, np.iinfo(np.int64).max))
+    home = np.searchsorted(line.at, start[free], side="right") - 1
+    kept = free[np.diff(bounds)[home] > 0]
     return start[kept], end[kept]
 
 
