@@ -221,3 +221,33 @@ def test_a_version_is_no_clone(name: str, text: str) -> None:
 )
 def test_older_names_of_rust_are_read_without_their_hash_too(name: str, text: str) -> None:
     assert demangle(name) == text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "?f@@YAXP6AXHH@Z" + "".join(f"P6AX{str(i) * 40}@Z" for i in range(5)) + "@Z",
+        "$s4main1fyyAA1CVyA200DG_ADyA200EG" + "".join(f"ADyA200{c}G" for c in "FGH") + "tF",
+        *(f"_ZN{'9' * digits}$aE" for digits in (20, 5000)),
+        *(f"_RNvC{'9' * digits}a1f" for digits in (20, 5000)),
+        "_ZN10a$uffffff$17h0123456789abcdef",
+    ],
+)
+def test_a_name_of_endless_text_or_length_is_shown_as_it_is(name: str) -> None:
+    assert demangle(name) == name
+
+
+def test_repeated_types_are_shown() -> None:
+    assert "(int, int), void (__cdecl *)(void" in demangle("?f@@YAXP6AXHH@ZP6AX00@Z@Z")
+    assert demangle("$s4main1fyyAA1CVyA3DGF").endswith("main.C<main.C, main.C, main.C>) -> ()")
+
+
+@pytest.mark.parametrize("escape", ["uffffff", "ud800", "u00dfff"])
+def test_an_escape_that_is_no_character_is_kept(escape: str) -> None:
+    word = f"a${escape}$"
+    assert demangle(f"_ZN{len(word)}{word}17h0123456789abcdefE") == f"{word}::h0123456789abcdef"
+
+
+@pytest.mark.parametrize("text", ["f()::{lambda()#%s}", "decltype({parm#%s}) f()"])
+def test_a_text_with_an_endless_number_is_unknown(text: str) -> None:
+    assert not KNOWN.find(text % ("9" * 5000))

@@ -203,3 +203,10 @@ def test_owners_follow_the_last_pattern_that_matches(tmp_path: Path) -> None:
         "": "",
     }.items():
         assert owners.of(path) == owner, path
+
+
+@pytest.mark.parametrize("digits", [20, 5000])
+def test_a_name_with_an_endless_length_has_no_namespace(digits: int) -> None:
+    names = [f"_RNvC{'9' * digits}a1f", f"_ZN{'9' * digits}ae"]
+    reader = ScopeReader()
+    assert not any(reader.namespace(each).startswith("a") for each in reader.read(names))

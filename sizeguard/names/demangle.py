@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -36,8 +37,15 @@ _CLASS_NAMES = [f"{length - 1}{'a' * (length - 1)}" for length in range(10)]
 _SWIFT = ("$s", "$S", "_T0", "_TF", "_TW", "_TM", "_Tt")
 SWIFT = (*_SWIFT, *(f"_{each}" for each in _SWIFT))  # of Mach-O, too
 _MOST_SWIFT = 1 << 10
+_MOST_REPEATED = 1 << 21  # times a type, and characters of Microsoft's names: some megabytes
 _NOT_SWIFT = "_TMC_END__"  # of gcc, after the underscore before it
-_SWIFT_REFERENCE = re.compile(r"A[a-z]*[A-Z_]")
+# A20B repeats a type 20 times: five such references in 60 bytes make 48 GB.
+_SWIFT_REFERENCE = re.compile(r"A[0-9a-z]*[A-Z_]")
+_REPEATED = re.compile(r"\d{1,9}|[a-zA-Z_]")
+# Parts of one list of parameters in Microsoft's names. A digit in a list repeats an earlier type,
+# which can be a function's type with a list of its own: 247 bytes make 1 GB.
+_LISTS = re.compile(r"(?<=[A-Z])[68]|@Z")
+_DIGIT = re.compile(r"\d")
 _RUST_REFERENCE = re.compile(r"B[0-9a-zA-Z]*_")
 _MOST_RUST_REFERENCES = 20
 _MORE_RUST_REFERENCES = 8  # each time: a text of MOST_SHOWN becomes 1 MiB at most
@@ -99,7 +107,7 @@ def _of_others(name: str) -> str:
         text = demangle_rust(head)
         text = text + _clones(dot + suffix) if text and dot else text
     elif base.startswith("?"):
-        text = _demangled(base)
+        text = "" if _is_repeating(base) else _demangled(base)
     elif base.startswith(_SWIFT) and base != _NOT_SWIFT:
         text = _swift(base)
     return text if len(text) <= MOST_SHOWN else ""
@@ -138,13 +146,23 @@ def _rust(name: str, left_out: Sequence[tuple[int, int]]) -> str:
 
 def _swift(name: str) -> str:
     """Demangle a name of Swift; empty for a name whose text may be endless."""
-    if len(name) > _MOST_SWIFT or len(_SWIFT_REFERENCE.findall(name)) > _MOST_RUST_REFERENCES:
+    repeats = (
+        sum(int(each) if each.isdigit() else 1 for each in _REPEATED.findall(found[1:]))
+        for found in _SWIFT_REFERENCE.findall(name)
+    )
+    if len(name) > _MOST_SWIFT or math.prod(1 + each for each in repeats) > _MOST_REPEATED:
         return ""
     try:
         import pydemumble  # takes 2 ms; only Swift needs it
     except ImportError:
         return ""  # this platform has no wheel
     return str(pydemumble.demangle(name) or "")
+
+
+def _is_repeating(name: str) -> bool:
+    """Check whether types that a name of Microsoft's repeats may make its text too long."""
+    digits = (len(_DIGIT.findall(each)) for each in _LISTS.split(name))
+    return len(name) * math.prod(1 + each for each in digits) > _MOST_REPEATED
 
 
 def _demangled(name: str) -> str:

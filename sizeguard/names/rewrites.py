@@ -64,13 +64,13 @@ _REWRITES = (
 )
 _TAG = re.compile(r"\[abi:\w+\]")
 _SPACED = re.compile(r"(?<=[\w>)]) :: |\A:: ")
-_NUMBERED = re.compile(r"\{(lambda|unnamed type)(\([^{}]*\))?#(\d+)\}")
+_NUMBERED = re.compile(r"\{(lambda|unnamed type)(\([^{}]*\))?#(\d{1,9})\}")
 _INTEGER = re.compile(
     r"(?<!::)\b(?:(?:unsigned|signed|long|short|int|__int128)\b ?)+(?:char\b ?)?(?<! )"
     r"(?! ?double|::)"
 )
 _NUMBER = re.compile(r"\((float|double)\)\[([0-9a-f]+)\]")  # binutils shows the bits
-_PARAMETER = re.compile(r"\{parm#(\d+)\}")
+_PARAMETER = re.compile(r"\{parm#(\d{1,9})\}")
 _STREAM = re.compile(r"\bstd::(string|[io]stream|iostream)\b")
 _EXPRESSION = re.compile(r"decltype|sizeof|[=!]=|&&\(|\|\|")
 

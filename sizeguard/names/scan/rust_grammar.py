@@ -38,7 +38,7 @@ _TERMINALS = {
 }
 # Terminals where no rule applies; a path and a bound always have one.
 _LEAF = {"type": "basic", "argument": "basic", "constant": "value"}
-_LENGTH = re.compile(r"u?(0|[1-9]\d*)_?")
+_LENGTH = re.compile(r"u?(0|[1-9]\d{0,8}(?!\d))_?")
 _ABI = re.compile(r"U?(?:KC|(K))?")
 
 

@@ -14,9 +14,9 @@ _SPECIAL = re.compile(r"T[VTIS]|GV|GR|GTt|T[hvc][^N]*?(?=N)")
 _TYPE_OF_CLASS = re.compile(r"T[VTIS]")
 _CONSTRUCTOR = re.compile(r"C[I]?[1-5]|D[0-5]")
 _OPERATOR = re.compile(r"[a-z][a-zA-Z]")  # pl, aS, cv …
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,9}")  # no name is longer
 _STANDARD = ("St", "Sa", "Sb", "Ss", "Si", "So", "Sd")
-_RUST_CRATE = re.compile(r"C(?:s[0-9a-zA-Z]*_)?(\d+)_?")
+_RUST_CRATE = re.compile(r"C(?:s[0-9a-zA-Z]*_)?(\d{1,9})_?")
 _RUST_HASH = re.compile(r"h[0-9a-f]{16}")
 _GO = re.compile(r"((?:[\w.~%-]+/)*[\w~%-]+(?:\.[a-z]\w*(?=/))?)\.")
 

@@ -16,7 +16,7 @@ _RUST_ESCAPES = {
     "..": "::",
 }
 _RUST_ESCAPE = re.compile(r"\$(?:LT|GT|RF|BP|C|SP|LP|RP)\$|\.\.|\$u([0-9a-f]{2,6})\$")
-_LENGTH = re.compile(r"\d+")
+_LENGTH = re.compile(r"\d{1,9}")  # no name is longer
 
 
 def legacy_rust(symbol: str) -> str:
@@ -37,6 +37,12 @@ def legacy_rust(symbol: str) -> str:
 def _unescaped(word: str) -> str:
     if word.startswith("_$"):
         word = word[1:]
-    return _RUST_ESCAPE.sub(
-        lambda match: chr(int(match[1], 16)) if match[1] else _RUST_ESCAPES[match[0]], word
-    )
+    return _RUST_ESCAPE.sub(_character, word)
+
+
+def _character(match: re.Match[str]) -> str:
+    if not match[1]:
+        return _RUST_ESCAPES[match[0]]
+    code = int(match[1], 16)
+    is_one = code < 0xD800 or 0xDFFF < code <= 0x10FFFF
+    return chr(code) if is_one else match[0]
