@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.texts import Int, Texts, without_first
+from sizeguard.formats.dwarf.walk import InlineTree
 from sizeguard.formats.elf import STT_FUNC, STT_IFUNC, STT_NOTYPE, Elf
 
 if TYPE_CHECKING:
@@ -52,19 +53,21 @@ def elf_code(elf: Elf) -> Code:
     if not tables:
         return Code(elf.path, sections, np.zeros(0, np.int64), np.zeros(0, np.int64), Texts.of(()))
     table = tables[0]
+    address = table.address
+    if elf.machine in ("arm", "armeb"):
+        address = address - (address & 1) * (table.type == STT_FUNC)  # the lowest bit means Thumb
     wanted = np.flatnonzero(
         np.isin(table.type, (STT_NOTYPE, STT_FUNC, STT_IFUNC))
         & (table.section > 0)
-        & _inside(table.address, sections)
+        & _inside(address, sections)
     )
+    wanted = wanted[~((table.size[wanted] == 0) & _are_marks(table.names.take(wanted)))]
     # Among names of one address, sized symbols precede labels, global ones precede local ones.
     order = np.lexsort(
-        (wanted, table.binding[wanted] == 0, table.size[wanted] == 0, table.address[wanted])
+        (wanted, table.binding[wanted] == 0, table.size[wanted] == 0, address[wanted])
     )
-    wanted = _first_of_each(wanted[order], table.address)
-    return Code(
-        elf.path, sections, table.address[wanted], table.size[wanted], table.names.take(wanted)
-    )
+    wanted = _first_of_each(wanted[order], address)
+    return Code(elf.path, sections, address[wanted], table.size[wanted], table.names.take(wanted))
 
 
 def macho_code(image: MachO) -> Code:
@@ -84,6 +87,34 @@ def macho_code(image: MachO) -> Code:
     # Mach-O puts an underscore before each C name; DWARF does not.
     names = without_first(table.names.take(wanted), "_")
     return Code(image.path, sections, table.value[wanted], np.zeros(len(wanted), np.int64), names)
+
+
+def without_removed(tree: InlineTree, code: Code) -> InlineTree:
+    """Leave out functions that the linker removed, if the image has code at address 0.
+
+    Linkers put 0 in place of the address of a removed function. Firmware has code there. So a
+    function at 0 is real only if it ends where the symbol at 0 ends.
+    """
+    if not code.sections or code.sections[0][0] > 0:
+        return tree
+    low, high, node = (np.array(rows, np.int64) for rows in (tree.low, tree.high, tree.node))
+    end = int(code.address[0] + code.size[0]) if len(code.address) and not code.address[0] else 0
+    depth = np.array(tree.depth, np.int64)
+    outermost = np.maximum.accumulate(np.where(depth == 0, np.arange(len(depth)), 0))
+    removed = np.zeros(len(depth), bool)
+    removed[node[(low == 0) & (high != end) & (depth[node] == 0)]] = True
+    kept = ~removed[outermost[node]]
+    tree.low, tree.high, tree.node = (rows[kept].tolist() for rows in (low, high, node))
+    return tree
+
+
+def _are_marks(names: Texts) -> npt.NDArray[np.bool_]:
+    """Check which names mark a place in a function, such as $d and .L1."""
+    if not len(names):
+        return np.zeros(0, bool)
+    initial = names.buffer[np.minimum(names.start, len(names.buffer) - 1)]
+    found: npt.NDArray[np.bool_] = (initial == ord("$")) | (initial == ord("."))
+    return found
 
 
 def _first_of_each(order: Int, address: Int) -> Int:

@@ -15,7 +15,12 @@ from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats import sniff
 from sizeguard.formats.dwarf.abbreviations import DwarfError
 from sizeguard.formats.dwarf.case_aliases import Branches, branch_aliases
-from sizeguard.formats.dwarf.code_sections import Code, elf_code, macho_code
+from sizeguard.formats.dwarf.code_sections import (
+    Code,
+    elf_code,
+    macho_code,
+    without_removed,
+)
 from sizeguard.formats.dwarf.dwarf_constants import UT_SKELETON
 from sizeguard.formats.dwarf.function_names import FunctionNames, scoped_names
 from sizeguard.formats.dwarf.sections import elf_sections, macho_sections
@@ -146,7 +151,7 @@ def _frames(
     """Read the frames; path: the file with the debug information."""
     try:
         info = Info(sections, "big" if is_big else "little")
-        tree = read_tree(info, code.sections)
+        tree = without_removed(read_tree(info, code.sections), code)
         if not tree.low:
             if any(unit.type == UT_SKELETON for unit in info.units):
                 raise InconclusiveError(

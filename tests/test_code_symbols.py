@@ -1,0 +1,68 @@
+"""Symbols of code for debug information: Thumb functions, marks, code at address 0."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from sizeguard.formats.dwarf.code_sections import elf_code, without_removed
+from sizeguard.formats.dwarf.walk import NONE, InlineTree
+from sizeguard.formats.elf import parse_elf
+from tests.support.made_elf import (
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    Form,
+    MadeSection,
+    MadeSymbol,
+    make_elf,
+)
+
+ARM, NOTYPE, LOCAL = 40, 0, 0
+FORM = Form(is_64=False)
+
+
+def firmware(*symbols: MadeSymbol, address: int = 0x8000) -> bytes:
+    table, strings = FORM.symbols(symbols)
+    return make_elf(
+        FORM,
+        [
+            MadeSection(".text", flags=6, address=address, content=bytes(0x40)),
+            MadeSection(".symtab", SHT_SYMTAB, content=table, link=3, entry_size=16),
+            MadeSection(".strtab", SHT_STRTAB, content=strings),
+        ],
+        machine=ARM,
+    )
+
+
+def test_thumb_functions_begin_at_even_addresses() -> None:
+    marks = [
+        MadeSymbol(name, at, 0, NOTYPE, LOCAL) for name, at in (("$t", 0x8000), ("$d", 0x8018))
+    ]
+    functions = (MadeSymbol("first", 0x8001, 0x10), MadeSymbol("second", 0x8011, 0x10))
+    code = elf_code(parse_elf(Path("x"), firmware(*marks, *functions)))
+    found = code.symbol_at(np.array([0x8000, 0x800E, 0x8010, 0x8018, 0x8020]))
+    assert [code.names[int(i)] if i >= 0 else "" for i in found] == [
+        "first",
+        "first",
+        "second",
+        "second",
+        "",
+    ]
+
+
+def test_only_the_function_of_the_symbol_is_at_address_0() -> None:
+    tree = InlineTree()
+    kept = tree.add(NONE, 1, [(0, 0x10)])
+    tree.add(kept, 2, [(0, 4)])
+    removed = tree.add(NONE, 3, [(0, 0x20)])
+    tree.add(removed, 4, [(0, 0x18)])
+    tree.add(NONE, 5, [(0x10, 0x20)])
+    symbols = (MadeSymbol("kept", 1, 0x10), MadeSymbol("next", 0x11, 0x10))
+    code = elf_code(parse_elf(Path("x"), firmware(*symbols, address=0)))
+    left = without_removed(tree, code)
+    assert list(zip(left.low, left.high, left.node, strict=True)) == [
+        (0, 0x10, 0),
+        (0, 4, 1),
+        (0x10, 0x20, 4),
+    ]
