@@ -251,3 +251,39 @@ def test_an_escape_that_is_no_character_is_kept(escape: str) -> None:
 @pytest.mark.parametrize("text", ["f()::{lambda()#%s}", "decltype({parm#%s}) f()"])
 def test_a_text_with_an_endless_number_is_unknown(text: str) -> None:
     assert not KNOWN.find(text % ("9" * 5000))
+
+
+_OF_STD = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+REFUSED = {
+    "_ZZN2ns3lamEiENK3$_0clIiEEDaT_": "auto ns::lam(int)::$_0::operator()<int>(int) const",
+    "_ZZZN2ns3lamEvENK3$_0clIiEEDaT_ENKUlvE_clEv": (
+        "ns::lam()::$_0::operator()<int>(int) const::'lambda'()::operator()() const"
+    ),
+    # A reference to the function's namespace
+    "_ZZN2ns3lamEvENK3$_1clINS_1BEEEDaT_": ("auto ns::lam()::$_1::operator()<_::B>(_::B) const"),
+    f"_ZNO2ns1Acv{_OF_STD}Ev": (
+        "ns::A::operator std::__cxx11::basic_string<char, std::char_traits<char>,"
+        " std::allocator<char>>() &&"
+    ),
+    "_ZN2ns1AcvSt6vectorIT_SaIS2_EEIiEEv": (
+        "ns::A::operator std::vector<int, std::allocator<int>><int>()"
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), REFUSED.items())
+def test_names_that_llvm_refuses_are_shown(name: str, text: str) -> None:
+    assert demangle(name) == text
+
+
+def test_a_pattern_matches_names_that_llvm_refuses() -> None:
+    names = SymbolNames.of([*REFUSED, "_ZN2ns3lamEi", "_ZN5other3lamEi"])
+    assert set(names.glob("ns::*")) == {*REFUSED, "_ZN2ns3lamEi"}
+    assert names.glob("ns::lam(int)*") == ("_ZZN2ns3lamEiENK3$_0clIiEEDaT_", "_ZN2ns3lamEi")
+    assert names.find("ns::A::operator std::string") == (f"_ZNO2ns1Acv{_OF_STD}Ev",)
+
+
+@pytest.mark.parametrize("count", [40, 1500])
+def test_nested_names_that_llvm_refuses_end(count: int) -> None:
+    assert demangle("_Z" + "Z" * count + "1fvE" + "NK3$_0clIiEEDaT_E" * count + "1x")
+    assert demangle(f"_ZN1Acv{'SaI' * count}cEv")

@@ -172,7 +172,9 @@ def _demangled(name: str) -> str:
     try:
         return str(pycxxfilt.demangle(name))
     except ValueError:
-        return ""
+        from sizeguard.names.spellings.refused_names import refused_name  # few names need it
+
+        return refused_name(name)
 
 
 def _clones(suffix: str) -> str:
