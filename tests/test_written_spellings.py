@@ -10,6 +10,7 @@ import pytest
 
 from sizeguard.names.resolve_names import DROPPED, KEPT, NOT_ADDED, SymbolNames
 from sizeguard.names.spellings.omitted import without_defaults_of_std
+from sizeguard.names.spellings.second_readings import data_model
 
 WRITTEN = {
     "_ZN2ns3fooEmPKc": (
@@ -124,6 +125,33 @@ def test_a_written_spelling_means_its_symbol_alone(symbol: str, text: str) -> No
 )
 def test_another_type_or_number_is_unknown(text: str) -> None:
     assert KNOWN.find(text) == MACHO.find(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("machine", "text", "found"),
+    [
+        ("arm", "f(size_t)", ()),  # unsigned int or unsigned long: only the compiler knows
+        ("arm", "f(uint64_t)", ("_Z1fy",)),
+        ("arm", "f(uint32_t)", ()),
+        ("arm", "g(size_t)", ("_Z1gj",)),
+        ("arm", "h(size_t, int32_t)", ("_Z1hjl",)),
+        ("x32", "g(size_t)", ("_Z1gj",)),
+        ("aarch64_ilp32", "g(size_t)", ("_Z1gj",)),
+        ("x86_64", "f(size_t)", ("_Z1fm",)),
+        ("x86_64", "g(size_t)", ()),
+        ("s390x", "f(size_t)", ("_Z1fm",)),
+    ],
+)
+def test_size_t_depends_on_the_machine(machine: str, text: str, found: tuple[str, ...]) -> None:
+    names = ["_Z1fj", "_Z1fm", "_Z1fy", "_Z1gj", "_Z1hjl"]
+    assert SymbolNames.of(names, model=data_model(machine)).find(text) == found
+
+
+def test_size_t_is_long_long_on_windows() -> None:
+    names = SymbolNames.of(["_Z1fm", "_Z1fy"], model=data_model("x86_64", is_windows=True))
+    assert names.find("f(size_t)") == names.find("f(uint64_t)") == ("_Z1fy",)
+    assert names.find("f(unsigned long)") == ("_Z1fm",)
+    assert names.glob("f*(size_t)") == ("_Z1fy",)
 
 
 def test_a_type_of_two_systems_is_ambiguous_if_both_overloads_exist() -> None:

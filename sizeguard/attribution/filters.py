@@ -154,11 +154,14 @@ def unattributed_rows(analysis: Analysis) -> Mask:
 def symbol_names(analysis: Analysis) -> SymbolNames:
     """Index the symbols that have bytes."""
     from sizeguard.names.resolve_names import KEPT, NOT_ADDED, SymbolNames  # 8 ms
+    from sizeguard.names.spellings.second_readings import data_model
 
-    underscore = KEPT if analysis.image.adds_underscore else NOT_ADDED
+    image = analysis.image
+    underscore = KEPT if image.adds_underscore else NOT_ADDED
+    model = data_model(image.arch, is_windows=image.format in ("pe", "coff"))
     label = analysis.label("symbol")
     names = (text for i in used_texts(label).tolist() if (text := label.texts[i]))
-    return SymbolNames.of(names, underscore)
+    return SymbolNames.of(names, underscore, model)
 
 
 def _rows_of_symbol(analysis: Analysis, name: str) -> Mask:

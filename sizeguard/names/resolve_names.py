@@ -38,7 +38,7 @@ from sizeguard.names.spellings.plain_paths import (
     plain_path,
 )
 from sizeguard.names.spellings.rust_hashes import has_hashes
-from sizeguard.names.spellings.second_readings import second_readings
+from sizeguard.names.spellings.second_readings import LP64, second_readings
 
 # The underscore that Mach-O adds before each name: there is none, names have it, names lost it
 NOT_ADDED, KEPT, DROPPED = "not added", "kept", "dropped"
@@ -112,16 +112,18 @@ class SymbolNames:
     look-up takes about 40 ms.
 
     underscore: whether the format adds one before each name, and whether the table's names have it
+    model:      what size_t is, see data_model
     """
 
     names: tuple[str, ...]
     underscore: str = NOT_ADDED
+    model: str = LP64
     _hits: dict[str, Int] = field(default_factory=dict, repr=False)
 
     @staticmethod
-    def of(names: Iterable[str], underscore: str = NOT_ADDED) -> SymbolNames:
+    def of(names: Iterable[str], underscore: str = NOT_ADDED, model: str = LP64) -> SymbolNames:
         """Build the table; equal names are stored once."""
-        return SymbolNames(tuple(dict.fromkeys(names)), underscore)
+        return SymbolNames(tuple(dict.fromkeys(names)), underscore, model)
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -184,7 +186,7 @@ class SymbolNames:
             return found
         if found := self._find(text) or self._of_swift(text):
             return found
-        for readings in second_readings(text):
+        for readings in second_readings(text, self.model):
             known = {found for each in readings if (found := self._find(each))}
             if len(known) == 1:
                 return known.pop()
@@ -267,7 +269,7 @@ class SymbolNames:
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """Find the symbols with a spelling that matches a pattern, which has all scopes."""
-        wanted = NamePattern.of(pattern)
+        wanted = NamePattern.of(pattern, self.model)
         longest = max(filter(_is_kept, wanted.words), key=len, default="")
         words = [word for word in wanted.words if word not in _ABBREVIATED]
         words = [word for word in words if not _HASH.fullmatch(word)]
@@ -289,7 +291,7 @@ class SymbolNames:
 
     def _in_scope(self, pattern: str) -> str:
         """Find a symbol that a pattern would match with its outer scopes; empty if none."""
-        wanted = NamePattern.of(pattern)
+        wanted = NamePattern.of(pattern, self.model)
         inner = () if has_global_scope(pattern) else self.glob(f"*::{pattern}")
         return next((s for s in map(shown_symbol, inner) if wanted.matches_inside(s)), "")
 

@@ -68,7 +68,7 @@ class ClaimNames:
             image = _image(path)
             symbols += _symbols(image)
             operators |= dict.fromkeys(registered_in(image, ()).operators)
-        return KnownNames(SymbolNames.of(symbols, underscore), operators)
+        return KnownNames(SymbolNames.of(symbols, underscore, self.evidence.names.model), operators)
 
     def operators_called(self, text: str) -> tuple[str, ...]:
         """Find the operators that a text means, in the image, its objects or elsewhere."""

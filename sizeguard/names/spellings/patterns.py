@@ -22,7 +22,7 @@ from sizeguard.names.short import (
 )
 from sizeguard.names.spelling import spelling_of
 from sizeguard.names.spellings.omitted import without_omitted
-from sizeguard.names.spellings.second_readings import second_readings
+from sizeguard.names.spellings.second_readings import LP64, second_readings
 
 _OPTIONAL = re.compile(r"[ (<&[{.]")  # what a path of names and wildcards does not contain
 _QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?))+\Z")
@@ -50,11 +50,11 @@ class NamePattern:
     words: tuple[str, ...]
 
     @staticmethod
-    def of(pattern: str) -> NamePattern:
-        """Read a pattern, as written and as demanglers would spell it."""
+    def of(pattern: str, model: str = LP64) -> NamePattern:
+        """Read a pattern, as written and as demanglers would spell it; model: see data_model."""
         pattern = _GLOBAL.sub("", without_spaces(pattern))
-        texts = _readings(pattern)
-        bare = [*texts, *_readings(_without_result(pattern))]
+        texts = _readings(pattern, model)
+        bare = [*texts, *_readings(_without_result(pattern), model)]
         words = set.intersection(*({*WORD.findall(text)} for text in bare))
         as_shown = re.compile(glob_regex(pattern))
         return NamePattern(pattern, as_shown, _any(texts), _any(bare), tuple(sorted(words)))
@@ -115,9 +115,9 @@ class NamePattern:
         yield from dict.fromkeys([*texts, *(shorten(each) for each in texts)])
 
 
-def _readings(pattern: str) -> list[str]:
+def _readings(pattern: str, model: str) -> list[str]:
     """Return a pattern as written, with other types for size_t, and as demanglers spell it."""
-    readings = (each for more in second_readings(pattern) for each in more)
+    readings = (each for more in second_readings(pattern, model) for each in more)
     texts = list(dict.fromkeys((pattern, *readings)))
     texts += [each for text in texts if (each := normal(text)) not in texts]
     return list(dict.fromkeys([*texts, *map(without_omitted, texts)]))

@@ -2,45 +2,71 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
-_WIDE = ("long", "long long")  # of 64 bits, on Linux and on macOS
-_UNSIGNED_WIDE = ("unsigned long", "unsigned long long")
-_INTEGERS = {
-    "size_t": ("unsigned long",),
-    "ssize_t": ("long",),
-    "ptrdiff_t": ("long",),
-    "intptr_t": ("long",),
-    "uintptr_t": ("unsigned long",),
-    "int8_t": ("signed char",),
-    "int16_t": ("short",),
-    "int32_t": ("int",),
-    "int64_t": _WIDE,
-    "uint8_t": ("unsigned char",),
-    "uint16_t": ("unsigned short",),
-    "uint32_t": ("unsigned int",),
-    "uint64_t": _UNSIGNED_WIDE,
+# What int, long and pointers are: of 64-bit Unix, 64-bit Windows, and machines of 32 bits
+LP64, LLP64, ILP32 = "LP64", "LLP64", "ILP32"
+
+_WIDE_MACHINES = ("s390x", "alpha", "ve", "cuda", "amdgcn", "bpf")
+_NARROW_FILES = ("ilp32", "64_32")
+
+# Types of 64 bits, of 32 bits, and of a pointer's size, the likeliest first. int64_t is long long
+# on macOS, int32_t is long and size_t unsigned int for ARM without an operating system.
+_TYPES = {
+    LP64: (("long", "long long"), ("int",), ("long",)),
+    LLP64: (("long long",), ("int",), ("long long",)),
+    ILP32: (("long long",), ("int", "long"), ("int", "long")),
 }
-_INTEGER = re.compile(rf"(?<![\w:])(?:std::)?({'|'.join(_INTEGERS)})\b(?!::)")
+_WIDE, _INT, _POINTER = range(3)
+_SIZED = {
+    "size_t": (_POINTER, "unsigned "),
+    "ssize_t": (_POINTER, ""),
+    "ptrdiff_t": (_POINTER, ""),
+    "intptr_t": (_POINTER, ""),
+    "uintptr_t": (_POINTER, "unsigned "),
+    "int32_t": (_INT, ""),
+    "uint32_t": (_INT, "unsigned "),
+    "int64_t": (_WIDE, ""),
+    "uint64_t": (_WIDE, "unsigned "),
+}
+_SMALL = {
+    "int8_t": "signed char",
+    "int16_t": "short",
+    "uint8_t": "unsigned char",
+    "uint16_t": "unsigned short",
+}
+_INTEGER = re.compile(rf"(?<![\w:])(?:std::)?({'|'.join([*_SIZED, *_SMALL])})\b(?!::)")
 _SPACED = re.compile(r"(?<=[^\s(,]) \((?![*&])")
 
 
-def second_readings(text: str) -> Iterator[tuple[str, ...]]:
+def data_model(machine: str, *, is_windows: bool = False) -> str:
+    """Return what int, long and pointers are for a machine, by its name in formats."""
+    is_narrow = "64" not in machine or any(part in machine for part in _NARROW_FILES)
+    if machine and is_narrow and not machine.startswith(_WIDE_MACHINES):
+        return ILP32
+    return LLP64 if is_windows else LP64
+
+
+def second_readings(text: str, model: str = LP64) -> Iterator[tuple[str, ...]]:
     """Yield readings in the order of their likelihood; of several at once only one may be known.
 
-    A mangled name has types instead of size_t and int64_t; the latter depends on the system.
+    A mangled name has types instead of size_t and int64_t, which depend on the system.
     """
     tight = _SPACED.sub("(", text)
     if tight != text:
         yield (tight,)
     if _INTEGER.search(tight):
-        yield tuple(dict.fromkeys(_with_types(tight, wide) for wide in (0, 1)))
+        choices = itertools.product(*_TYPES[model])
+        yield tuple(dict.fromkeys(_with_types(tight, types) for types in choices))
 
 
-def _with_types(text: str, wide: int) -> str:
+def _with_types(text: str, types: tuple[str, ...]) -> str:
     def type_of(match: re.Match[str]) -> str:
-        types = _INTEGERS[match[1]]
-        return types[min(wide, len(types) - 1)]
+        if match[1] in _SMALL:
+            return _SMALL[match[1]]
+        size, sign = _SIZED[match[1]]
+        return sign + types[size]
 
     return _INTEGER.sub(type_of, text)

@@ -137,9 +137,11 @@ class Evidence:
     def names(self) -> SymbolNames:
         """All symbols of the image, its objects and its debug information."""
         from sizeguard.names.resolve_names import DROPPED, NOT_ADDED, SymbolNames  # 14 ms
+        from sizeguard.names.spellings.second_readings import data_model
 
         underscore = NOT_ADDED if as_macho(self.image) is None else DROPPED
-        return SymbolNames.of((*self.objects.index, *self.symbols, *self.inlined), underscore)
+        names = (*self.objects.index, *self.symbols, *self.inlined)
+        return SymbolNames.of(names, underscore, data_model(self.image.machine))
 
     @cached_property
     def operators(self) -> Mapping[str, tuple[Registration, ...]]:
