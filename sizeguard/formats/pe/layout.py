@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import string
 import struct
+from bisect import bisect_right
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -30,6 +33,8 @@ MACHINES = {
     0x1A6: "sh4",
 }
 BIG_OBJECT = bytes.fromhex("c7a1bad1eebaa94baf20faf66aa4dcb8")  # class id of /bigobj files
+# Digits of base 64, by value.
+_DIGITS = f"{string.ascii_uppercase}{string.ascii_lowercase}{string.digits}+/".encode()
 MOST_SECTIONS = 1 << 20
 _SYMBOL, _BIG_SYMBOL = 18, 20  # bytes of a symbol record; the second in /bigobj files
 
@@ -77,7 +82,7 @@ class SymbolRecords(NamedTuple):
     width: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class PeLayout:
     """A file's headers.
 
@@ -103,10 +108,19 @@ class PeLayout:
         """Return address and size of a directory; zeros if there is none."""
         return self.directories[index] if index < len(self.directories) else (0, 0)
 
+    @functools.cached_property
+    def _by_address(self) -> tuple[list[int], list[PeSection]]:
+        """Addresses of the sections, ascending, and the sections."""
+        ordered = sorted(self.sections, key=lambda s: (s.address, min(s.size, s.memory)))
+        return [section.address for section in ordered], ordered
+
     def offset_of(self, address: int) -> int:
         """Return the file offset of an address; -1 if the file has no byte for it."""
-        for section in self.sections:
-            if section.address <= address < section.address + min(section.size, section.memory):
+        starts, ordered = self._by_address
+        at = bisect_right(starts, address) - 1
+        if at >= 0:
+            section = ordered[at]
+            if address < section.address + min(section.size, section.memory):
                 return section.offset + address - section.address
         return address if 0 < address < self.headers else -1
 
@@ -243,9 +257,17 @@ def _relocations(data: Bytes, place: int, count: int, flags: int) -> tuple[int, 
     return place, max(min(10 * count, len(data) - place), 0)
 
 
+def _place(digits: bytes) -> int:
+    """Return a place in the string table, as LLVM writes it; -1 if it is none."""
+    values = [_DIGITS.find(digit) for digit in digits]
+    return -1 if min(values, default=-1) < 0 else functools.reduce(lambda a, b: 64 * a + b, values)
+
+
 def _name(raw: bytes, strings: _Strings) -> str:
     name = raw.rstrip(b"\0")
     digits = name[1:]
+    if name[:2] == b"//":  # places from 10,000,000 on have six digits of base 64
+        digits = str(_place(name[2:])).encode()
     if name[:1] == b"/" and digits.isdigit():
         name = strings.at(int(digits)) or name
     return name.decode("utf-8", "backslashreplace")
