@@ -82,7 +82,10 @@ class Verification:
 
     @property
     def verdict(self) -> str:
-        """Return fail if any claim fails, else inconclusive if any is undecided, else pass."""
+        """Return fail if any claim fails, else inconclusive if any is undecided, else pass.
+
+        Nothing passes a broken verifier.
+        """
         if self.count(FAIL):
             return FAIL
-        return INCONCLUSIVE if self.count(INCONCLUSIVE) else PASS
+        return INCONCLUSIVE if self.count(INCONCLUSIVE) or self.canary != OK else PASS

@@ -39,9 +39,10 @@ def title_text(result: GateResult, limit: int = TITLE) -> str:
     if not apps:
         return f"{verdict}: {'nothing changed' if result.skipped else 'nothing was measured'}"
     if not changed:
-        known = any(app.old_sizes for app in apps)
-        what = "load +0" if known else "load has no base"
-        return _cut(f"{verdict}: {what} of {_builds(len(apps))}", limit)
+        known = sum(app.old_sizes is not None for app in apps)
+        others = f"load has no base of {_builds(len(apps) - known)}"
+        what = [f"load +0 of {_builds(known)}"] * (known > 0) + [others] * (known < len(apps))
+        return _cut(f"{verdict}: {', '.join(what)}", limit)
     app, old, new = changed[0]
     many = f", {len(changed) - 1} more changed" if len(changed) > 1 else ""
     name = f"{middle(app.app, 24)} {middle(app.target, 24)}".strip()

@@ -272,15 +272,14 @@ class _Related:
 
 
 def _elimination(app: AppResult, check: Check) -> GateFinding:
-    claims = [v for v in app.verification.verdicts if v.verdict != PASS] if app.verification else []
-    shown = [claim_message(claim) for claim in claims[:5]] + (
-        [f"{len(claims) - 5} more"] if len(claims) > 5 else []
+    claims = app.verification.verdicts if app.verification else ()
+    broken = [claim for claim in claims if claim.verdict in (FAIL, INCONCLUSIVE)]
+    shown = [claim_message(claim) for claim in broken[:5]] + (
+        [f"{len(broken) - 5} more"] if len(broken) > 5 else []
     )
-    message = "; ".join(shown) or (
-        "nothing could be verified"
-        if app.verification is None
-        else f"{check.actual} claim{' does' if check.actual == 1 else 's do'} not hold"
-    )
+    # Without a broken claim, the advice says what the verification lacks.
+    lack = "nothing could be verified" if app.verification is None else "not all is verified"
+    message = "; ".join(shown) or lack
     return GateFinding(
         "elimination", app.app, app.target, "elimination", check.id, check.verdict,
         "" if check.verdict == PASS else message, check.advice, check.place, check=check,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sizeguard.gate.gate_result import CREEP, AppResult, Check, Command
 from sizeguard.report.gate.findings.gate_findings import GateFinding
-from sizeguard.report.gate.gate_lines import cut, mark
+from sizeguard.report.gate.gate_lines import cut, mark, marked
 from sizeguard.report.gate.gate_sections import (
     CAUSES,
     CLAIMS,
@@ -47,12 +47,12 @@ def _other(shared: SharedFinding, parts: GroupedFindings, style: Style) -> Itera
     places = {each.place for each in shared.found}
     place = f"  {first.place}" if first.place and len(places) == 1 else ""
     start = f"{word(first.verdict)}  {counted(len(shared.builds), 'build')}: "
-    claims = [claim_message(claim) for claim in parts.claims_of(shared)]
+    claims = parts.claims_of(shared)
     text = f"{counted(len(claims), 'claim')} of the selection" if claims else shared.message
     yield from wrapped(printable(f"{start}{text}{place}"), 0, style)
     yield from _builds(shared.builds, style)
-    for line in claims[:CLAIMS]:
-        yield from wrapped(f"  {mark(first.verdict, style)} {printable(line)}", 0, style)
+    for claim in claims[:CLAIMS]:
+        yield from marked(claim.verdict, claim_message(claim), style)
     if len(claims) > CLAIMS:
         yield f"    {len(claims) - CLAIMS:,} more"
     for advice in shared.advice[:_ADVICE]:

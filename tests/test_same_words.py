@@ -1,0 +1,220 @@
+"""Verdicts, names and numbers say the same in every format, and no format hides a part of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import cmarkgfm
+import pytest
+from click.testing import CliRunner
+
+from ci.action.gate_images import MISUSE
+from ci.action.gate_images import main as gate_images
+from sizeguard.builds.sizes import Sizes
+from sizeguard.claims.verdict import (
+    ABSENT,
+    BROKEN,
+    FAIL,
+    INCONCLUSIVE,
+    NOT_APPLICABLE,
+    OK,
+    PASS,
+    Verdict,
+    Verification,
+)
+from sizeguard.cli.image_options import Output
+from sizeguard.cli.main import cli
+from sizeguard.gate.gate_result import ELIMINATION, AppResult, Check, GateResult
+from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
+from sizeguard.predict.reach_result import Adequacy
+from sizeguard.proposals.build_folder import BuildFolder, LinkedFile, Place, shell_words
+from sizeguard.proposals.build_systems.cargo import Cargo
+from sizeguard.report.bisect.render import bisect_chunks
+from sizeguard.report.diff.render import _change, _rounded
+from sizeguard.report.gate.earlier_results import is_earlier_result
+from sizeguard.report.gate.findings.gate_findings import findings
+from sizeguard.report.gate.markdown_sizes import title_text
+from sizeguard.report.predict.render import prediction_chunks
+from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines
+from sizeguard.report.selection.reach_tables import adequacy_text
+from sizeguard.report.verify.render import verification_text
+from sizeguard.report.why.render import why_chunks
+from sizeguard.report.writers.style import Style
+from tests.support.bisect_samples import three_culprits
+from tests.support.prediction_samples import vision_prediction
+
+ABSENT_ADD = Verdict("operator", "add", ABSENT, PASS, "not_generated", 0, ())
+SIZES = Sizes(100, 10, 200, 0)
+
+
+def markup(text: str) -> str:
+    return cmarkgfm.github_flavored_markdown_to_html(text)
+
+
+def test_nothing_passes_a_broken_verifier() -> None:
+    found = Verification("app", "app.yaml", (ABSENT_ADD,), (), BROKEN, ("planted",))
+    assert (found.verdict, replace(found, canary=OK).verdict) == (INCONCLUSIVE, PASS)
+    assert json.loads(verification_text(found, "json"))["verdict"] == INCONCLUSIVE
+    assert "\x1b[1;32m" not in verification_text(found, "terminal", Style(colour=True))
+
+
+def eliminated(verification: Verification, actual: int, verdict: str) -> AppResult:
+    check = Check(
+        "app/elimination", "app", "here", ELIMINATION, 0, actual, -actual, verdict, "", "see why",
+        kind=ELIMINATION,
+    )  # fmt: skip
+    return AppResult("app", "here", "gcc", verdict, SIZES, None, (check,), (), (), (), verification)
+
+
+def test_a_claim_that_does_not_apply_is_no_failure() -> None:
+    feature = Verdict("feature", "profiling", ABSENT, NOT_APPLICABLE, "unknown", 0, ("no need",))
+    left = replace(ABSENT_ADD, verdict=FAIL, bytes=10)
+    both = Verification("app", "app.yaml", (feature, left), (), OK, ())
+    (found,) = findings(GateResult(FAIL, (eliminated(both, 1, FAIL),)))
+    assert found.message == "operator add is still present (10 bytes)"
+
+
+def test_an_elimination_without_a_broken_claim_counts_none() -> None:
+    """Libraries beside the image are not verified: the claims themselves all hold."""
+    whole = Verification("app", "app.yaml", (ABSENT_ADD,), (), OK, ())
+    (found,) = findings(GateResult(INCONCLUSIVE, (eliminated(whole, 0, INCONCLUSIVE),)))
+    assert (found.message, found.advice) == ("not all is verified", "see why")
+
+
+def test_a_title_counts_the_builds_without_a_base() -> None:
+    new = AppResult("a", "here", "gcc", PASS, SIZES, None, (), (), (), (), None)
+    old = replace(new, app="b", old_sizes=SIZES)
+    assert title_text(GateResult(PASS, (old, new))) == (
+        "pass: load +0 of 1 build, load has no base of 1 build"
+    )
+    assert title_text(GateResult(PASS, (old,))) == "pass: load +0 of 1 build"
+    assert title_text(GateResult(PASS, (new,))) == "pass: load has no base of 1 build"
+
+
+def test_a_small_change_is_not_rounded_to_none() -> None:
+    assert "(<0.01%)" in _change("load", 1_000_000, 1_000_012)
+    assert "(<0.01%)" in _change("load", 1_000_000, 999_999)
+    assert "(-0.12%)" in _change("load", 1_000_000, 998_800)
+    assert (_rounded(-12), _rounded(-2048)) == ("", " (-2.0 KiB)")
+
+
+def test_templates_stay_whole_in_markdown() -> None:
+    step = WhyStep(0, ".text.f", "_Z1fv", "a.o", "", 8)
+    why = Why("ns::f<int>", True, 8, 8, 1, (Chain("entry", (step,)),))
+    predicted = replace(vision_prediction(), selection="f<int>")
+    texts = [
+        "".join(why_chunks(why, "markdown", Style())),
+        "".join(prediction_chunks(predicted, "markdown", 0, Style())),
+    ]
+    for text in texts:
+        assert "f&lt;int&gt;</code>" in markup(text).split("<table>")[0]
+    result = three_culprits()
+    first = result.culprits[0]
+    rows = tuple(replace(row, keys=("aten::add", "complex<float>", "f")) for row in first.rows)
+    result = replace(result, culprits=(replace(first, rows=rows),))
+    assert (
+        "complex&lt;float&gt;"
+        in markup("".join(bisect_chunks(result, "markdown", 1))).split("<details>")[0]
+    )
+
+
+def test_notes_are_no_rows_of_the_table_above_them() -> None:
+    found = Adequacy("m.pt2", 2, 1, ("aten::add",), (), {"aten::add": "aten::mm"}, (), ())
+    page = markup(adequacy_text(found, "markdown"))
+    assert page.count("<tr>") == 2
+    assert "1 operator was not seen" in page.partition("</table>")[2]
+
+
+def test_only_the_beginning_of_a_file_makes_it_a_result(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.md"
+    notes.write_text("# Notes\n\nThe gate says:\n\nPASS  app loads 3 bytes\n")
+    assert not is_earlier_result(notes)
+    notes.write_text("policy: /p/sizeguard.yaml\n\x1b[32m\x1b[1mPASS\x1b[0m  app loads 3 bytes\n")
+    assert is_earlier_result(notes)
+
+
+def test_wide_characters_are_not_cut() -> None:
+    name = "源代码/张量运算内核实现文件.cpp"
+    rows = [GridRow(["1"], RowName(name)), GridRow(["2"], RowName("src/a.cpp"))]
+    lines = [*grid_lines([Column("load")], "source", rows, Style(width=100))]
+    assert lines[1].endswith(name)
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("/src/a", '"$PWD"/a'),
+        ("-DX=/src/a;/src", '-DX="$PWD"\'/a;\'"$PWD"'),
+        ("-DF=-I/src/a -L/src/b", '-DF=-I"$PWD"\'/a -L\'"$PWD"/b'),
+        ("-isystem/src/x", '-isystem"$PWD"/x'),
+        ("-DX=/usr/src/a", "-DX=/usr/src/a"),
+        ("../src/a", "../src/a"),
+        ("/src/src/a", '"$PWD"/src/a'),
+        ("/src2/a", "/src2/a"),
+    ],
+)
+def test_only_paths_below_the_project_move_with_it(word: str, expected: str) -> None:
+    assert shell_words([word], Path("/src")) == expected
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [
+        ("target", ""),
+        ("sizeguard-build", " --target-dir sizeguard-build"),
+        ("out", " --target-dir out"),
+    ],
+)
+def test_cargo_builds_where_the_image_is(folder: str, words: str) -> None:
+    build = BuildFolder(Path("/p"), Path("/p/target"), (), {"profile": "release"})
+    place = Place(Path("/p"), ".", folder, False)
+    made = Cargo().commands(build, place, [LinkedFile(Path("/p/target/release/a"), "a")])
+    assert made.build == f"cargo build{words} --release --bin a"
+
+
+def test_a_log_of_any_bytes_is_read(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text("operators: {aten::relu: {}}\n")
+    words = ["triage", "-", "--selection", str(tmp_path / "s.yaml")]
+    done = CliRunner().invoke(cli, words, input=b"\xff aten::relu is missing\n")
+    assert (done.exit_code, "operator aten::relu: in the selection" in done.output) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (f"--also=json={'a' * 300}", "sizeguard.yaml"),
+        (f"--base-snapshot={'a' * 300}", "no such file"),
+        ("--also=json=-", "--format json alone writes to standard output"),
+    ],
+)
+def test_odd_names_of_files_are_no_internal_error(
+    option: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, ["gate", option])
+    assert not isinstance(done.exception, OSError)
+    assert message in f"{done.output}{done.exception}"
+
+
+def test_formats_for_programs_are_utf8(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page has a hash of its script, and says that it is UTF-8."""
+    for format_, expected in (("html", "…".encode()), ("terminal", b"\\u2026")):
+        out = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+        monkeypatch.setattr(sys, "stdout", out)
+        Output(format_, None).emit(["…"])
+        assert out.buffer.getvalue() == expected  # type: ignore[attr-defined]
+
+
+def test_images_of_one_name_are_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Their snapshots would replace each other, and each be compared with the other's."""
+    monkeypatch.setenv("SIZEGUARD_IMAGES", "a/app\nb/app\n")
+    monkeypatch.setenv("SIZEGUARD_FAIL_IF", "load > +1%")
+    monkeypatch.setenv("SIZEGUARD_STORE", str(tmp_path))
+    assert gate_images() == MISUSE
+    assert "two are called app; name them: NAME=PATH" in capsys.readouterr().out
