@@ -17,11 +17,13 @@ from pathlib import Path
 from sizeguard.base.errors import SizeguardError
 from sizeguard.gate.gate_result import Base
 from sizeguard.gate.reference.history import History
+from sizeguard.report.writers.printable import inert
 
 SNAPSHOTS = "images"  # folder in the store
 MOST_COMMITS = 200  # first parents to search, from the merge base
 HOLDS, FAILS, MISUSE, INCONCLUSIVE, BROKEN = 0, 1, 2, 3, 4
 _ORDER = (BROKEN, FAILS, MISUSE, INCONCLUSIVE)  # gravest first
+_CODES = {"fail": FAILS, "inconclusive": INCONCLUSIVE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,12 @@ def images_of(text: str) -> list[Image]:
         name, equals, path = line.partition("=")
         found.append(Image(name, Path(path)) if equals else Image(Path(line).name, Path(line)))
     return found
+
+
+def _given_twice(images: Sequence[Image]) -> str:
+    """Return a name that two images have, whose snapshots would replace each other; else empty."""
+    names = [image.name for image in images]
+    return next((name for name in names if names.count(name) > 1), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +93,27 @@ def judge(image: Image, conditions: Sequence[str], kept: Kept, history: History)
     options = [word for each in chosen for word in ("--fail-if", each)]
     done = _sizeguard("diff", old, str(image.path), *options)
     print(done.stdout, end="")
-    if done.returncode not in (HOLDS, FAILS, INCONCLUSIVE):
-        return _say(done.returncode, f"{image.name}: {_last(done.stderr)}")
-    against = f"since {before[1][:7]}" if before else "with nothing before"
     code = done.returncode
-    if code == FAILS:
-        _say(code, f"{image.name}: a condition is true {against}")
+    if code not in (HOLDS, FAILS, INCONCLUSIVE):
+        return _say(code, f"{image.name}: {_last(done.stderr)}")
+    _say_conditions(image, done.stderr, f"since {before[1][:7]}" if before else "")
     if before is None and any(map(_is_growth, conditions)):
-        if base is None or not base.commit or base.merged:
+        if base is None or not base.commit or base.merged or not start:
             print(f"{image.name}: nothing was measured before, so growth is not judged")
         else:
             what = f"not measured at {start[:7]}: the default branch left no snapshot of it yet"
             code = code or _say(INCONCLUSIVE, f"{image.name}: {what}")
     return code
+
+
+def _say_conditions(image: Image, lines: str, since: str) -> None:
+    """Print the line that the diff wrote for each condition; annotate those that do not hold."""
+    for line in lines.splitlines():
+        code = _CODES.get(line.partition(" ")[0])
+        if code is None:
+            print(inert(line))
+        else:
+            _say(code, f"{image.name}: {line}{f' {since}' if since else ''}")
 
 
 def _start(history: History, base: Base | None, head: str) -> str:
@@ -134,6 +150,8 @@ def main() -> int:
     conditions = [each.strip() for each in lines if each.strip()]
     if not images or not conditions:
         return _say(MISUSE, "images: and fail-if: belong together; give both")
+    if again := _given_twice(images):
+        return _say(MISUSE, f"images: two are called {again}; name them: NAME=PATH")
     kept = Kept(Path(os.environ["SIZEGUARD_STORE"]) / SNAPSHOTS)
     history = History(Path.cwd())
     codes = set()
