@@ -124,13 +124,18 @@ def shell_words(words: Sequence[str], root: Path) -> str:
     return " ".join(_word(word, str(root)) for word in words)
 
 
+# What a path begins after: nothing, a separator as in -DX=/a;/b, or a flag as in -I/a.
+_BEFORE_PATH = r"(?:^|[=:;,\s'\"])(?:-(?:[A-Za-z]|isystem|iquote|include))?"
+
+
 def _word(word: str, root: str) -> str:
-    found = re.search(rf"{re.escape(root)}(?=/|$|;)", word) if root != "/" else None
-    if found is None:
+    pattern = rf"({_BEFORE_PATH}){re.escape(root)}(?=$|[/=:;,\s'\"])"
+    places = [(each.end(1), each.end()) for each in re.finditer(pattern, word)]
+    if not places or root == "/":
         return shlex.quote(word)
-    before, after = word[: found.start()], word[found.end() :]
-    after = _word(after, root) if after else ""
-    return f'{shlex.quote(before) if before else ""}"$PWD"{after}'
+    starts, ends = [0, *(end for _, end in places)], [*(start for start, _ in places), len(word)]
+    pieces = [word[start:end] for start, end in zip(starts, ends, strict=True)]
+    return '"$PWD"'.join(shlex.quote(piece) if piece else "" for piece in pieces)
 
 
 def files_of_build(folder: Path, *, skipped: frozenset[str] = NO_IMAGES) -> Iterator[Path]:

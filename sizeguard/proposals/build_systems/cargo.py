@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sizeguard.base.files import text_of_file
@@ -68,7 +68,7 @@ class Cargo:
         words = ["cargo", "build", *(["--locked"] if build.fact("lock") else [])]
         if place.source != ".":
             words += ["--manifest-path", f"{place.source}/{_MANIFEST}"]
-        if build.folder != build.source / "target":
+        if PurePosixPath(place.folder) != PurePosixPath(place.source, "target"):
             words += ["--target-dir", place.folder]
         profile = build.fact("profile")
         if profile == "release":
