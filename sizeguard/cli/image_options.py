@@ -187,11 +187,11 @@ class Output:
 
         # As bytes: CSV has its own line ends, and names in damaged files may contain characters
         # that the encoding lacks.
+        # Formats for programs are UTF-8 anywhere: a page says so, and JSON has no other encoding.
         sys.stdout.flush()
+        encoding = (sys.stdout.encoding or "utf-8") if self.format == "terminal" else "utf-8"
         for chunk in chunks:
-            sys.stdout.buffer.write(
-                chunk.encode(sys.stdout.encoding or "utf-8", "backslashreplace")
-            )
+            sys.stdout.buffer.write(chunk.encode(encoding, "backslashreplace"))
         sys.stdout.buffer.flush()
 
 

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from sizeguard.base.errors import InputError, OutputError, SizeguardError
-from sizeguard.base.files import is_there
+from sizeguard.base.files import is_folder, is_there
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import OUTPUT_FILE, SCREEN_OPTIONS, Output
 from sizeguard.cli.option_groups import NamedPath, Seconds, WrittenCopy, option_group
@@ -52,7 +52,9 @@ class CopyFile(WrittenCopy):
             self.fail(f"unknown format '{format_}'{hint}", param, ctx)
         if not file:
             self.fail(f"'{format_}' names no file; write {format_}=FILE", param, ctx)
-        if Path(file).is_dir():
+        if file == "-":
+            self.fail(f"-: --format {format_} alone writes to standard output", param, ctx)
+        if is_folder(Path(file)):
             self.fail(f"{file}: is a folder, not a file", param, ctx)
         return format_, Path(file)
 
@@ -64,9 +66,9 @@ def _snapshots(
     pairs = []
     for value in values:
         name, equals, file = value.partition("=")
-        is_file = not equals or Path(value).is_file()
+        is_file = not equals or is_there(Path(value))
         pairs.append(("", Path(value)) if is_file else (name, Path(file)))
-        if not pairs[-1][1].is_file():
+        if not is_there(pairs[-1][1]) or not pairs[-1][1].is_file():
             raise click.BadParameter(f"no such file: {pairs[-1][1]}", context, parameter)
         _check_snapshot(pairs[-1][1], context, parameter)
     return tuple(pairs)

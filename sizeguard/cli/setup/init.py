@@ -75,8 +75,9 @@ def command(build: Path | None, check: bool, force: bool, ci: str | None) -> Non
         click.echo(f"wrote {name}")
     if more is not None and more.note:
         click.echo(more.note)
-    if proposal.is_git and more is None and ci is None:
-        click.echo("no CI file: the repository names no CI system; see --ci")
+    if more is None and ci != "none":
+        lack = "the repository names no CI system; see --ci"
+        click.echo(f"no CI file: {lack if proposal.is_git else 'this is no git repository'}")
     if proposal.is_git:
         click.echo("next: sizeguard baseline update, commit, sizeguard gate")
 

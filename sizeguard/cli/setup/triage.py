@@ -68,7 +68,7 @@ def command(
     read = {
         name: translated(source, read_selection(path).selection) for name, path in files.items()
     }
-    text = sys.stdin.read() if line == "-" else line
+    text = _stdin() if line == "-" else line
     found = named_in(text, selectable(source), read)
     if not found and is_there(Path(line)) and Path(line).is_file():
         raise InputError(f"{line}: is a file; to read it, write sizeguard triage - < {line}")
@@ -78,3 +78,10 @@ def command(
             "sizeguard triage 'aten::relu is not in this build'"
         )
     click.echo(triage_text(found, format_, has_apps=not selections))
+
+
+def _stdin() -> str:
+    """Read standard input; a device's log may hold bytes of any encoding."""
+    if sys.stdin is None:
+        raise InputError("-: standard input is closed")
+    return sys.stdin.buffer.read().decode("utf-8", "replace")

@@ -28,6 +28,7 @@ from sizeguard.report.bisect.bisect_words import (
     verdict,
 )
 from sizeguard.report.screen.fit import screen_lines
+from sizeguard.report.writers.markdown import prose
 from sizeguard.report.writers.printable import NOTHING, printable
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
@@ -247,7 +248,7 @@ def _markdown(result: BisectResult, limit: int) -> Iterator[str]:
         subject = markdown_cell(
             failures_text(culprit) if culprit.failures else short_subject(last, 80)
         )
-        dtypes = by_dtype(culprit.rows).replace("|", "\\|")
+        dtypes = prose(by_dtype(culprit.rows)) if by_dtype(culprit.rows) else ""
         cells = (
             f"`{commits_text(culprit.commits)}`",
             subject,

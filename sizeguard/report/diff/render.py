@@ -222,9 +222,15 @@ def _change(metric: str, old: int, new: int) -> str:
     delta = new - old
     if not delta:
         return f"no change of {metric} {old:,}"
-    percent = f" ({100 * delta / old:+.2f}%)" if old else ""
+    share = f"{100 * delta / old:+.2f}%" if old else ""
+    percent = f" ({'<0.01%' if share.endswith('0.00%') else share})" if share else ""
     verdict = "grew" if delta > 0 else "shrank"
     return f"{metric} {verdict} {abs(delta):,} bytes{percent}: {old:,} → {new:,}"
+
+
+def _rounded(change: int) -> str:
+    """Write a change in KiB or larger units; nothing for less than 1 KiB, whose bytes say it."""
+    return f" ({size_text(change)})" if abs(change) >= 1 << 10 else ""
 
 
 def _image(which: str, image: ImageInfo, *, full: bool) -> tuple[str, str]:
@@ -243,7 +249,7 @@ def _markdown(diff: Diff, limit: int) -> Iterator[str]:
     others = ", ".join(
         f"{name} {diff.total(name):+,}" for name in ("load", "ram", "file") if name != metric
     )
-    yield f"{titles}: **{metric} {total:+,}** ({size_text(total)}), {others}"
+    yield f"{titles}: **{metric} {total:+,}**{_rounded(total)}, {others}"
     if diff.filters:
         yield ""
         yield f"Only rows with {' and '.join(map(markdown_cell, diff.filters))}."

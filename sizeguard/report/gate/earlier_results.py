@@ -8,7 +8,7 @@ from pathlib import Path
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import recognizable
 
-_HEAD = 1 << 20  # bytes; a terminal's verdict follows the list of changed terms
+_HEAD = 1 << 20  # bytes
 _BEGINNINGS = (
     r"\s*\Z",
     r"<!-- sizeguard gate -->",
@@ -20,9 +20,10 @@ _BEGINNINGS = (
     r"\{\s*\"\$schema\": *\"[^\"]*sarif[^$]*?\"name\": *\"sizeguard\"",
     r"<\?xml [^>]*>\s*<testsuites name=\"sizeguard gate\"",
     r"<!DOCTYPE html>(?s:.{,1000})<title>Size gate",
+    # A shell's redirection has the path of the policy, too, and FORCE_COLOR colours the verdict.
+    r"(policy: [^\n]*\n)?(\x1b\[[\d;]*m)*(PASS|FAIL|INCONCLUSIVE)(\x1b\[[\d;]*m)*  \S",
 )
 _RESULT = re.compile(f"(?:{'|'.join(_BEGINNINGS)})", re.MULTILINE)
-_VERDICT = re.compile(r"^(PASS|FAIL|INCONCLUSIVE)  \S", re.MULTILINE)
 
 
 def is_earlier_result(path: Path) -> bool:
@@ -36,7 +37,7 @@ def is_earlier_result(path: Path) -> bool:
     if b"\0" in head:
         return False
     text = head.decode("utf-8", "replace")
-    return bool(_RESULT.match(text) or _VERDICT.search(text))
+    return bool(_RESULT.match(text))
 
 
 def is_binary(path: Path) -> bool:

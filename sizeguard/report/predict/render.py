@@ -66,13 +66,11 @@ def _interval(saving: PredictedSaving | None) -> str:
     return f"{saving.bytes:>9,} {saving.low:>8,} … {saving.high:,}"
 
 
-def _headline(prediction: Prediction) -> str:
+def _headline(prediction: Prediction, selection: str) -> str:
+    """Sum up the prediction. selection: its name, as the format shows names."""
     margin = f" ± {prediction.margin:,}" if prediction.margin else ""
     before = f"{prediction.before:,} → " if prediction.changes else ""
-    return (
-        f"{printable(prediction.selection)}  load {before}{prediction.load:,}{margin}   ram"
-        f" {prediction.ram:,}"
-    )
+    return f"{selection}  load {before}{prediction.load:,}{margin}   ram {prediction.ram:,}"
 
 
 _WIDE = "   (a margin wider than for gcc -Os, for which the model is calibrated)"
@@ -80,7 +78,8 @@ NOTE = "prediction from the full build's section graph; nothing was compiled"
 
 
 def _terminal(prediction: Prediction, limit: int, style: Style) -> Iterator[str]:
-    yield f"{style.bold(_headline(prediction))}   ({NOTE})"
+    name = printable(prediction.selection)
+    yield f"{style.bold(_headline(prediction, name))}   ({NOTE})"
     if prediction.margin and not prediction.is_calibrated:
         yield _WIDE
     for change in prediction.changes:
@@ -145,7 +144,7 @@ def _handler_note(prediction: Prediction) -> str:
 
 
 def _markdown(prediction: Prediction, limit: int) -> Iterator[str]:
-    yield f"{_headline(prediction)} ({NOTE})"
+    yield f"{_headline(prediction, markdown_cell(prediction.selection))} ({NOTE})"
     yield ""
     yield "| operator | exclusive | shared | saving | interval |"
     yield "| --- | ---: | ---: | ---: | ---: |"

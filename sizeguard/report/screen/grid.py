@@ -140,6 +140,7 @@ def _plain(
 def _by_rich(
     lines: Sequence[_Drawn], columns: Sequence[tuple[int, bool]], style: Style
 ) -> Iterator[str]:
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -151,8 +152,9 @@ def _by_rich(
     for line in lines:
         cells = [Text(cell, look) for cell, look in zip(line.cells, line.looks, strict=True)]
         table.add_row(*cells, Text(line.name), style=line.look)
+    names = max(cell_len(line.name) for line in lines)  # some characters take two cells
     console = Console(
-        width=sum(width + _GAP for width, _ in columns) + max(len(line.name) for line in lines),
+        width=sum(width + _GAP for width, _ in columns) + names,
         color_system="standard" if style.colour else None,
         force_terminal=style.colour,
         no_color=not style.colour,

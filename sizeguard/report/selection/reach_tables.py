@@ -46,7 +46,7 @@ def static_text(result: StaticSelection, calls: Mapping[str, frozenset[str]], fo
         for name in names
     ]
     text = format_table(("operator", "how", "calls", "models"), rows, format_)
-    return text if format_ == "csv" else f"{text}\n{plain_text(static_notes(result))}"
+    return text if format_ == "csv" else _parts(format_, [], text, static_notes(result))
 
 
 def static_notes(result: StaticSelection) -> list[str]:
@@ -97,7 +97,17 @@ def adequacy_text(result: Adequacy, format_: str) -> str:
         if named:
             notes.append(f"branches of the model itself that no input took: {' '.join(named)}")
     notes += _unknown_lines(result.unknown)
-    return "\n".join(filter(None, [plain_text([head]), table if rows else "", plain_text(notes)]))
+    return _parts(format_, [head], table if rows else "", notes)
+
+
+def _parts(format_: str, head: Sequence[str], table: str, notes: Sequence[str]) -> str:
+    """Join sentences and a table; Markdown takes a line below a table as one of its rows."""
+    if format_ == "markdown":
+        from sizeguard.report.writers.markdown import prose  # 5 ms
+
+        lists = "\n".join(f"- {prose(note)}" for note in notes)
+        return "\n\n".join(filter(None, [*map(prose, head), table, lists]))
+    return "\n".join(filter(None, [plain_text(head), table, plain_text(notes)]))
 
 
 def _adequacy_json(result: Adequacy) -> dict[str, object]:

@@ -93,12 +93,12 @@ def _step_json(step: WhyStep) -> dict[str, object]:
     }
 
 
-def _verdict(why: Why) -> str:
+def _verdict(why: Why, subject: str) -> str:
+    """Say whether it is in the image. subject: its name, as the format shows names."""
     if not why.live:
-        return f"{printable(why.subject)} is not in the image: nothing in it refers to it"
+        return f"{subject} is not in the image: nothing in it refers to it"
     return (
-        f"{printable(why.subject)} is in the image: {why.size:,} bytes, {why.frees:,} including "
-        f"what only it keeps"
+        f"{subject} is in the image: {why.size:,} bytes, {why.frees:,} including what only it keeps"
     )
 
 
@@ -121,7 +121,7 @@ def _object(label: str) -> str:
 
 
 def _terminal(why: Why, style: Style) -> Iterator[str]:
-    yield style.bold(_verdict(why))
+    yield style.bold(_verdict(why, printable(why.subject)))
     if why.aliases:
         yield _also_called(why)
     for chain in why.chains:
@@ -184,7 +184,7 @@ def _coarse(why: Why) -> Iterator[str]:
 
 
 def _markdown(why: Why) -> Iterator[str]:
-    yield _verdict(why)
+    yield _verdict(why, markdown_cell(why.subject))
     if why.aliases:
         yield ""
         yield markdown_cell(_also_called(why))
