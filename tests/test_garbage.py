@@ -9,7 +9,7 @@ from tests.support.own_python import run_python
 # Prints from an exit handler, after the output of the command.
 PROGRAM = """
 import atexit, gc, sys
-import sizeguard.cli.main as m
+import sizeguard.__main__ as m
 atexit.register(lambda: print(gc.get_threshold()[0], gc.get_freeze_count() > 0))
 m.main()
 """
@@ -25,7 +25,9 @@ def test_exit_handlers_run_and_objects_are_exempt(words: list[str], code: int) -
 
 
 def test_an_import_leaves_the_collector_alone() -> None:
-    program = "import gc; import sizeguard.cli.main; print(gc.get_threshold()[0])"
+    program = (
+        "import gc; import sizeguard.__main__, sizeguard.cli.main; print(gc.get_threshold()[0])"
+    )
     done = run_python(program)
     assert done.returncode == 0
     assert done.stdout != "100000\n"  # Python 3.14 begins with another number than 700

@@ -11,7 +11,7 @@ import sys
 import click
 
 from sizeguard import __version__
-from sizeguard.base.tuning import collect_seldom, prepare_numpy, skip_last_collection
+from sizeguard.base.tuning import prepare_numpy, skip_last_collection
 from sizeguard.cli.error_lines import DEBUG, print_error
 from sizeguard.cli.lazy_group import LazyGroup
 from sizeguard.cli.streams import prepare_streams
@@ -98,7 +98,6 @@ def main() -> None:
     try:
         prepare_streams()
         prepare_numpy()
-        collect_seldom()
         code = _run(_without_debug(sys.argv[1:]))
         sys.stdout.flush()
     # The only place that catches every exception: each becomes one line and an exit code.

@@ -1,12 +1,15 @@
-"""Change files of a build so that only a hash of their content shows it."""
+"""Files of a build whose changes only a hash of their content shows."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from sizeguard.base.kept.hash_cache import SETTLED
 
 
 @contextmanager
@@ -23,3 +26,8 @@ def changed_byte(path: Path) -> Iterator[None]:
         yield
     finally:
         saved.replace(path)
+
+
+def settle() -> None:
+    """Wait until a write would change the times of files that exist now."""
+    time.sleep(2 * SETTLED / 1e9)

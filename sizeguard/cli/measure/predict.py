@@ -87,7 +87,7 @@ def command(
     """
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.base.nearest import did_you_mean
-    from sizeguard.builds.open_build import open_build
+    from sizeguard.builds.build_record import read_build
     from sizeguard.predict.savings.image_savings import Savings
     from sizeguard.predict.what_if import predict, predictor_of
     from sizeguard.projects.root import find_sources, full_build, source_root
@@ -95,7 +95,7 @@ def command(
     from sizeguard.runtimes.known import source_tree, translated
     from sizeguard.selection.read import read_selection
     from sizeguard.selection.selection import Selection
-    from sizeguard.verify.evidence.image_presence import check_one_link
+    from sizeguard.verify.kept_link_check import checked_map
 
     if selection is not None and app:
         raise InputError("give --selection FILE or --app NAME, not both")
@@ -109,7 +109,7 @@ def command(
         asked = translated(find_sources(runtime_source), read_selection(selection).selection)
     build = full_build(full, "--full")
     predictor = predictor_of(build)
-    evidence = check_one_link(open_build(build))
+    link_map = checked_map(read_build(build))
     result = predict(
         predictor,
         asked,
@@ -117,6 +117,6 @@ def command(
         dtypes=dtypes,
         add=add,
         drop=drop,
-        savings=Savings(predictor, build, evidence.link_map),
+        savings=Savings(predictor, build, link_map),
     )
     output.emit(prediction_chunks(result, output.format, limit, output.style()))

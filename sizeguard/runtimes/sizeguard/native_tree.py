@@ -7,7 +7,8 @@ import itertools
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from sizeguard.base.fingerprint import PACKAGE, file_hash, files_hash, fingerprint
+from sizeguard.base.fingerprint import PACKAGE, files_hash, fingerprint
+from sizeguard.base.kept.hash_cache import State, state_of
 from sizeguard.base.kept.moment import kept_now
 
 if TYPE_CHECKING:
@@ -126,13 +127,14 @@ def op_deps_file(root: Path | None) -> Path:
 def op_deps(root: Path | None) -> OpDeps | None:
     """Read the calls of a project's operators; None if its sources are older than the file."""
     path = op_deps_file(root)
-    return _op_deps_of(path, file_hash(path)) if path.is_file() else None
+    state = state_of(str(path))
+    return None if state is None else _op_deps_of(path, state)
 
 
 # A gate translates the selection of each app, and parsing takes 20 ms.
 @functools.lru_cache(4)
-def _op_deps_of(path: Path, content: str) -> OpDeps:
-    """Read a file; content: its hash, so that a changed file is read again."""
+def _op_deps_of(path: Path, state: State) -> OpDeps:
+    """Read a file; a changed file has another state, and is read again."""
     from sizeguard.selection.op_deps import read_op_deps
 
     return read_op_deps(path)
@@ -141,15 +143,15 @@ def _op_deps_of(path: Path, content: str) -> OpDeps:
 def pytorch_names(root: Path | None) -> PytorchNames:
     """Read PyTorch's names for a project's operators; empty for sources without the file."""
     path = op_deps_file(root).with_name(PYTORCH_NAMES)
-    return _pytorch_names_of(path, file_hash(path) if path.is_file() else "")
+    return _pytorch_names_of(path, state_of(str(path)))
 
 
 @functools.lru_cache(4)
-def _pytorch_names_of(path: Path, content: str) -> PytorchNames:
-    """Read a file; content: its hash, or empty if there is none."""
+def _pytorch_names_of(path: Path, state: State | None) -> PytorchNames:
+    """Read a file; state: of the file, or None if there is none."""
     from sizeguard.selection.foreign.pytorch_names import read_pytorch_names
 
-    return read_pytorch_names([path] if content else [])
+    return read_pytorch_names([] if state is None else [path])
 
 
 def translated(root: Path | None, selection: Selection) -> Selection:

@@ -16,6 +16,7 @@ from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.link_kind import PIE, PROGRAM
 from sizeguard.formats.linkmap.link_map import LinkMap
+from sizeguard.formats.sniff import is_thin
 from sizeguard.names.short import short_name
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.linker_log import LinkerRemovals
@@ -182,6 +183,14 @@ class Evidence:
                     before.host if before else names[host],
                 )
         return found
+
+    def files_read(self) -> list[Path] | None:
+        """List the files of the objects, the toolchain's included.
+
+        None if there are thin archives, whose members are in files of their own.
+        """
+        paths = {file.path for file in self.objects.files}
+        return None if any(map(is_thin, paths)) else sorted(paths)
 
     @property
     def shipped(self) -> Binary:

@@ -16,7 +16,12 @@ from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.evidence import Evidence, as_macho
 from sizeguard.verify.evidence.linker_log import read_removed
 from sizeguard.verify.evidence.object_evidence import ObjectFile, Objects, read_objects
-from sizeguard.verify.evidence.placement import Placement, place, toolchain_files
+from sizeguard.verify.evidence.placement import (
+    Placement,
+    missing_files,
+    place,
+    toolchain_files,
+)
 
 
 def _read_image(path: Path, is_macho: bool) -> Binary:
@@ -64,12 +69,10 @@ def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
         if own:
             gaps += _lost(list(placement.missing), objects)
     else:
-        placement = place(objects, image, link_map, files.link_map)
-        if own and placement.missing and files.folder is not None:
-            objects, placement, lost = _with_toolchain(objects, placement, image, link_map, files)
+        if own and link_map is not None:
+            objects, lost = _with_toolchain(objects, image, link_map, files.folder)
             gaps += _lost(lost, objects)
-        elif own:
-            gaps += _lost(list(placement.missing), objects)
+        placement = place(objects, image, link_map, files.link_map, own)
     if own and not placement.address and image.type != ET_REL:
         raise InconclusiveError(
             f"{files.objects[0]}: no object has code that is in {image.path}; pass the objects of"
@@ -124,11 +127,17 @@ def _check_machine(image: Binary, objects: Objects) -> None:
 
 
 def _with_toolchain(
-    objects: Objects, placement: Placement, image: Binary, link_map: LinkMap | None, files: Files
-) -> tuple[Objects, Placement, list[str]]:
-    """Add files that the linker read from elsewhere: start-up objects, members of libraries."""
-    paths, lost = toolchain_files(placement.missing, files.folder or Path())
-    wanted = {_file(name) for name in placement.missing}
+    objects: Objects, image: Binary, link_map: LinkMap, folder: Path | None
+) -> tuple[Objects, list[str]]:
+    """Add files that the linker read from elsewhere: start-up objects, members of libraries.
+
+    Returns the names of files that the map names and that cannot be read, too.
+    """
+    missing = missing_files(objects, link_map)
+    if not missing or folder is None:
+        return objects, list(missing)
+    paths, lost = toolchain_files(missing, folder)
+    wanted = {_file(name) for name in missing}
     added: list[ObjectFile] = []
     for path in paths:
         try:
@@ -140,8 +149,7 @@ def _with_toolchain(
             f for f in read.files if _file(f.label) in wanted and f.elf.machine == image.machine
         )
         lost += (label for label in read.lto if _file(label) in wanted)
-    united = Objects((*objects.files, *added), objects.lto)
-    return united, place(united, image, link_map, files.link_map, before=placement), lost
+    return Objects((*objects.files, *added), objects.lto), lost
 
 
 def _file(name: str) -> str:

@@ -35,7 +35,7 @@ def place_atoms(
         )
     check_outputs(image, link_map, map_path)
     address, missing = _by_map(objects, link_map, image.path)
-    check_bytes(Placement(objects, content, address, missing, True), None)
+    check_bytes(Placement(objects, content, address, missing, True), len(objects.files))
     return Placement(
         objects, content, {**address, **_initializers(objects, image, address)}, missing, True
     )

@@ -30,6 +30,8 @@ Node = tuple[int, int]
 
 # Linkers edit these sections: they drop entries and merge equal ones.
 _EDITED = (".eh_frame", ".comment", ".stab", ".ARM.exidx", ".sframe", ".reginfo")
+# Names in a map for sections that the linker made.
+_NO_FILES = ("", "<internal>", "linker stubs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,16 +126,12 @@ class Placement:
 
 
 def place(
-    objects: Objects,
-    image: Binary,
-    link_map: LinkMap | None,
-    map_path: Path | None,
-    before: Placement | None = None,
+    objects: Objects, image: Binary, link_map: LinkMap | None, map_path: Path | None, own: int
 ) -> Placement:
     """Find the objects' sections in the image.
 
-    before: the placement of the first of these objects, whose bytes were checked; the objects after
-        them are the toolchain's, whose bytes are not checked
+    own: number of objects that were given; the objects after them are the toolchain's, whose bytes
+        are not checked
 
     Raises InconclusiveError if the map or the objects are of another build.
     """
@@ -141,9 +139,14 @@ def place(
     if link_map is None:
         return Placement(objects, content, by_symbols(objects, image, content), (), False)
     check_outputs(image, link_map, map_path)
-    address, missing = _by_map(objects, link_map.placed, content, image.path)
-    placement = Placement(objects, content, address, missing, True)
-    check_bytes(placement, before)
+    placement = Placement(
+        objects,
+        content,
+        _by_map(objects, link_map.placed, content, image.path),
+        missing_files(objects, link_map),
+        True,
+    )
+    check_bytes(placement, own)
     return placement
 
 
@@ -174,30 +177,18 @@ def check_outputs(image: Binary, link_map: LinkMap, path: Path | None) -> None:
 
 def _by_map(
     objects: Objects, rows: Sequence[InputSection], content: ImageBytes, image: Path
-) -> tuple[dict[Node, int], tuple[str, ...]]:
-    candidates: dict[tuple[str, str], list[int]] = {}
-    is_thin_archive = functools.cache(is_thin)
-    for number, file in enumerate(objects.files):
-        candidates.setdefault(file_key(file.label), []).append(number)
-        if file.member and is_thin_archive(file.path):  # whose members GNU ld names as files
-            candidates.setdefault(file_key(file.member), []).append(number)
-    lto = {file_key(label) for label in objects.lto}
+) -> dict[Node, int]:
+    candidates = _by_name(objects)
+    named = {name: candidates.get(file_key(name)) for name in {row.file for row in rows}}
     free: dict[tuple[int, str], list[int]] = {}
     for number, file in enumerate(objects.files):
         for section in file.elf.sections:
             if section.is_allocated and section.size:
                 free.setdefault((number, section.name), []).append(section.index)
     address: dict[Node, int] = {}
-    missing: dict[str, None] = {}
     for row in rows:
-        if not row.file or row.file == "<internal>" or row.file == "linker stubs":
-            continue
-        numbers = candidates.get(file_key(row.file))
-        if numbers is None:
-            if file_key(row.file) not in lto:
-                missing[row.file] = None
-            continue
-        if row.is_merged:
+        numbers = named[row.file]
+        if numbers is None or row.is_merged:
             continue
         found = _section_of(objects, numbers, row, free, content)
         if found is not None:
@@ -209,7 +200,25 @@ def _by_map(
                 f"{row.file} is of another build: it has no {row.name} of {row.size} bytes, "
                 f"which is at {row.address:#x} in {image}; pass the objects of this image"
             )
-    return address, tuple(missing)
+    return address
+
+
+def missing_files(objects: Objects, link_map: LinkMap) -> tuple[str, ...]:
+    """List the files that a map names and that are not among the objects."""
+    known = {*_by_name(objects), *map(file_key, objects.lto)}
+    named = dict.fromkeys(row.file for row in link_map.placed)
+    return tuple(name for name in named if name not in _NO_FILES and file_key(name) not in known)
+
+
+def _by_name(objects: Objects) -> dict[tuple[str, str], list[int]]:
+    """Return the numbers of the objects by the names that a map may give them."""
+    found: dict[tuple[str, str], list[int]] = {}
+    is_thin_archive = functools.cache(is_thin)
+    for number, file in enumerate(objects.files):
+        found.setdefault(file_key(file.label), []).append(number)
+        if file.member and is_thin_archive(file.path):  # whose members GNU ld names as files
+            found.setdefault(file_key(file.member), []).append(number)
+    return found
 
 
 def _section_of(
@@ -246,17 +255,13 @@ def _is_checked(section: Section) -> bool:
     )
 
 
-def check_bytes(placement: Placement, before: Placement | None) -> None:
-    """Check placed sections against the bytes of the image, except those checked before.
+def check_bytes(placement: Placement, own: int) -> None:
+    """Check placed sections of the first `own` objects against the bytes of the image.
 
     Raises InconclusiveError for objects or a map of another build.
     """
-    known = {} if before is None else before.address
-    count = len((placement if before is None else before).objects.files)
     nodes = [
-        node
-        for node, address in placement.address.items()
-        if node[0] < count and known.get(node) != address and _is_checked(placement.section(node))
+        node for node in placement.address if node[0] < own and _is_checked(placement.section(node))
     ]
     placement.read_patterns(nodes)
     for node in nodes:
