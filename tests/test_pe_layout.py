@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sizeguard.formats.pe.reader import parse_pe
+from sizeguard.formats.sectioned import CodeExtent, Start, ranges_of
 
 SECTIONS, EXPORTS = 15_000, 40_000
 HEADER = 0x40 + 24 + 240  # MZ header, PE header with 16 directories
@@ -56,3 +57,15 @@ def test_many_exports_in_many_sections_are_read_in_seconds() -> None:
     image = parse_pe(Path("x"), with_many_exports())
     assert time.monotonic() - start < 10
     assert image.kind == "shared library"
+
+
+def test_an_export_names_no_more_than_its_function() -> None:
+    """Without symbols, only an unwind table says where a function ends; nothing does for data."""
+    function = [CodeExtent(0x20, 0x30)]
+    starts = [Start(0x10, b"data", is_open=True), Start(0x20, b"code", is_open=True)]
+    rows = ranges_of(0, 0x50, [*starts, Start(0x40, b"symbol")], function, 0x1000)
+    assert [(row.start, row.end, row.names, row.without) for row in rows] == [
+        (0x10, 0x20, (), b"data and what follows"),
+        (0x20, 0x30, (b"code",), b""),
+        (0x40, 0x50, (b"symbol",), b""),
+    ]

@@ -11,6 +11,7 @@ from sizeguard.columns.texts import Bytes
 from sizeguard.formats.link_kind import LIBRARY, OBJECT, PROGRAM
 from sizeguard.formats.magics import PE
 
+_AND_MORE = b" and what follows"
 # Place of the offset of a PE image's header, distance of the flags behind it, and a DLL's flag
 _PE_OFFSET, _CHARACTERISTICS, _DLL = 0x3C, 22, 0x2000
 
@@ -107,10 +108,15 @@ class SectionedImage:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A name for the bytes of a part from an offset."""
+    """A name for the bytes of a part from an offset.
+
+    is_open: whether nothing but a function tells where the named bytes end, as for exports of an
+    image without symbols
+    """
 
     offset: int
     name: bytes
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +138,17 @@ def ranges_of(
     """Cut a part at names and functions.
 
     A name extends to the next name or stop, or to the end of the function that contains it.
-    Functions without a name are called by their address.
+    Functions without a name are called by their address. Bytes from an open name on are called
+    after it, since other things may follow what it names.
     """
-    names: dict[int, list[bytes]] = {}
-    for start in starts:
-        if 0 <= start.offset < room and start.name:
-            found = names.setdefault(start.offset, [])
-            if start.name not in found:
-                found.append(start.name)
+    names, closed = _names(room, starts)
     ends = _disjoint(functions, room)
     bounds = {stop for stop in stops if 0 <= stop < room}
     edges = sorted({*names, *ends, *ends.values(), *bounds, room})
     rows: list[NamedPart] = []
     stop = 0
     known: tuple[bytes, ...] = ()
+    is_open = False
     for low, high in pairwise(edges):
         if low in ends:
             stop, known = ends[low], ()
@@ -154,13 +157,29 @@ def ranges_of(
         elif not stop and low in bounds:
             known = ()
         if low in names:
-            known = tuple(names[low])
-        if known:
+            known, is_open = tuple(names[low]), low not in closed
+        if known and is_open and not stop:
+            rows.append(NamedPart(part, low, high, (), "function starts", "", known[0] + _AND_MORE))
+        elif known:
             rows.append(NamedPart(part, low, high, known, "symbol table"))
         elif stop:
             nameless = f"function at {address + low:#x}".encode()
             rows.append(NamedPart(part, low, high, (), "function starts", "code", nameless))
     return rows
+
+
+def _names(room: int, starts: Iterable[Start]) -> tuple[dict[int, list[bytes]], set[int]]:
+    """Return the names at each offset, and the offsets of names that are not open."""
+    names: dict[int, list[bytes]] = {}
+    closed = set()
+    for start in starts:
+        if 0 <= start.offset < room and start.name:
+            found = names.setdefault(start.offset, [])
+            if start.name not in found:
+                found.append(start.name)
+            if not start.is_open:
+                closed.add(start.offset)
+    return names, closed
 
 
 def _disjoint(functions: Sequence[CodeExtent], room: int) -> dict[int, int]:

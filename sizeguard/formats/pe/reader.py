@@ -155,6 +155,7 @@ def _by_section(layout: PeLayout, named: list[PlacedName]) -> dict[int, list[Sta
     found: dict[int, list[Start]] = {}
     order = sorted(range(len(layout.sections)), key=lambda i: layout.sections[i].address)
     addresses = [layout.sections[i].address for i in order]
+    is_open = not layout.symbols.records
     for name in named:
         if layout.is_object:
             found.setdefault(name.section, []).append(Start(name.address, name.name))
@@ -162,7 +163,7 @@ def _by_section(layout: PeLayout, named: list[PlacedName]) -> dict[int, list[Sta
         at = bisect_right(addresses, name.address) - 1
         section = layout.sections[order[at]] if at >= 0 else None
         if section is not None and name.address < section.address + section.memory:
-            start = Start(name.address - section.address, name.name)
+            start = Start(name.address - section.address, name.name, is_open)
             found.setdefault(order[at], []).append(start)
     return found
 
