@@ -154,3 +154,19 @@ def test_mutated_archives_are_read_or_refused(folder: Path, flags: str) -> None:
         else:
             assert total <= sum((folder / name).stat().st_size for name in NAMES) + len(data)
     assert 20 < refused < 400
+
+
+def test_names_of_windows_archives_end_with_a_nul(tmp_path: Path) -> None:
+    """As llvm-lib and link.exe write them, with a table of symbols for ARM64EC."""
+
+    def member(name: str, content: bytes) -> bytes:
+        return f"{name:<16}{'0':<32}{len(content):<10}`\n".encode() + content
+
+    table = member("//", b"first long name.obj\0folder/second one.obj\0")
+    parts = member("/<ECSYMBOLS>/", b"abcd") + member("/0", b"one!") + member("/20", b"two!")
+    path = tmp_path / "a.lib"
+    path.write_bytes(b"!<arch>\n" + member("/", bytes(4)) + table + parts)
+    assert list(read_archive(path)) == [
+        ("first long name.obj", b"one!"),
+        ("folder/second one.obj", b"two!"),
+    ]

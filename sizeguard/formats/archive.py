@@ -25,12 +25,14 @@ HEADER_SIZE = 60
 # GNU ar 2.40 keeps the slash after a name of 15 characters.
 _LONG = re.compile(rb"/(\d+)(?::(\d+))?(?: +/)?")
 
+_END_OF_NAME = re.compile(rb"[\n\0]")  # in the long names; the NUL is in archives for Windows
 _NAME_TABLES = frozenset({b"//", b"ARFILENAMES/"})
 DEEPEST = 8  # nesting of thin archives
 _GNU_INDEXES = {b"/": 4, b"/SYM64/": 8}  # bytes of a number in the index
 _INDEXES = frozenset(
     {*_GNU_INDEXES, b"__.SYMDEF", b"__.SYMDEF SORTED", b"__.SYMDEF_64", b"__.SYMDEF_64 SORTED"}
 )
+_OF_WINDOWS = b"/<"  # before the name of a table such as /<ECSYMBOLS>/
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,7 @@ def _members(path: Path, depth: int) -> Iterator[Member]:
         position, start = header.position, header.position + HEADER_SIZE
         if header.raw_name in _NAME_TABLES:
             long_names = data[start : header.end]
-        if header.raw_name in _NAME_TABLES or header.raw_name in _INDEXES:
+        if header.raw_name in _NAME_TABLES or _is_index(header.raw_name):
             continue
         begin = data[start : start + 4096] if header.raw_name[:3] == b"#1/" else b""
         name, origin, taken = _name(path, position, header.raw_name, long_names, begin)
@@ -180,6 +182,11 @@ class _Header:
         return self.position + HEADER_SIZE + (self.size if self.is_inside else 0)
 
 
+def _is_index(name: bytes) -> bool:
+    """Return whether a member is a table for linkers."""
+    return name in _INDEXES or name[:2] == _OF_WINDOWS
+
+
 def _headers(path: Path, data: bytes | mmap.mmap) -> Iterator[_Header]:
     """Yield all headers, in order. Raises InputError for damaged ones."""
     is_thin = data[:8] == THIN_MAGIC
@@ -192,7 +199,7 @@ def _headers(path: Path, data: bytes | mmap.mmap) -> Iterator[_Header]:
                 return
             raise InputError(f"{path}: a damaged archive: no member at {position}")
         raw = header[:16].rstrip()
-        is_inside = not is_thin or raw in _NAME_TABLES or raw in _INDEXES
+        is_inside = not is_thin or raw in _NAME_TABLES or _is_index(raw)
         found = _Header(position, raw, int(length), is_inside)
         if found.end > len(data):
             raise InputError(f"{path}: a damaged archive: the member at {position} is cut")
@@ -228,12 +235,8 @@ def _name(path: Path, position: int, raw: bytes, long_names: bytes, content: byt
             raise InputError(f"{path}: a damaged archive: the member at {position} has no name")
         origin = int(place[2]) if place[2] else None
         offset = int(place[1])
-        end = long_names.find(b"\n", offset)
-        raw = (
-            long_names[offset : end if end >= 0 else len(long_names)]
-            .rstrip(b"\0")
-            .removesuffix(b"/")
-        )
+        end = _END_OF_NAME.search(long_names, offset)
+        raw = long_names[offset : end.start() if end else len(long_names)].removesuffix(b"/")
     else:
         raw = raw.removesuffix(b"/")
     if not raw or b"\0" in raw:
