@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import json
 import sys
@@ -15,6 +16,7 @@ from click.testing import CliRunner
 from ci.action.gate_images import MISUSE
 from ci.action.gate_images import main as gate_images
 from sizeguard.builds.sizes import Sizes
+from sizeguard.claims.claim import Claim, RegisteredName
 from sizeguard.claims.verdict import (
     ABSENT,
     BROKEN,
@@ -26,9 +28,10 @@ from sizeguard.claims.verdict import (
     Verdict,
     Verification,
 )
-from sizeguard.cli.image_options import Output
+from sizeguard.cli.image_options import ImageOptions, Output
 from sizeguard.cli.main import cli
-from sizeguard.gate.gate_result import ELIMINATION, AppResult, Check, GateResult
+from sizeguard.gate.gate_result import ABSOLUTE, ELIMINATION, AppResult, Check, GateResult
+from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.predict.reach_result import Adequacy
 from sizeguard.proposals.build_folder import BuildFolder, LinkedFile, Place, shell_words
@@ -38,13 +41,17 @@ from sizeguard.report.diff.render import _change, _rounded
 from sizeguard.report.gate.earlier_results import is_earlier_result
 from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.markdown_sizes import title_text
+from sizeguard.report.gate.render import gate_text
+from sizeguard.report.gate.waiver_list import waiver_list
 from sizeguard.report.predict.render import prediction_chunks
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines
 from sizeguard.report.selection.reach_tables import adequacy_text
-from sizeguard.report.verify.render import verification_text
+from sizeguard.report.verify.render import claims_text, verification_text
 from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.style import Style
+from sizeguard.snapshots.magic import MAGIC
 from tests.support.bisect_samples import three_culprits
+from tests.support.git_runs import git
 from tests.support.prediction_samples import vision_prediction
 
 ABSENT_ADD = Verdict("operator", "add", ABSENT, PASS, "not_generated", 0, ())
@@ -198,6 +205,61 @@ def test_odd_names_of_files_are_no_internal_error(
     done = CliRunner().invoke(cli, ["gate", option])
     assert not isinstance(done.exception, OSError)
     assert message in f"{done.output}{done.exception}"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("bisect --resume --metric ram", "leave --metric out"),
+        ("bisect-step --limit 5 --threshold 9", "--threshold is growth since --than"),
+        ("history --jobs 4", "add --build"),
+        ("report app.snapshot --rules rules.yaml", "--rules is for an image"),
+        ("report app.snapshot --preset aten", "--preset is for an image"),
+    ],
+)
+def test_no_option_is_ignored(
+    words: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    git(tmp_path, "init", "-q")
+    (tmp_path / "rules.yaml").write_text("rules: []\n")
+    (tmp_path / "app.snapshot").write_bytes(MAGIC)
+    done = CliRunner().invoke(cli, words.split())
+    assert (done.exit_code != 0, message in str(done.exception)) == (True, True), done.exception
+
+
+def test_a_snapshot_is_compared_with_an_image_that_has_options() -> None:
+    """A linker script is of NEW: the snapshot has its image's regions already."""
+    given = ImageOptions((), None, None, "aten", None, "x86_64", (Path("x.ld"),))
+    assert given.of_old(Path("app")) == given
+
+
+def test_an_undecided_limit_of_builds_is_not_exceeded() -> None:
+    checks = [
+        Check(
+            f"{app}/here/symbol/f", app, "here", "symbol/f", 0, 0, 0, INCONCLUSIVE, "0 B",
+            "unknown name: nothing is called f", kind=ABSOLUTE,
+        )
+        for app in ("a", "b")
+    ]  # fmt: skip
+    apps = tuple(
+        AppResult(each.app, "here", "gcc", INCONCLUSIVE, SIZES, None, (each,), (), (), (), None)
+        for each in checks
+    )
+    result = GateResult(INCONCLUSIVE, apps)
+    for format_ in ("terminal", "markdown"):
+        text = gate_text(result, format_)
+        assert ("exceed" in text, "undecided for 2 builds:" in text) == (False, True)
+
+
+def test_waivers_and_claims_command_nothing() -> None:
+    waiver = Waiver("load", "", "", 8, "##[error]x", "ann", "2027-01-01", "w.yaml:1")
+    claim = Claim("operator", "##[error]x", ABSENT, RegisteredName("operator", "x"))
+    for text in (
+        waiver_list([waiver], datetime.date(2026, 1, 1), "terminal"),
+        claims_text([claim], "terminal"),
+    ):
+        assert "# #[error]" in text
 
 
 def test_formats_for_programs_are_utf8(monkeypatch: pytest.MonkeyPatch) -> None:

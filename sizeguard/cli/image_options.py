@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,6 +87,17 @@ class ImageOptions:
             analysis.look_up(known)
         return analysis
 
+    def of_old(self, path: Path) -> ImageOptions:
+        """Return the options for the old image of a diff, whose files are not the new one's.
+
+        A snapshot keeps the names that its image had.
+        """
+        from sizeguard.snapshots.magic import is_snapshot
+
+        if is_snapshot(path):
+            return ImageOptions((), None, None, "auto", None, "")
+        return replace(self, objects=(), map=None, debug_file=None)
+
     def _refuse_for_snapshot(self, path: Path) -> None:
         """Raise InputError for files of an image: a snapshot keeps what was known of its image."""
         given = {
@@ -95,6 +106,8 @@ class ImageOptions:
             "--debug-file": self.debug_file,
             "--linker-script": self.linker_script,
             "--arch": self.arch,
+            "--rules": self.rules,
+            "--preset": self.preset != "auto",
         }
         option = next((name for name, value in given.items() if value), "")
         if option:

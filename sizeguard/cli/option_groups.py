@@ -6,11 +6,12 @@ import contextlib
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
+from click.core import ParameterSource
 
 from sizeguard.base.errors import OutputError
 from sizeguard.base.files import apart, is_there
@@ -139,6 +140,16 @@ def option_group(parameter: str, kind: type[Any], *options: Decorator) -> Decora
         return decorated
 
     return add
+
+
+def given_besides(context: click.Context, names: Collection[str]) -> str:
+    """Return an option of the command line whose parameter is not among these; empty for none."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        is_given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if is_given and name not in names:
+            return max(parameter.opts, key=len)
+    return ""
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import click
@@ -11,9 +11,15 @@ import click
 from sizeguard.base.errors import InputError
 from sizeguard.cli.commit_options import CommitBuild, commit_options, home_of
 from sizeguard.cli.image_options import Output, output_options
+from sizeguard.cli.option_groups import given_besides
 from sizeguard.cli.worker_options import Workers, worker_options
 from sizeguard.measurement.interrupts import handle_interrupts
 
+# Parameters that do not change what a resumed run measures.
+_OF_A_RESUMED_RUN = frozenset(
+    {"resume", "compilers", "timeout", "again", "keep_worktrees", "limit"}
+    | {each.name for kind in (Workers, Output) for each in fields(kind)}
+)
 UNKNOWN = 3  # the exit code if no measured commit has the metric
 
 
@@ -104,6 +110,7 @@ def command(
             "measured commits)"
         )
     if resume:
+        _refuse_for_resume(context)
         asked, question = read_state(state, CommitBuild)
         build = replace(asked, compilers=build.compilers, timeout=build.timeout, again=build.again)
     elif not good or not bad:
@@ -126,6 +133,15 @@ def command(
     output.emit(bisect_chunks(result, output.format, limit, output.style()))
     if result.is_unknown:
         context.exit(UNKNOWN)
+
+
+def _refuse_for_resume(context: click.Context) -> None:
+    """Raise InputError for an option that the last run has already."""
+    if wrong := given_besides(context, _OF_A_RESUMED_RUN):
+        raise InputError(
+            f"--resume continues the last run with its options; leave {wrong} out, or name GOOD"
+            " and BAD for a new run, which also reuses measured commits"
+        )
 
 
 def _missing_end(good: str) -> str:

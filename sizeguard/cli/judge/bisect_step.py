@@ -97,6 +97,8 @@ def command(
         raise InputError("--limit and --than: give one of them; --than measures the limit")
     if limit is None and than is None:
         raise InputError("give --limit BYTES or --than REVISION")
+    if threshold and than is None:
+        raise InputError("--threshold is growth since --than REVISION; add it to --limit")
     repository = top_folder(Path.cwd())
     metric = build.parsed_metric()
     if revision == "HEAD":

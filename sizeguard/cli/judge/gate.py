@@ -7,13 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from sizeguard.base.errors import InputError, OutputError, SizeguardError
 from sizeguard.base.files import is_folder, is_there
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import OUTPUT_FILE, SCREEN_OPTIONS, Output
-from sizeguard.cli.option_groups import NamedPath, Seconds, WrittenCopy, option_group
+from sizeguard.cli.option_groups import (
+    NamedPath,
+    Seconds,
+    WrittenCopy,
+    given_besides,
+    option_group,
+)
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import (
     RUNTIME_SOURCE,
@@ -275,15 +280,11 @@ def _shown_again(context: click.Context, stored: Path, outputs: Outputs) -> int:
 def _refuse_measuring(context: click.Context) -> None:
     """Raise UsageError for an option that is not about the output: an earlier result stays."""
     shows = {"stored", *(each.name for each in fields(Outputs))}
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        is_given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-        if is_given and name not in shows:
-            raise click.UsageError(
-                f"{max(parameter.opts, key=len)} has no effect with --from-json, which shows"
-                " an earlier result; leave it out",
-                context,
-            )
+    if wrong := given_besides(context, shows):
+        raise click.UsageError(
+            f"{wrong} has no effect with --from-json, which shows an earlier result; leave it out",
+            context,
+        )
 
 
 def _forget_earlier(root: Path, outputs: Outputs) -> None:

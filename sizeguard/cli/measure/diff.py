@@ -118,7 +118,7 @@ def command(
     from sizeguard.report.diff.render import diff_chunks
     from sizeguard.snapshots.magic import is_snapshot
 
-    of_old = replace(evidence, objects=(), map=None, debug_file=None)
+    of_old = evidence.of_old(old)
     given = levels_of(by) if by is not None else []
     asked = levels_asked(given or [DEFAULT], filters)
     judged = _judged(conditions)

@@ -91,6 +91,8 @@ def command(
 
     if by and len(levels_of(by)) > 1:
         raise InputError(f"--by: a history has one level, not '{by}'")
+    if workers.are_several and not builds:
+        raise InputError("--jobs and --scheduler build commits; add --build")
     root = project_root()
     config = read_config(root)
     source = source_of(config, runtime_source)
