@@ -100,6 +100,11 @@ def test_open_zoom_back_search(browser: Browser, tmp_path: Path) -> None:
     browser.wait("document.body.dataset.searched === 'mul_'")
     assert table(browser) == 10
     assert text(browser, "found") == "10 rows, 545 bytes"
+    browser.run(
+        "(() => { const m = document.getElementById('metric'); m.value = [...m.options].find((each)"
+        " => each.text === 'file').value; m.dispatchEvent(new Event('change')); })()"
+    )
+    assert text(browser, "found") == "10 rows, 645 bytes"
     assert browser.problems() == []
 
 

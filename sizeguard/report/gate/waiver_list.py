@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.report.writers.github import WARNING, Annotation, workflow_commands
-from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.printable import plain_text, printable
 from sizeguard.report.writers.source_place import place_of
 
 SCHEMA_VERSION = 1
@@ -25,7 +25,7 @@ def waiver_list(waivers: Sequence[Waiver], today: datetime.date, format_: str) -
         return workflow_commands(
             [Annotation(WARNING, "Waiver", text, place_of(each.source)) for each, text in lines]
         )
-    return "\n".join(text for _, text in lines)
+    return plain_text(text for _, text in lines)
 
 
 def _line(waiver: Waiver, today: datetime.date) -> str:

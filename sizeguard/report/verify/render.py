@@ -11,7 +11,7 @@ from sizeguard.report.verify.verify_ci import github_text, junit_text, sarif_jso
 from sizeguard.report.verify.verify_json import listed_json, verification_json
 from sizeguard.report.verify.verify_table import table_text
 from sizeguard.report.verify.verify_terminal import terminal_text
-from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.printable import plain_text
 from sizeguard.report.writers.style import Style
 
 
@@ -34,4 +34,4 @@ def claims_text(claims: Sequence[Claim], format_: str) -> str:
     """Write claims that are not judged, as JSON or as lines, without a final newline."""
     if format_ == "json":
         return json.dumps(listed_json(claims), indent=1)
-    return "\n".join(printable(f"{each.kind} {each.name} {each.expect}") for each in claims)
+    return plain_text(f"{each.kind} {each.name} {each.expect}" for each in claims)

@@ -30,7 +30,7 @@ def shared_sizes(sizes: Iterable[SharedSizes]) -> Iterator[Block]:
         for limit in each.limits:
             checks = each.checks(limit)
             metric = code(middle(checks[0].metric, _LIMIT))
-            title = f"#### {ICONS[each.verdict]} {counted(len(each.apps), 'build')} exceed {metric}"
+            title = f"#### {ICONS[each.verdict]} {each.summary} {metric}"
             head = row(["", "base", "new", "change", "limit"])
             lines = ["", title, "", head, "|---|---:|---:|---:|---:|"]
             yield Block(1, lines, [*map(_row, checks[:_ROWS])], _more(len(checks), 5))

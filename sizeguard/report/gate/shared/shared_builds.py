@@ -25,6 +25,12 @@ class SharedSizes:
         return self.limits[0].first.verdict
 
     @property
+    def summary(self) -> str:
+        """What the builds have in common; the metric follows."""
+        count = f"{len(self.apps):,} builds"
+        return f"{count} exceed" if self.verdict == FAIL else f"undecided for {count}:"
+
+    @property
     def lacks_base(self) -> bool:
         """Return whether the sizes have no base."""
         return self.limits[0].lacks_base

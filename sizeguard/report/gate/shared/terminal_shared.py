@@ -83,7 +83,7 @@ def _no_base(sizes: SharedSizes, style: Style) -> Iterator[str]:
 def _sizes(sizes: SharedSizes, style: Style) -> Iterator[str]:
     """Write a table of builds for each exceeded limit, and the causes of the growth."""
     names = ", ".join(f"`{metric}`" for metric in sizes.metrics)
-    text = f"{counted(len(sizes.apps), 'build')} exceed the limit of {names}"
+    text = f"{sizes.summary} the limit of {names}"
     yield from wrapped(printable(f"{word(sizes.verdict)}  {text}"), 0, style)
     width = _name_width(sizes, style)
     for limit in sizes.limits:

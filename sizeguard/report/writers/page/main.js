@@ -132,7 +132,7 @@ async function main() {
   data.columns.forEach((column, i) => { if (column.area) get("metric").append(new Option(column.name, i)); });
   metric.now = Number(get("metric").value);
   const first = metric.now;
-  get("metric").addEventListener("change", () => { metric.now = Number(get("metric").value); go(node); });
+  get("metric").addEventListener("change", () => { metric.now = Number(get("metric").value); if (found) search(); go(node); });
   let waiting = 0;
   get("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(search, 80); });
   document.addEventListener("keydown", (event) => {
