@@ -156,3 +156,19 @@ def test_functions_whose_symbols_alone_were_removed_have_no_name(
     known = analysis_of(whole)
     assert nameless_code(known) == 0
     assert nameless_code(analysis_of(path)) >= 5
+
+
+def test_go_before_1_16_counts_records_from_the_start_of_the_table() -> None:
+    """As in the esbuild 0.8.0 of npm, built by Go 1.15."""
+    records = b"".join(
+        struct.pack("<QI20x", start, name) for start, name in ((0x1000, 128), (0x1040, 138))
+    )
+    pairs = struct.pack("<5Q", 0x1000, 64, 0x1040, 96, 0x1090)
+    content = struct.pack("<IHBBQ", 0xFFFFFFFB, 0, 1, 8, 2) + pairs + bytes(8) + records
+    found = go_functions(content + b"main.main\0runtime.gc\0", 0)
+    assert found is not None
+    assert found.names == [b"main.main", b"runtime.gc"]
+    assert list(zip(found.start.tolist(), found.end.tolist(), strict=True)) == [
+        (0x1000, 0x1040),
+        (0x1040, 0x1090),
+    ]

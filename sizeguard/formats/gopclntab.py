@@ -26,13 +26,17 @@ class GoFunctions:
 
 @dataclass(frozen=True, slots=True)
 class _GoHeader:
-    """text: base address of functions; names, table: offsets; is_narrow: 32-bit entries."""
+    """text: base address of functions; names, records, table: offsets; is_narrow: 32-bit entries.
+
+    records: what the offsets of functions' records count from
+    """
 
     order: str
     width: int
     count: int
     text: int
     names: int
+    records: int
     table: int
     is_narrow: bool
 
@@ -45,7 +49,7 @@ def go_functions(content: bytes, text: int) -> GoFunctions | None:
     header = _header(content)
     if header is None or header.count > _MOST_FUNCTIONS:
         return None
-    if max(header.names, header.table) > len(content) or header.text >= 1 << 62:
+    if max(header.names, header.records, header.table) > len(content) or header.text >= 1 << 62:
         return None
     kind = f"{header.order}u{4 if header.is_narrow else header.width}"
     width = np.dtype(kind).itemsize
@@ -57,7 +61,7 @@ def go_functions(content: bytes, text: int) -> GoFunctions | None:
     starts, records = words[:-1:2], words[1::2]
     ends = np.append(starts[1:], words[-1])
     skip = 4 if header.is_narrow else header.width
-    at = header.table + records + skip
+    at = header.records + records + skip
     if int(at.min()) < 0 or int(at.max()) + 4 > len(content) or (np.diff(starts) < 0).any():
         return None
     places = np.frombuffer(content, np.uint8)[at[:, None] + np.arange(4)]
@@ -77,11 +81,13 @@ def _header(content: bytes) -> _GoHeader | None:
         form = f"{order}8{'I' if width == 4 else 'Q'}"
         values = struct.unpack_from(form, content, 8)
         if magic == _GO_1_2:
-            return _GoHeader(order, width, values[0], 0, 0, 8 + width, False)
+            return _GoHeader(order, width, values[0], 0, 0, 0, 8 + width, False)
         if magic == _GO_1_16:
-            return _GoHeader(order, width, values[0], 0, values[2], values[6], False)
+            return _GoHeader(order, width, values[0], 0, values[2], values[6], values[6], False)
         if magic in (_GO_1_18, _GO_1_20):
-            return _GoHeader(order, width, values[0], values[2], values[3], values[7], True)
+            return _GoHeader(
+                order, width, values[0], values[2], values[3], values[7], values[7], True
+            )
     return None
 
 
