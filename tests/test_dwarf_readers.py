@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from sizeguard.formats.dwarf import walk
+from sizeguard.formats.dwarf.sources import unit_sources
 from sizeguard.formats.dwarf.units import Info
 from sizeguard.formats.dwarf.walk import NONE, InlineTree, read_tree
 
@@ -93,3 +94,15 @@ def test_attributes_at_once_are_those_one_by_one(monkeypatch: pytest.MonkeyPatch
     at_once = rows(read_tree(info, CODE))
     monkeypatch.setattr(walk, "_reader", lambda *_: None)
     assert rows(read_tree(info, CODE)) == at_once
+
+
+def test_ranges_of_a_skeleton_count_from_the_start_of_the_section() -> None:
+    """DW_AT_GNU_ranges_base is for the entries of the .dwo file."""
+    shape = bytes((1, 0x4A, 0, 0x55, 0x17, 0xB2, 0x42, 0x17, 0, 0, 0))  # ranges, their base
+    unit = struct.pack("<HIBBII", 4, 0, 8, 1, 16, 16)
+    ranges = struct.pack("<6Q", 0x1000, 0x1010, 0x2000, 0x2010, 0, 0)
+    info = {"info": struct.pack("<I", len(unit)) + unit, "abbrev": shape, "ranges": ranges}
+    sources = unit_sources(info, is_big=False)
+    assert list(zip(sources.start.tolist(), sources.end.tolist(), strict=True)) == [
+        (0x2000, 0x2010)
+    ]

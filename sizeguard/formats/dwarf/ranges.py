@@ -74,7 +74,7 @@ class AddressRanges:
     def _list(self, unit: Unit, value: int, form: int) -> list[tuple[int, int]]:
         """Read the range list that an attribute refers to."""
         if unit.version < 5:
-            return self._old(unit, value + unit.ranges_base)
+            return self._old(unit, value)  # DW_AT_GNU_ranges_base is for .dwo files
         if form == FORM_RNGLISTX:
             value = unit.ranges_base + self.info.number(
                 self.new, unit.ranges_base + value * unit.offset_size, unit.offset_size

@@ -21,7 +21,6 @@ from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_ABSTRACT_ORIGIN,
     DW_AT_ADDR_BASE,
     DW_AT_GNU_ADDR_BASE,
-    DW_AT_GNU_RANGES_BASE,
     DW_AT_HIGH_PC,
     DW_AT_LOW_PC,
     DW_AT_RANGES,
@@ -49,7 +48,6 @@ _OF_UNIT = frozenset(
         DW_AT_ADDR_BASE,
         DW_AT_GNU_ADDR_BASE,
         DW_AT_RNGLISTS_BASE,
-        DW_AT_GNU_RANGES_BASE,
     }
 )
 
@@ -142,7 +140,7 @@ def read_unit(info: Info, unit: Unit) -> int:
             found[attribute] = (value, form)
     unit.addr_base = found.get(DW_AT_ADDR_BASE, found.get(DW_AT_GNU_ADDR_BASE, (0, 0)))[0]
     unit.str_offsets_base = found.get(DW_AT_STR_OFFSETS_BASE, (0, 0))[0]
-    unit.ranges_base = found.get(DW_AT_RNGLISTS_BASE, found.get(DW_AT_GNU_RANGES_BASE, (0, 0)))[0]
+    unit.ranges_base = found.get(DW_AT_RNGLISTS_BASE, (0, 0))[0]
     if DW_AT_LOW_PC in found:
         value, form = found[DW_AT_LOW_PC]
         unit.low_pc = value if form == FORM_ADDR else AddressRanges(info).address(unit, value)
