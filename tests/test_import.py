@@ -15,6 +15,7 @@ from sizeguard.cli.main import _run, main
 from sizeguard.operators.library import Operator
 from sizeguard.runtimes.model_files import read_operators
 from sizeguard.runtimes.sizeguard.importing.importer import Imported, default_library, import_model
+from sizeguard.runtimes.sizeguard.importing.symbolic import bounds
 from sizeguard.runtimes.sizeguard.program.program import Dim, Kind, Tag
 from sizeguard.runtimes.sizeguard.program.program_file import (
     program_bytes,
@@ -162,6 +163,16 @@ def test_what_a_model_writes_is_said() -> None:
         )
         assert "aten::clone" in result.program.operators
     assert imported(FEATURES / "no_grad" / "model.pt2").warnings == ()
+
+
+@pytest.mark.parametrize("text", ["Integer({[]:1})", "Integer({1,[]})", "Integer([])"])
+def test_a_size_that_is_no_expression_has_no_bounds(text: str) -> None:
+    assert bounds(text, {}) == Dim(0, 2**63 - 1)
+
+
+def test_a_program_may_have_a_name_that_is_not_utf8(tmp_path: Path) -> None:
+    program = import_model(SAMPLES[0], LIBRARY, "m\udcff").program
+    assert program_from_bytes(program_bytes(program)).name == "m\\udcff"
 
 
 def test_dynamic_sizes_have_bounds() -> None:

@@ -364,6 +364,10 @@ def test_minus_zero_and_special_numbers_survive() -> None:
             {"instructions": (Instruction(Kind.MOVE, 0, (4,)),)},
             "instruction 0: a move of 1 slots to 0",
         ),
+        (
+            {"values": (Value(Tag.STRING, text="\ud800"),)},
+            "value 0: a string with half a character",
+        ),
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(change: dict[str, object], message: str) -> None:

@@ -157,11 +157,7 @@ class _Parser:
         optional = self.accept("?")
         if not self.accept("["):
             return Type(name, optional=optional), alias
-        length = int(self.take("number", "a length")) if not self.at("]") else None
-        if length is not None and not 0 < length <= MAXIMUM_LIST_LENGTH:
-            raise SchemaError(
-                f"schema '{self.text}': a list length is 1 to {MAXIMUM_LIST_LENGTH}, not {length}"
-            )
+        length = None if self.at("]") else self.length()
         self.expect("]")
         alias = alias or self.alias()
         return (
@@ -174,6 +170,14 @@ class _Parser:
             ),
             alias,
         )
+
+    def length(self) -> int:
+        text = self.take("number", "a length")
+        if not re.fullmatch(r"\d{1,9}", text) or not 0 < int(text) <= MAXIMUM_LIST_LENGTH:
+            raise SchemaError(
+                f"schema '{self.text}': a list length is 1 to {MAXIMUM_LIST_LENGTH}, not {text}"
+            )
+        return int(text)
 
     def alias(self) -> Alias | None:
         if not self.accept("("):

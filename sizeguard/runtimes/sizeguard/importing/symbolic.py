@@ -112,7 +112,7 @@ def bounds(size: int | str, ranges: Mapping[str, SymbolBounds]) -> Dim:
             # Python's errors for a text that is not a SymPy expression
             warnings.simplefilter("ignore")
             interval = _interval(ast.parse(size, mode="eval").body, ranges)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return everything
     if interval is None:
         return everything

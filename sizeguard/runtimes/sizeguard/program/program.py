@@ -258,6 +258,8 @@ def _check_value(value: Value, program: Program, index: int, where: str) -> None
         for older in value.integers:
             _require(0 <= older < index, f"{where}: made of value {older}, which is not earlier")
     _require("\0" not in value.text, f"{where}: a string with a zero byte")
+    is_half = any("\ud800" <= character <= "\udfff" for character in value.text)
+    _require(not is_half, f"{where}: a string with half a character")
 
 
 def _check_instruction(instruction: Instruction, program: Program, index: int) -> None:

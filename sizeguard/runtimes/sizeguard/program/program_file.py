@@ -89,7 +89,8 @@ def program_bytes(program: Program) -> bytes:
     # FlatBuffers are written from the end to the start: the first part written is the last in the
     # file.
     fields = [
-        builder.CreateString(program.name),
+        # The name of a file may have bytes that are not UTF-8.
+        builder.CreateString(program.name.encode("utf-8", "backslashreplace")),
         _offsets(
             builder, [builder.CreateString(name) for name in (*program.operators, *program.callees)]
         ),

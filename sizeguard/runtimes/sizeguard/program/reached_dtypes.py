@@ -15,6 +15,7 @@ from sizeguard.runtimes.sizeguard.program.program import Instruction, Kind, Prog
 Dtypes = frozenset[str]
 
 _NOTHING: Dtypes = frozenset()
+_INDEX: Dtypes = frozenset(["Long"])
 _NUMBER_DTYPES = {Tag.BOOL: "Bool", Tag.INT: "Long", Tag.DOUBLE: "Float"}
 
 
@@ -23,8 +24,11 @@ def _names(text: str) -> frozenset[str]:
 
 
 # Operators by the dtype of their results, for all overloads. Other operators get the widest rule.
-_TO_BOOL = _names("eq ne lt le gt ge logical_not logical_and logical_or logical_xor any all")
+_TO_BOOL = _names("eq ne lt le gt ge logical_not logical_and logical_or logical_xor")
+_TRUTH = _names("any all")
 _TO_LONG = _names("argmax argmin")
+# Their second result has indices.
+_WITH_INDICES = _names("max min max_pool2d_with_indices")
 _AS_FIRST = _names(
     "view expand permute transpose t select slice squeeze unsqueeze unbind split_with_sizes reshape"
     " flatten detach alias clone contiguous relu relu_ hardtanh hardtanh_ copy_ fill_ add_ mul_"
@@ -64,8 +68,12 @@ def operator_dtypes(program: Program, library: Mapping[str, Operator]) -> dict[s
             name = program.operators[step.target]
             made = _result(program, step, given, name, library.get(name))
             held |= dict.fromkeys(step.outputs, made)
+            if _base(name) in _WITH_INDICES and len(step.outputs) == 2:
+                held[step.outputs[1]] = _INDEX
             # Taking an element of a list computes nothing.
-            found[name] |= _NOTHING if name == "aten::__getitem__.t" else made.union(*given)
+            is_item = name == "aten::__getitem__.t"
+            results = [] if is_item else [held[slot] for slot in step.outputs]
+            found[name] |= _NOTHING if is_item else _NOTHING.union(*results, *given)
         elif step.kind == Kind.LIST:
             held[step.outputs[0]] = _promoted(given)
         elif step.kind == Kind.MOVE:
@@ -73,12 +81,18 @@ def operator_dtypes(program: Program, library: Mapping[str, Operator]) -> dict[s
     return found
 
 
+def _base(name: str) -> str:
+    return name.partition("::")[2].partition(".")[0]
+
+
 def _constant(program: Program, value: Value) -> Dtypes:
     """Return the dtypes of the tensors in a constant."""
     if value.tag == Tag.TENSOR:
         return frozenset([NAMES[program.tensors[value.integer].dtype]])
     if value.tag == Tag.TENSOR_LIST:
-        return frozenset(NAMES[program.tensors[i].dtype] for i in value.integers if i >= 0)
+        return _promoted(
+            frozenset([NAMES[program.tensors[i].dtype]]) for i in value.integers if i >= 0
+        )
     if value.tag == Tag.OBJECT:
         return _NOTHING.union(*(_constant(program, program.values[i]) for i in value.integers))
     return _NOTHING
@@ -92,22 +106,24 @@ def _result(
         result.type.name in ("Tensor", "t") for result in operator.schema.returns
     ):
         return _NOTHING
-    base = name.partition("::")[2].partition(".")[0]
+    base = _base(name)
     asked = _asked_dtype(program, step, operator)
     if asked is not None:
         return frozenset([asked])
     if base in _TO_BOOL:
         return frozenset(["Bool"])
     if base in _TO_LONG:
-        return frozenset(["Long"])
+        return _INDEX
     first = next((dtypes for dtypes in given if dtypes), _NOTHING)
+    if base in _TRUTH:
+        return frozenset("Byte" if dtype == "Byte" else "Bool" for dtype in first)
     if base in _AS_FIRST:
         return first
     if base in _SUMS:
         return frozenset("Long" if dtype in INTEGRAL else dtype for dtype in first)
     # The condition of where does not take part in promotion.
     tensors = given[1:] if base == "where" else given
-    promoted = _promoted(tensors)
+    promoted = alone = _promoted(tensors)
     for numbers in _numbers(program, step, given, operator):
         promoted = (
             frozenset(_with_number(dtype, number) for dtype in promoted for number in numbers)
@@ -116,7 +132,10 @@ def _result(
     if base in _PROMOTED:
         return promoted
     floating = frozenset("Float" if dtype in INTEGRAL else dtype for dtype in promoted)
-    return floating if base in _TO_FLOATING else promoted | floating | _new_tensor(promoted)
+    # div.Tensor_mode rounds, and keeps integers.
+    if base in _TO_FLOATING and not name.endswith("_mode"):
+        return floating
+    return alone | promoted | floating | _new_tensor(promoted)
 
 
 def _new_tensor(promoted: Dtypes) -> Dtypes:
