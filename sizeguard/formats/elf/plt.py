@@ -39,7 +39,11 @@ def _x86(image: Elf, section: Section, content: Bytes, *, pc_relative: bool) -> 
     offset = width * np.arange(count, dtype=np.int64)
     slot = np.full(count, NOWHERE, np.int64)
     jump = np.full(count, -1)
-    for position in range(min(8, width - 5), -1, -1):
+    if width == 16:
+        # mold's stub puts the index into r11 before it jumps.
+        is_mold = (rows[:, 4] == 0x41) & (rows[:, 5] == 0xBB)
+        jump[is_mold & (rows[:, 10] == 0xFF) & (rows[:, 11] == 0x25)] = 10
+    for position in range(min(8, width - 6), -1, -1):
         jump[(rows[:, position] == 0xFF) & (rows[:, position + 1] == 0x25)] = position
     found = np.flatnonzero(jump >= 0)
     if len(found):
