@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +164,47 @@ def test_what_a_model_writes_is_said() -> None:
         )
         assert "aten::clone" in result.program.operators
     assert imported(FEATURES / "no_grad" / "model.pt2").warnings == ()
+
+
+def shared_first(path: Path, target: str, copy: Path) -> Path:
+    """Copy a model whose first node takes x; there it takes what another operator makes of x."""
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    entry = next(name for name in entries if name.endswith("models/model.json"))
+    model = json.loads(entries[entry])
+    graph = model["graph_module"]["graph"]
+    first = graph["nodes"][0]
+    x = {"arg": {"as_tensor": {"name": "x"}}, "name": "self", "kind": 1}
+    items = {"arg": {"as_tensors": [{"name": "x"}]}, "name": "", "kind": 1}
+    index = {"arg": {"as_int": 0}, "name": "", "kind": 1}
+    inputs = [items, index] if target == "_operator.getitem" else [x]
+    made = {"as_tensor": {"name": "made"}}
+    node = {**first, "target": target, "inputs": inputs, "outputs": [made], "name": "made"}
+    next(each for each in first["inputs"] if each["name"] == "self")["arg"] = made
+    graph["nodes"].insert(0, node)
+    graph["tensor_values"]["made"] = graph["tensor_values"]["x"]
+    entries[entry] = json.dumps(model).encode()
+    with zipfile.ZipFile(copy, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("target", "is_shared"),
+    [
+        ("torch.ops.aten.alias.default", True),
+        ("torch.ops.aten.lift_fresh.default", True),
+        ("torch.ops.aten.detach_.default", True),
+        ("_operator.getitem", True),
+        ("torch.ops.aten.lift_fresh_copy.default", False),
+    ],
+)
+def test_the_caller_s_array_is_never_written(target: str, is_shared: bool, tmp_path: Path) -> None:
+    source = FEATURES / "input_mutation" / "model.pt2"
+    result = imported(shared_first(source, target, tmp_path / "model.pt2"))
+    assert len(result.warnings) == is_shared
+    assert "aten::clone" in result.program.operators
 
 
 @pytest.mark.parametrize("text", ["Integer({[]:1})", "Integer({1,[]})", "Integer([])"])

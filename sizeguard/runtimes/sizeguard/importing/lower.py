@@ -146,9 +146,7 @@ class GraphLowering:
 
     def _operator(self, node: Node) -> None:
         library = self.lowering.library
-        name = operator_name(node.target)
-        if name not in library and SAME_AT_INFERENCE.get(name) in library:
-            name = SAME_AT_INFERENCE[name]
+        name = library_name(node.target, library)
         if name in NO_EFFECT and name not in library:
             return
         if name in library:
@@ -340,6 +338,13 @@ class GraphLowering:
             if isinstance(name, Name)
         }
         return inner.lower()
+
+
+def library_name(target: str, library: Mapping[str, Operator]) -> str:
+    """Return the operator that a node calls, or its equivalent that the library has."""
+    name = operator_name(target)
+    same = SAME_AT_INFERENCE.get(name, name)
+    return same if name not in library and same in library else name
 
 
 def operator_name(target: str) -> str:

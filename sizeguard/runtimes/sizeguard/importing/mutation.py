@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sizeguard.models.exported_program import Argument, Graph, GraphArgument, Name, Node
 from sizeguard.operators.library import Operator
 from sizeguard.operators.schema import FunctionSchema
-from sizeguard.runtimes.sizeguard.importing.lower import flat, operator_name
+from sizeguard.runtimes.sizeguard.importing.lower import flat, library_name
 
 Origins = frozenset[str]
 
@@ -25,13 +25,13 @@ def written_inputs(graph: Graph, library: Mapping[str, Operator]) -> set[str]:
         inner = [
             argument.graph for _, argument in node.inputs if isinstance(argument, GraphArgument)
         ]
-        operator = library.get(operator_name(node.target))
+        operator = library.get(library_name(node.target, library))
         if inner:
             shared = _follow_graphs(node, inner, origins, written, library)
         elif operator is not None:
             shared = _follow_schema(node, operator.schema, origins, written)
-        else:
-            continue
+        else:  # an element of a list
+            shared = _origins(tuple(argument for _, argument in node.inputs), origins)
         for output in flat(node.outputs):
             if isinstance(output, Name):
                 origins[output.name] = shared
