@@ -16,7 +16,7 @@ from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.formats.elf import parse_elf, read_elf
 from sizeguard.ledger.elf import elf_ledger
-from tests.support.made_elf import Form, MadeSegment, make_elf
+from tests.support.made_elf import Form, MadeSection, MadeSegment, MadeSymbol, make_elf
 
 SOURCE = """
 #include <cstdio>
@@ -159,3 +159,22 @@ def test_a_hash_table_that_lies_takes_no_time() -> None:
         elf = parse_elf(Path("made"), bytes(data))
         assert elf.load == len(table) + len(dynamic)
         assert all(section.size <= len(data) for section in elf.sections)
+
+
+@pytest.mark.parametrize(("order", "width"), [("<", 4), (">", 4), ("<", 8), (">", 8)])
+def test_a_hash_table_counts_symbols_with_words_of_either_width(order: str, width: int) -> None:
+    """Those of s390x and alpha have 64 bits."""
+    form = Form(order=order)
+    symbols, strings = form.symbols([MadeSymbol("f", 0x10, 4), MadeSymbol("g", 0x14, 4)])
+    hashes = struct.pack(f"{order}2{'I' if width == 4 else 'Q'}", 1, 3) + bytes(4 * width)
+    at = 64 + 2 * 56
+    places = (at + 6 * 16, at + 6 * 16 + len(hashes))
+    tags = {4: places[0], 6: places[1], 5: places[1] + len(symbols), 10: len(strings), 0: 0}
+    dynamic = b"".join(struct.pack(f"{order}QQ", *pair) for pair in tags.items()).ljust(96, b"\0")
+    size = at + len(dynamic) + len(hashes) + len(symbols) + len(strings)
+    segments = [MadeSegment(0, 0, size, size), MadeSegment(at, at, 96, 96, type=2)]
+    content = MadeSection("", content=dynamic + hashes + symbols + strings)
+    data = bytearray(make_elf(form, [content], segments, type_=3, machine=22))
+    data[0x28:0x30] = bytes(8)
+    image = parse_elf(Path("x"), bytes(data))
+    assert [symbol.name for symbol in image.symbols] == ["", "f", "g"]

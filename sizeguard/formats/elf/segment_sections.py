@@ -181,7 +181,10 @@ def _dynamic_parts(
 def _symbols(data: Bytes, layout: Layout, loads: Sequence[Segment], tags: dict[int, int]) -> int:
     """Return the number of dynamic symbols from a hash table; 0 if there is none."""
     if DT_HASH in tags:
-        words = _words(data, layout, loads, tags[DT_HASH])
+        words = _words(data, layout, loads, tags[DT_HASH])[:4]
+        # s390x and alpha have words of 64 bits; their upper halves are 0, but the numbers are not.
+        if layout.is_64 and len(words) == 4 and not words[0 if layout.order == ">" else 1]:
+            words = words[1::2] if layout.order == ">" else words[::2]
         return int(words[1]) if len(words) > 1 else 0
     words = _words(data, layout, loads, tags.get(DT_GNU_HASH, 0))
     if len(words) < 4:
