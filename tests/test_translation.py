@@ -181,6 +181,24 @@ def test_a_default_kernel_keeps_all_dtypes(names: PytorchNames, deps: OpDeps) ->
 
 
 @pytest.mark.parametrize(
+    ("keys", "dtypes"),
+    [
+        ("aten::add.out: [v1/4;0|4;0], aten::add.Scalar_out: [v1/6;0|6;0]", {"Long", "Float"}),
+        ("aten::add.Scalar_out: [v1/6;0|6;0], aten::add.out: [v1/4;0|4;0]", {"Long", "Float"}),
+        ("aten::add.out: [default], aten::add.Scalar_out: [v1/6;0|6;0]", set(DTYPES)),
+        ("aten::add.Scalar_out: [v1/6;0|6;0]", set(DTYPES)),
+    ],
+)
+def test_two_names_of_an_operator_have_the_dtypes_of_both(
+    keys: str, dtypes: set[str], names: PytorchNames, deps: OpDeps
+) -> None:
+    operators = "{aten::add.out: {}, aten::add.Scalar_out: {}}"
+    text = f"operators: {operators}\net_kernel_metadata: {{{keys}}}"
+    done = translated(parse_selection(text.encode(), "s").selection, deps, names)
+    assert dtypes <= done.selection.kernel_metadata["add"]
+
+
+@pytest.mark.parametrize(
     "roots",
     [
         "aten::add.out,aten::mm.out",

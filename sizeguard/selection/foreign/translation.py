@@ -242,11 +242,18 @@ def _keyed(selection: Selection, names: PytorchNames) -> _Dtypes:
     """Map operators to the dtypes of their kernel keys.
 
     An operator with the default key, which has no "/", is left out: its dtypes are not stated.
+    Several names may be one operator here: add.out and add.Scalar_out are add.Tensor. One of them
+    without keys has no dtypes, either, unless the file has dtypes for kernel tags.
     """
+    keys_of: dict[str, list[str]] = {}
+    unkeyed = [] if selection.kernel_metadata else selection.operators
+    for name in {*selection.et_kernel_metadata, *unkeyed}:
+        keys = selection.et_kernel_metadata.get(name) or [""]
+        keys_of.setdefault(names.functional(name), []).extend(keys)
     return {
-        names.functional(name): _dtypes_of_keys(keys)
-        for name, keys in selection.et_kernel_metadata.items()
-        if keys and all("/" in key for key in keys)
+        name: _dtypes_of_keys(keys)
+        for name, keys in keys_of.items()
+        if all("/" in key for key in keys)
     }
 
 
