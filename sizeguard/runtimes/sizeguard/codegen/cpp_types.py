@@ -103,7 +103,7 @@ def value_type(returns: Sequence[Return]) -> str:
         if any(result.type != Type("Tensor") for result in returns):
             raise InputError(
                 "several results must all be tensors, not "
-                "({', '.join(str(result.type) for result in returns)})"
+                f"({', '.join(str(result.type) for result in returns)})"
             )
         return f"std::array<Tensor, {len(returns)}>"
     if returns[0].type.name == "t":

@@ -6,24 +6,36 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-# A line that is neither a comment nor a definition of one of the macros.
-_LINE = r"^(?!\s*(?://|#\s*define\s+SG_(?:BUILD_FEATURE|SELECTIVE_CLASS)\b)).*?\b"
-_FEATURE = re.compile(_LINE + r"SG_BUILD_FEATURE\((\w+)\)", re.MULTILINE)
-_CLASS = re.compile(_LINE + r'SG_SELECTIVE_CLASS\(\s*"([^"\n]+)"\s*\)', re.MULTILINE)
+from sizeguard.runtimes.sizeguard.sources.tags import without_noise
+
+# The macros' own definitions, whose parameter is not a name
+_DEFINITION = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+SG_(?:BUILD_FEATURE|SELECTIVE_CLASS)\b(?:[^\n]*\\\n)*[^\n]*",
+    re.MULTILINE,
+)
+_FEATURE = re.compile(r"\bSG_BUILD_FEATURE\s*\(\s*(\w+)\s*\)")
+_CLASS = re.compile(r'\bSG_SELECTIVE_CLASS\s*\(\s*((?:"[^"\n]*"\s*)+)\)')
+_LITERAL = re.compile(r'"([^"\n]*)"')
 
 
 def scan_features(sources: Iterable[Path]) -> tuple[str, ...]:
     """List the features, sorted."""
-    return _scan(sources, _FEATURE)
+    return _scan(sources, _FEATURE, keeps_literals=False)
 
 
 def scan_classes(sources: Iterable[Path]) -> tuple[str, ...]:
     """List the custom classes, sorted."""
-    return _scan(sources, _CLASS)
+    found = _scan(sources, _CLASS, keeps_literals=True)
+    return tuple(sorted({"".join(_LITERAL.findall(literals)) for literals in found}))
 
 
-def _scan(sources: Iterable[Path], asked: re.Pattern[str]) -> tuple[str, ...]:
+def _scan(
+    sources: Iterable[Path], asked: re.Pattern[str], *, keeps_literals: bool
+) -> tuple[str, ...]:
     found: set[str] = set()
     for path in sources:
-        found.update(asked.findall(path.read_text(encoding="utf-8", errors="replace")))
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if "SG_BUILD_FEATURE" in text or "SG_SELECTIVE_CLASS" in text:
+            code = without_noise(text, keeps_literals=keeps_literals)
+            found.update(asked.findall(_DEFINITION.sub("", code)))
     return tuple(sorted(found))

@@ -101,7 +101,14 @@ def _code_with(words: str, path: Path) -> str:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise cannot_read(path, error) from error
-    return _DEFINE.sub(_blank, _NOISE.sub(_blank, text)) if words in text else ""
+    return _DEFINE.sub(_blank, without_noise(text)) if words in text else ""
+
+
+def without_noise(text: str, *, keeps_literals: bool = False) -> str:
+    """Write spaces for the comments and literals of a source."""
+    return _NOISE.sub(
+        lambda match: match[0] if keeps_literals and match[0][0] != "/" else _blank(match), text
+    )
 
 
 def _blank(match: re.Match[str]) -> str:
