@@ -130,6 +130,9 @@ def test_binaries_of_the_workflow_are_gated_without_a_file(tmp_path: Path) -> No
     assert judged(1000)[1] == 2
     inputs["fail-if"] = ""
     assert judged(1000)[1] == 2
+    inputs |= {"images": "", "fail-if": "load > 1"}
+    log, code = judged(1000)
+    assert (code, "belong together" in log) == (2, True), log
 
 
 @pytest.mark.parametrize(

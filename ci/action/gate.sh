@@ -9,7 +9,8 @@ mkdir -p -- "$SIZEGUARD_RESULTS"
 printf '*\n' >"$SIZEGUARD_RESULTS/.gitignore"
 
 code=0
-if [ -n "${SIZEGUARD_IMAGES:-}" ]; then
+# Conditions without images are a mistake, such as an output of a step that is empty.
+if [ -n "${SIZEGUARD_IMAGES:-}${SIZEGUARD_FAIL_IF:-}" ]; then
   "$bin/python" "$own/ci/action/gate_images.py" || code=$?
 else
   options=(--format github)
