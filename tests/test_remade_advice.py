@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
@@ -33,7 +34,8 @@ UNSAFE = ["; reboot", "-rf", "a b", "$(reboot)", "`x`", "a\nb", "é", "a" * 101]
 
 
 def app_result(*checks: Check, offers: tuple[Offer, ...] = (), **changes: Any) -> AppResult:
-    made = AppResult("vision", "x86_64-linux", "gcc", FAIL, None, None, checks, (), (), (), None)
+    full = Sizes(9, 9, 9, 0)  # of an app with a selection
+    made = AppResult("vision", "x86_64-linux", "gcc", FAIL, None, full, checks, (), (), (), None)
     given: dict[str, Any] = {"folder": "build/vision"} | changes
     return replace(made, offers=offers, **given)
 
@@ -65,6 +67,11 @@ def check(kind: str, verdict: str = FAIL, metric: str = "load") -> Check:
 def test_advice_of_a_check_is_that_of_its_kind(kind: str, metric: str, advice: str) -> None:
     assert remade(app_result(check(kind, FAIL, metric))).checks[0].advice == advice
     assert remade(app_result(check(kind, PASS, metric))).checks[0].advice == ""
+
+
+def test_claims_of_symbols_have_no_command_without_their_names() -> None:
+    found = remade(app_result(check(ELIMINATION), full=None))
+    assert found.checks[0].advice == "see the claims and their evidence"
 
 
 @pytest.mark.parametrize("name", UNSAFE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from sizeguard.gate.cache.kept_verification import verified
 from sizeguard.gate.gate_result import ELIMINATION, RUN, Check
 from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
 from sizeguard.projects.head_builds import HeadBuild
-from sizeguard.projects.project import App
+from sizeguard.projects.project import App, BuildSteps
 from sizeguard.snapshots.store import Store
 from sizeguard.verify.known_record import with_known_record
 
@@ -68,7 +69,7 @@ def check_named_claims(
     id_ = f"{app.name}/{build.target}/{METRIC}"
     if not selection:
         found = verify_symbols(with_known_record(files_of(build)), steps.absent, steps.present)
-        check = judged_elimination(root, app, build, found, ())
+        check = judged_elimination(root, app, build, found, (), _options(steps))
         return (replace(check, id=id_, rule=NAMED_RULE),), found
     others = tuple(root / each for each in steps.shared_with(app.image))
     claims = RequestedClaims(None, steps.absent, steps.present, shared_with=others)
@@ -77,10 +78,17 @@ def check_named_claims(
     except InconclusiveError as error:
         return (replace(_check(app, build, 0, INCONCLUSIVE, str(error)), id=id_),), None
     libraries = [library.name for library in shipped_libraries(build)]
-    options = "".join(f" --shared-with {each}" for each in steps.shared_with(app.image))
-    options = f" --selection {selection}{options}"
-    check = judged_elimination(root, app, build, found, libraries, options)
+    chosen = [("--selection", selection)]
+    chosen += [("--shared-with", each) for each in steps.shared_with(app.image)]
+    options = "".join(f" {name} {shlex.quote(str(value))}" for name, value in chosen)
+    check = judged_elimination(root, app, build, found, libraries, options + _options(steps))
     return (replace(check, id=id_),), found
+
+
+def _options(steps: BuildSteps) -> str:
+    """Return the options of verify for the symbols that sizeguard.yaml names."""
+    named = (("--absent", steps.absent), ("--present", steps.present))
+    return "".join(f" {name} {shlex.quote(each)}" for name, names in named for each in names)
 
 
 def run_checks(app: App, target: str, head: HeadBuild) -> tuple[Check, ...]:

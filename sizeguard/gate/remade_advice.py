@@ -91,7 +91,9 @@ def _check(app: AppResult, check: Check) -> Check:
     if check.kind == MACHINE:
         return replace(check, advice="build for the machine of the base")
     if check.kind == ELIMINATION:
-        see = f": sizeguard verify {app.folder}" if _is_path(app.folder) else ""
+        # Claims of sizeguard.yaml need options, which the result does not have.
+        has_selection = app.full is not None and _is_path(app.folder)
+        see = f": sizeguard verify {app.folder}" if has_selection else ""
         return replace(check, advice=f"see the claims and their evidence{see}")
     return replace(check, advice="")
 

@@ -62,7 +62,7 @@ def failures(build: BuildFindings, style: Style) -> Iterator[str]:
     for claim in claims[:CLAIMS]:
         yield from marked(claim.verdict, claim_message(claim), style)
     if len(claims) > CLAIMS:
-        yield f"    {len(claims) - CLAIMS:,} more: sizeguard verify {printable(build.app.folder)}"
+        yield f"    {len(claims) - CLAIMS:,} more: sizeguard gate --format json"
     for finding in elimination:
         if not claims:
             yield from marked(finding.verdict, finding.message, style)
