@@ -10,6 +10,8 @@ FUNCTION, TABLE, MEMORY, GLOBAL, TAG = range(5)
 _NAME_FUNCTIONS, _NAME_DATA = 1, 9
 _LINKING_SYMBOLS, _LINKING_SEGMENTS = 8, 5
 _SYMBOL_FUNCTION, _SYMBOL_DATA, _SYMBOL_SECTION = 0, 1, 3
+_PAGE, _MEMORY_64, _MOST_MEMORY = 16, 4, 1 << 56
+_REFERENCES = (0x63, 0x64)  # (ref null TYPE), (ref TYPE)
 _UNDEFINED, _EXPLICIT_NAME = 0x10, 0x40
 
 
@@ -27,8 +29,9 @@ class DataSymbol:
 class ModuleNames:
     """Names by index; for functions, imported ones count first.
 
-    imported: number of imported functions; memory: pages of 64 KiB that the module requests
+    imported: number of imported functions; memory: bytes of memory that the module requests
     modules:  modules that it imports from
+    is_64:    whether a memory has addresses of 64 bits
     """
 
     functions: dict[int, bytes] = field(default_factory=dict)
@@ -38,6 +41,7 @@ class ModuleNames:
     modules: set[bytes] = field(default_factory=set)
     imported: int = 0
     memory: int = 0
+    is_64: bool = False
 
     def function(self, index: int) -> tuple[bytes, ...]:
         """Return the names of a function; empty if it has none."""
@@ -56,12 +60,13 @@ def read_imports(names: ModuleNames, stream: Stream) -> None:
             names.imported += 1
             stream.number()
         elif kind == TABLE:
-            stream.skip(1)
+            _type(stream)
             _limits(stream)
         elif kind == MEMORY:
-            names.memory += _limits(stream)
+            _memory(names, stream)
         elif kind == GLOBAL:
-            stream.skip(2)
+            _type(stream)
+            stream.skip(1)
         elif kind == TAG:
             stream.skip(1)
             stream.number()
@@ -70,19 +75,30 @@ def read_imports(names: ModuleNames, stream: Stream) -> None:
 
 
 def read_memories(names: ModuleNames, stream: Stream) -> None:
-    """Count the pages of the module's own memories."""
+    """Count the bytes of the module's own memories."""
     for _ in range(stream.count()):
-        names.memory += _limits(stream)
+        _memory(names, stream)
 
 
-def _limits(stream: Stream) -> int:
+def _memory(names: ModuleNames, stream: Stream) -> None:
+    pages, page, flags = _limits(stream)
+    names.memory += min(pages << min(page, 16), _MOST_MEMORY)
+    names.is_64 = names.is_64 or bool(flags & _MEMORY_64)
+
+
+def _limits(stream: Stream) -> tuple[int, int, int]:
+    """Read the least number of pages, the logarithm of their size, and the flags."""
     flags = stream.data[stream.skip(1)]
     least = stream.number()
     if flags & 1:
         stream.number()
-    if flags & 8:
-        stream.number()  # the page's size
-    return min(least, 1 << 40)
+    return least, stream.number() if flags & 8 else _PAGE, flags
+
+
+def _type(stream: Stream) -> None:
+    """Skip the type of a value; references may state what they refer to."""
+    if stream.data[stream.skip(1)] in _REFERENCES:
+        stream.number()
 
 
 def read_exports(names: ModuleNames, stream: Stream) -> None:

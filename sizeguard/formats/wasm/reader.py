@@ -21,7 +21,6 @@ from sizeguard.formats.wasm.names import (
 )
 from sizeguard.formats.wasm.stream import Stream
 
-_PAGE = 64 << 10
 _MEMORY_ADDRESS = 1 << 40  # address after the sections, which have no addresses
 _CUSTOM, _IMPORT, _MEMORY, _EXPORT, _CODE, _DATA = 0, 2, 5, 7, 10, 11
 _MODULE, _COMPONENT = 0, 1  # layers of the header
@@ -114,16 +113,14 @@ def parse_wasm(path: Path, data: Bytes) -> SectionedImage:
             FilePart(section.name, "", section.kind, section.start, size, section.start, load, load)
         )
     if names.memory:
-        memory = names.memory * _PAGE
-        parts.append(
-            FilePart("(linear memory)", "", "zero", len(data), 0, _MEMORY_ADDRESS, memory, 0, True)
-        )
+        memory, at = names.memory, _MEMORY_ADDRESS
+        parts.append(FilePart("(linear memory)", "", "zero", len(data), 0, at, memory, 0, True))
     is_object = any(section.name == "linking" for section in sections)
     needed = tuple(sorted(name.decode("utf-8", "backslashreplace") for name in names.modules))
     return SectionedImage(
         path,
         "wasm",
-        "wasm32" if is_module else "wasm component",
+        ("wasm64" if names.is_64 else "wasm32") if is_module else "wasm component",
         _build_id(content, sections),
         len(data),
         tuple(parts),
@@ -224,14 +221,12 @@ def _expression(stream: Stream) -> None:
         code = stream.data[stream.skip(1)]
         if code == 0x0B:
             return
-        if code in (0x41, 0x42, 0x23, 0xD2):
+        if code in (0x41, 0x42, 0x23, 0xD0, 0xD2):
             stream.number()
         elif code == 0x43:
             stream.skip(4)
         elif code == 0x44:
             stream.skip(8)
-        elif code == 0xD0:
-            stream.skip(1)
         elif code not in (0x6A, 0x6B, 0x6C, 0x7C, 0x7D, 0x7E):
             stream.damaged(f"an initial value with the instruction {code:#x}")
 
