@@ -15,6 +15,7 @@ from sizeguard.cli.build.import_model import command
 from sizeguard.cli.main import _run, main
 from sizeguard.operators.library import Operator
 from sizeguard.runtimes.model_files import read_operators
+from sizeguard.runtimes.sizeguard.building.programs import program_of
 from sizeguard.runtimes.sizeguard.importing.importer import Imported, default_library, import_model
 from sizeguard.runtimes.sizeguard.importing.symbolic import bounds
 from sizeguard.runtimes.sizeguard.program.program import Dim, Kind, Tag
@@ -164,6 +165,27 @@ def test_what_a_model_writes_is_said() -> None:
         )
         assert "aten::clone" in result.program.operators
     assert imported(FEATURES / "no_grad" / "model.pt2").warnings == ()
+
+
+def test_inputs_may_be_links_and_their_order_counts(tmp_path: Path) -> None:
+    model = tmp_path / "mlp" / "model.pt2"
+    model.parent.mkdir()
+    source = ROOT / "native" / "models" / "mlp"
+    model.write_bytes((source / "model.pt2").read_bytes())
+    first, second = model.parent / "a.npy", tmp_path / "b.npy"
+    first.write_bytes((source / "case0_input0.npy").read_bytes())
+    second.write_bytes((source / "case1_input0.npy").read_bytes())
+    links = [model.parent / f"case{i}_input0.npy" for i in range(2)]
+    found = []
+    for targets in ((first, second), (second, first)):
+        for link, target in zip(links, targets, strict=True):
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+        program = read_program(program_of(model, tmp_path / "out"))
+        found.append(
+            [program.storages[program.tensors[v.integer].storage] for (v,) in program.cases]
+        )
+    assert found[0] == found[1][::-1] != found[1]
 
 
 def shared_first(path: Path, target: str, copy: Path) -> Path:

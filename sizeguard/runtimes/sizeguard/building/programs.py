@@ -100,11 +100,9 @@ def program_of(model: Path, folder: Path, source: Path | None = None) -> Path:
 
 def _key(model: Path, cases: list[list[Path]], libraries: Sequence[Path]) -> str:
     """Hash everything that the program depends on: model, inputs, importer and operators."""
-    inputs = [model.resolve(), *(path.resolve() for case in cases for path in case)]
-    return (
-        f"{_importer_hash()} {' '.join(files_key(libraries))}"
-        f" {files_hash(model.resolve().parent, inputs)}"
-    )
+    # By their names beside the model, which say the case: links may lead anywhere.
+    inputs = [model, *(path for case in cases for path in case)]
+    return f"{_importer_hash()} {' '.join(files_key(libraries))} {files_hash(model.parent, inputs)}"
 
 
 @functools.cache
