@@ -29,13 +29,15 @@ from sizeguard.claims.verdict import (
     Verification,
 )
 from sizeguard.cli.image_options import ImageOptions, Output
-from sizeguard.cli.main import cli
+from sizeguard.cli.main import cli, main
 from sizeguard.gate.gate_result import ABSOLUTE, ELIMINATION, AppResult, Check, GateResult
 from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.predict.reach_result import Adequacy
 from sizeguard.proposals.build_folder import BuildFolder, LinkedFile, Place, shell_words
 from sizeguard.proposals.build_systems.cargo import Cargo
+from sizeguard.proposals.config_text import config_text
+from sizeguard.proposals.proposal import Proposal, ProposedImage
 from sizeguard.report.bisect.render import bisect_chunks
 from sizeguard.report.diff.render import _change, _rounded
 from sizeguard.report.gate.earlier_results import is_earlier_result
@@ -260,6 +262,34 @@ def test_waivers_and_claims_command_nothing() -> None:
         claims_text([claim], "terminal"),
     ):
         assert "# #[error]" in text
+
+
+def test_offered_commands_work_in_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a b").write_text("x")
+    for words, command in (
+        (["why", "f<int>", "a b"], "sizeguard why 'a b' 'f<int>'"),
+        (["triage", "a b", "--selection", "a b"], "sizeguard triage - < 'a b'"),
+    ):
+        (tmp_path / "a b").write_text("operators: {aten::relu: {}}\n")
+        monkeypatch.setattr(sys, "argv", ["sizeguard", *words])
+        with pytest.raises(SystemExit):
+            main()
+        assert command in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("is_git", [False, True])
+def test_the_next_steps_of_init_need_git_only_in_git(is_git: bool) -> None:
+    sizes = Sizes(1, 1, 1, 0)
+    image = ProposedImage("a", "a", Path("a"), sizes)
+    proposal = Proposal(
+        Path("/p"), is_git, "Make", (), Path("/p"), "a", "x86_64-linux", "", "make", (image,)
+    )
+    steps = config_text(proposal).splitlines()[1]
+    assert ("sizeguard baseline update --in-place" in steps) != is_git
+    assert ("sizeguard gate --in-place" in steps) != is_git
 
 
 def test_formats_for_programs_are_utf8(monkeypatch: pytest.MonkeyPatch) -> None:

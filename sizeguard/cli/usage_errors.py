@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -192,7 +193,8 @@ def _path(
     what = "folder" if is_folder else "file"
     first, *others = [word for word in _typed(context) if not word.startswith("-")] or [""]
     if first == "why" and others[:1] == [name] and Path(others[-1]).exists():
-        return f"{name}: no such {what}; the image comes first: sizeguard why {others[-1]} {name}"
+        command = shlex.join(["sizeguard", "why", others[-1], name])
+        return f"{name}: no such {what}; the image comes first: {command}"
     return f"{name}: no such {what}{nearest_file(Path(name))}"
 
 

@@ -28,7 +28,10 @@ def limit_of(bytes_: int) -> str:
 
 def _lines(proposal: Proposal) -> Iterator[str]:
     yield f"# Written by sizeguard init for a build by {proposal.system}."
-    yield "# Next: sizeguard init --check, sizeguard baseline update, sizeguard gate."
+    place = "" if proposal.is_git else " --in-place"
+    yield (
+        f"# Next: sizeguard init --check, sizeguard baseline update{place}, sizeguard gate{place}."
+    )
     yield "targets:"
     yield f"  {yaml_command(proposal.target)}:"
     yield "limits:  # growth is counted from the merge base"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,7 +76,7 @@ def propose(start: Path) -> Proposal:
         (path, f"a copy of {os.path.relpath(first, root)}") for path, first in built.copies
     ]
     proposal = _proposal(built, root, is_git, chosen)
-    more = tuple(f"{each} is also a build: sizeguard init {each}" for each in others)
+    more = tuple(f"{each} is also a build: sizeguard init {shlex.quote(each)}" for each in others)
     return _with(proposal, left_out, more)
 
 

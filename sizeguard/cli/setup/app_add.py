@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -99,7 +100,8 @@ def _check_files(selection: Path, name: str, models: Iterable[Path]) -> None:
         )
     for model in models:
         if not model.is_file():
-            first = f"; the name comes first: sizeguard app add {model} {name}"
+            command = shlex.join(["sizeguard", "app", "add", str(model), name])
+            first = f"; the name comes first: {command}"
             hint = first if Path(name).is_file() else nearest_file(model)
             raise InputError(f"{model}: no such file{hint}")
         check_traceable(model)

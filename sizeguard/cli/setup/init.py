@@ -80,6 +80,8 @@ def command(build: Path | None, check: bool, force: bool, ci: str | None) -> Non
         click.echo(f"no CI file: {lack if proposal.is_git else 'this is no git repository'}")
     if proposal.is_git:
         click.echo("next: sizeguard baseline update, commit, sizeguard gate")
+    else:
+        click.echo("next: sizeguard baseline update --in-place, sizeguard gate --in-place")
 
 
 def _check_new(root: Path, names: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -71,7 +72,8 @@ def command(
     text = _stdin() if line == "-" else line
     found = named_in(text, selectable(source), read)
     if not found and is_there(Path(line)) and Path(line).is_file():
-        raise InputError(f"{line}: is a file; to read it, write sizeguard triage - < {line}")
+        file = shlex.quote(line)
+        raise InputError(f"{line}: is a file; to read it, write sizeguard triage - < {file}")
     if not found:
         raise InputError(
             "the line names no operator, dtype, class or build feature; for example: "
