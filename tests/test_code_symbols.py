@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.formats.dwarf import inline_frames
 from sizeguard.formats.dwarf.code_sections import elf_code, without_removed
 from sizeguard.formats.dwarf.walk import NONE, InlineTree
 from sizeguard.formats.elf import parse_elf
@@ -66,3 +69,13 @@ def test_only_the_function_of_the_symbol_is_at_address_0() -> None:
         (0, 4, 1),
         (0x10, 0x20, 4),
     ]
+
+
+def test_debug_information_that_dwz_moved_away_is_unknown(tmp_path: Path) -> None:
+    """Functions that are inlined would have no names, as if nothing was inlined."""
+    names = (".text", ".debug_info", ".gnu_debugaltlink")
+    sections = [MadeSection(name, flags=6 * (name == ".text"), content=bytes(8)) for name in names]
+    path = tmp_path / "image"
+    path.write_bytes(make_elf(Form(), sections))
+    with pytest.raises(InconclusiveError, match="dwz moved parts of its debug information"):
+        inline_frames(path)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 Int32 = npt.NDArray[np.int32]
 
 
+# Sections that name the file with the rest of the debug information.
+_SHARED = (".gnu_debugaltlink", ".debug_sup")
 MOST_FRAMES = 64  # functions over a range, on average; ceph-mon has 8
 
 
@@ -108,6 +110,11 @@ def inline_frames(
     if elf.is_relocatable:
         raise InputError(f"{path}: an object: its code has no addresses yet; give the linked image")
     holder = elf if debug is None else _same_build(elf, debug)
+    if any(section.name in _SHARED for section in holder.sections):
+        raise InconclusiveError(
+            f"{holder.path}: dwz moved parts of its debug information to a file that it shares with"
+            " others, which is not read; give the debug information before dwz -m"
+        )
     return _frames(
         elf_code(elf), holder.path, elf_sections(holder), holder.layout.order == ">", wanted
     )
