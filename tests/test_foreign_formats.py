@@ -16,6 +16,7 @@ from sizeguard.builds.measured_sizes import measure
 from sizeguard.formats.pe.reader import parse_pe, read_pe
 from sizeguard.formats.wasm.reader import parse_wasm, read_wasm
 from sizeguard.ledger.sectioned.sectioned_ledger import sectioned_ledger
+from tests.support.macho_samples import tool
 from tests.support.windows_and_web import (
     MACHINES,
     WebSamples,
@@ -193,3 +194,18 @@ def test_a_build_id_has_a_length_or_none(tmp_path: Path, head: bytes, id_: str) 
     path = tmp_path / "a.wasm"
     path.write_bytes(b"\0asm\x01\0\0\0\0" + bytes([len(body)]) + body)
     assert read_wasm(path).id == id_
+
+
+def test_exports_of_thumb_functions_begin_where_the_functions_begin(tmp_path: Path) -> None:
+    """Their addresses have the lowest bit set, those of data have not."""
+    source, object_, image = (tmp_path / name for name in ("a.c", "a.obj", "a.dll"))
+    source.write_text(
+        "__declspec(dllexport) int first(int x) { return x * 3; }\n"
+        "__declspec(dllexport) int second(int x) { return x + 1; }\n"
+    )
+    target = "--target=thumbv7-pc-windows-msvc"
+    tool("clang-19", target, "-O1", "-ffreestanding", "-c", source, "-o", object_)
+    tool("lld-link-19", "/dll", "/noentry", "/nodefaultlib", object_, f"/out:{image}")
+    rows = [row for row in read_pe(image).ranges if row.without]
+    assert [row.without.split()[0] for row in rows] == [b"first", b"second"]
+    assert rows[0].start == 0 and rows[0].end == rows[1].start and not rows[1].start % 2

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from sizeguard.base.errors import InputError
 from sizeguard.formats.macho import MachO, Section, read_macho
+from sizeguard.formats.macho.constants import CPU_ARM
 from sizeguard.formats.macho.fixups import fixups
 from sizeguard.formats.macho.linkedit import (
     EXPORT_REEXPORT,
@@ -198,3 +200,14 @@ def test_damaged_tables_are_refused(macho: MachoSamples) -> None:
         assert isinstance(damaged, MachO)
         with pytest.raises(InputError, match=f"{name}: .*damaged"):
             read(damaged)
+
+
+def test_function_starts_of_thumb_functions_are_even(macho: MachoSamples) -> None:
+    """ld64 sets the lowest bit of their addresses."""
+    image = read_macho(macho.path(LINKED[0]))
+    table = image.extent("function starts")
+    assert table is not None
+    data = image.data.copy()
+    data[table.offset : table.offset + 4] = (0x11, 0x10, 0, 0)
+    thumb = replace(image, cpu=CPU_ARM, data=data)
+    assert (function_starts(thumb) - image.base).tolist() == [0x10, 0x20]

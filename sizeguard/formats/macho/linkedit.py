@@ -35,7 +35,8 @@ def function_starts(image: MachO) -> Int:
     # wrapping around.
     if len(deltas) and float(deltas.astype(np.float64).sum()) > reach:
         raise InputError(f"{image.path}: damaged function starts: a function outside the image")
-    return np.cumsum(deltas) + image.base
+    starts = np.cumsum(deltas) + image.base
+    return starts & -2 if image.cpu == c.CPU_ARM else starts  # the lowest bit means Thumb
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,7 @@ def _by_section(layout: PeLayout, named: list[PlacedName]) -> dict[int, list[Sta
     order = sorted(range(len(layout.sections)), key=lambda i: layout.sections[i].address)
     addresses = [layout.sections[i].address for i in order]
     is_open = not layout.symbols.records
+    is_thumb = layout.arch in ("arm", "armv7")  # exports of functions have the lowest bit set
     for name in named:
         if layout.is_object:
             found.setdefault(name.section, []).append(Start(name.address, name.name))
@@ -163,7 +164,9 @@ def _by_section(layout: PeLayout, named: list[PlacedName]) -> dict[int, list[Sta
         at = bisect_right(addresses, name.address) - 1
         section = layout.sections[order[at]] if at >= 0 else None
         if section is not None and name.address < section.address + section.memory:
-            start = Start(name.address - section.address, name.name, is_open)
+            offset = name.address - section.address
+            offset -= offset & 1 & (is_thumb and section.is_code)
+            start = Start(offset, name.name, is_open)
             found.setdefault(order[at], []).append(start)
     return found
 
