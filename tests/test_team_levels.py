@@ -10,7 +10,7 @@ import pytest
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.open_analysis import analysis_of
-from sizeguard.attribution.teams.code_owners import NOBODY, find_code_owners
+from sizeguard.attribution.teams.code_owners import NOBODY, find_code_owners, path_pattern
 from sizeguard.names.scan.scopes import ScopeReader
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
 from tests.support.gate_history import SIZEGUARD
@@ -203,6 +203,42 @@ def test_owners_follow_the_last_pattern_that_matches(tmp_path: Path) -> None:
         "": "",
     }.items():
         assert owners.of(path) == owner, path
+
+
+def test_names_with_spaces_and_sections_with_owners(tmp_path: Path) -> None:
+    (tmp_path / "CODEOWNERS").write_text(
+        "/my\\ docs/ @docs\n/c\\#/ @sharp # more\n[The core][2] @core\nsrc/\n*.y @y\n^[Rest]\n*.z\n"
+    )
+    owners = find_code_owners(tmp_path)
+    for path, owner in {
+        "my docs/x": "@docs",
+        "c#/x": "@sharp",
+        "src/x": "@core",
+        "a.y": "@y",
+        "a.z": NOBODY,
+    }.items():
+        assert owners.of(path) == owner, path
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "is_match"),
+    [
+        ("/a/**/b", "a/b", True),
+        ("/a/**/b/**/c", "a/b/b/x/c/d", True),
+        ("/a/**/b/**/c", "a/c/b", False),
+        ("/a**b/c", "axb/c", True),
+        ("/a**b/c", "a/b/c", False),  # ** beside letters is a *
+        ("/*a*b", "cabab/x", True),
+        ("/a/**", "a/b/c", True),
+        ("/a/**", "a", False),
+        ("/a/**/", "a/b", False),
+        ("/a/" + "**/" * 12 + "x", "a/" + "b/" * 20 + "y", False),
+        ("/" + "*a" * 20 + "b", "a" * 200, False),
+        ("/" + "**/a/" * 20 + "b", "a/" * 200 + "c", False),
+    ],
+)
+def test_patterns_mean_what_git_takes_them_for(glob: str, path: str, is_match: bool) -> None:
+    assert (path_pattern(glob).match(path) is not None) == is_match
 
 
 @pytest.mark.parametrize("digits", [20, 5000])

@@ -12,6 +12,10 @@ from sizeguard.base.input_files import readable
 PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 NOBODY = "(no owner)"
 _MOST_RULES = 100_000
+_SECTION = re.compile(r"\s*\^?\[[^\]]*\](?:\[\d+\])?")
+_WORD = re.compile(r"(?:\\.|[^\s\\])+")
+_ESCAPE = re.compile(r"\\(.)")
+_ANY = "**"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +60,52 @@ def _rules(path: Path) -> list[tuple[re.Pattern[str], str]]:
     except OSError as error:
         raise cannot_read(path, error) from error
     rules = []
+    of_section = ""
     for line in text.splitlines()[:_MOST_RULES]:
-        words = line.split("#", 1)[0].split()
-        # GitLab's [Section] lines are not patterns.
-        if words and not words[0].startswith(("[", "^[")):
-            rules.append((path_pattern(words[0]), " ".join(words[1:])))
+        if section := _SECTION.match(line):  # of GitLab, with the owners of its other lines
+            of_section = " ".join(_words(line[section.end() :]))
+        elif words := _words(line):
+            pattern = _ESCAPE.sub(r"\1", words[0])
+            rules.append((path_pattern(pattern), " ".join(words[1:]) or of_section))
     return rules
 
 
+def _words(line: str) -> list[str]:
+    """Split a line before its comment; a space after a backslash does not separate."""
+    words = _WORD.findall(line)
+    comment = next((i for i, word in enumerate(words) if word.startswith("#")), len(words))
+    return words[:comment]
+
+
 def path_pattern(glob: str) -> re.Pattern[str]:
-    """Translate a pattern in the style of gitignore: `/docs/`, `*.cpp`, `src/**/x.c`."""
+    """Translate a pattern in the style of gitignore: `/docs/`, `*.cpp`, `src/**/x.c`.
+
+    What stands between two ** matches as early as it can, which is never too late: 12 times **/
+    took 8 s for a path of 40 characters.
+    """
     is_anchored = "/" in glob.rstrip("/")
-    body = glob.strip("/")
-    parts = []
-    at = 0
-    while at < len(body):
-        if body.startswith("**/", at):
-            parts.append("(?:.*/)?")
-            at += 3
-        elif body.startswith("**", at):
-            parts.append(".*")
-            at += 2
-        else:
-            parts.append({"*": "[^/]*", "?": "[^/]"}.get(body[at], re.escape(body[at])))
-            at += 1
-    start = "" if is_anchored else "(?:.*/)?"
+    names = [*([] if is_anchored else [_ANY]), *glob.strip("/").split("/")]
     end = "/.*" if glob.endswith("/") else r"\Z" if glob.endswith("/*") else r"(?:/.*)?\Z"
-    return re.compile(f"{start}{''.join(parts)}{end}")
+    parts: list[list[str]] = [[]]  # between ** alone in its place
+    for name in names:
+        if name != _ANY:
+            parts[-1].append(_folder(name))
+        elif parts[-1] or len(parts) == 1:
+            parts.append([])
+    *others, last = map("/".join, parts)
+    if not others:
+        return re.compile(f"{last}{end}", re.DOTALL)
+    first = f"{others[0]}/" if others[0] else ""
+    middle = "".join(f"(?>(?:.*?/)??{each}/)" for each in others[1:])
+    tail = f"(?:.*?/)??{last}{end}" if last else ".*/." if glob.endswith("/") else "."
+    return re.compile(f"{first}{middle}{tail}", re.DOTALL)
+
+
+def _folder(name: str) -> str:
+    """Translate a name between slashes; each * but the last ends as early as it can."""
+    first, *others = (
+        "".join("[^/]" if character == "?" else re.escape(character) for character in text)
+        for text in re.split(r"\*+", name)
+    )
+    early = "".join(f"(?>[^/]*?{text})" for text in others[:-1])
+    return first + early + "".join(f"[^/]*{text}" for text in others[-1:])
