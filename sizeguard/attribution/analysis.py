@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.label import Label
-from sizeguard.columns.sums import SumsById
+from sizeguard.columns.sums import Counts, SumsById
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.ledger.ledger import ImageInfo
 
@@ -58,7 +58,7 @@ class Analysis(Protocol):
         ...
 
     @property
-    def count(self) -> Int:
+    def count(self) -> Counts:
         """Number of spans, by row."""
         ...
 

@@ -132,7 +132,7 @@ def operators_by_name(
         ids = first_known(registered, ids)
     left = np.flatnonzero(ids == 0)
     unknown, outside = pool.number(UNATTRIBUTED), pool.number(OUTSIDE)
-    ids[left] = np.where(rows.is_unexplained()[left], unknown, outside)
+    ids[left] = np.where(rows.is_unexplained(left), unknown, outside)
     return pool.label(ids)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.sums import WHAT, SumsById
+from sizeguard.columns.sums import WHAT, Counts, SumsById
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
 from sizeguard.ledger.ledger import Ledger
@@ -54,13 +54,16 @@ class OwnerRows:
             self.symbol[shared] = _nth_name(ledger, shared, np.zeros(len(shared), np.int64))
 
     def sums(self, what: str) -> Int:
-        """Return the bytes or counts of all rows as a new array."""
-        owner = self.shares.owner
-        sums = self.ledger.sums.column(what, len(owner))
-        shares = self.shares.of(sums[owner])
-        np.subtract.at(sums, owner, shares)
-        sums[len(sums) - len(shares) :] = shares
+        """Return the bytes of all rows as a new array; what: file, load or ram."""
+        sums = self.ledger.sums.column(what, len(self.shares.owner))
+        self.shares.share(sums)
         return sums
+
+    def counts(self) -> Counts:
+        """Return the number of spans of all rows as a new array."""
+        counts = self.ledger.sums.counts(len(self.shares.owner))
+        self.shares.share(counts)
+        return counts
 
     def sums_by(self, ids: Int | Int32, count: int) -> SumsById:
         """Sum rows with equal id; 0 <= ids < count."""
@@ -92,19 +95,24 @@ class OwnerRows:
             return rows
         return np.where(rows < count, rows, self.shares.owner[np.maximum(rows - count, 0)])
 
-    def has_kind(self, kinds: Sequence[str]) -> Bool:
-        """Return a mask of the rows of some kinds."""
+    def has_kind(self, kinds: Sequence[str], rows: Int | None = None) -> Bool:
+        """Return a mask of the rows of some kinds, of all rows or of some."""
         is_kind = np.zeros(len(KINDS), bool)
         is_kind[[KIND[kind] for kind in kinds]] = True
-        found: Bool = is_kind[self._spread(self.ledger.owners.kind)]
+        kind = self._spread(self.ledger.owners.kind)
+        found: Bool = is_kind[kind if rows is None else kind[rows]]
         return found
 
-    def is_unexplained(self) -> Bool:
-        """Return a mask of the rows that no analyzer explains, or only as a function's start."""
+    def is_unexplained(self, rows: Int | None = None) -> Bool:
+        """Return a mask of the rows that no analyzer explains, or only as a function's start.
+
+        rows: the rows to check; None for all
+        """
         is_unknown = np.zeros(len(ANALYZERS), bool)
         is_unknown[[ANALYZER["unattributed"], ANALYZER["function starts"]]] = True
-        found: Bool = is_unknown[self._spread(self.ledger.owners.analyzer)]
-        return found | self.has_kind(["unattributed"])
+        analyzer = self._spread(self.ledger.owners.analyzer)
+        found: Bool = is_unknown[analyzer if rows is None else analyzer[rows]]
+        return found | self.has_kind(["unattributed"], rows)
 
     def _spread(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
         owner = self.shares.owner
@@ -133,6 +141,12 @@ class AddedRows:
         """
         quotient, remainder = np.divmod(size, self.count)
         return quotient + (self.nth < remainder)
+
+    def share(self, sums: Counts) -> None:
+        """Move these rows' shares from their owners to them; `sums` ends with a zero for each."""
+        shares = self.of(sums[self.owner].astype(np.int64))
+        np.subtract.at(sums, self.owner, shares)
+        sums[len(sums) - len(shares) :] = shares
 
 
 def _added(shared: Int, count: Int) -> AddedRows:

@@ -23,7 +23,7 @@ from sizeguard.attribution.teams.placed_components import placed_components
 from sizeguard.attribution.teams.team_levels import derived_label, regions
 from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
-from sizeguard.columns.sums import WHAT, SumsById
+from sizeguard.columns.sums import WHAT, Counts, SumsById
 from sizeguard.columns.texts import Int, Int32, Texts, without_first
 from sizeguard.ledger.ledger import Ledger
 
@@ -115,9 +115,10 @@ class LedgerAnalysis:
         return self._sums("ram")
 
     @property
-    def count(self) -> Int:
+    def count(self) -> Counts:
         """Number of spans, by row."""
-        return self._sums("count")
+        counts, more = self._rows.counts(), self._libraries
+        return counts if more is None else np.concatenate([counts, more.sums("count")])
 
     def _sums(self, what: str) -> Int:
         sums = self._rows.sums(what)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sizeguard.columns.texts import Int
 
 Int32 = npt.NDArray[np.int32]
+Counts = npt.NDArray[np.signedinteger]  # nearly always 0 or 1, so usually in 8 bits
 
 WHAT = ("file", "load", "ram", "count")
 
@@ -36,6 +37,10 @@ class Sums(Protocol):
         """Return all owners' values as a new array with `room` more entries, which are 0."""
         ...
 
+    def counts(self, room: int = 0) -> Counts:
+        """Return column("count", room), perhaps in fewer bits."""
+        ...
+
     def at(self, what: str, owners: Int) -> Int:
         """Return the values of some owners."""
         ...
@@ -54,6 +59,10 @@ class ColumnSums:
     def column(self, what: str, room: int = 0) -> Int:
         """Return all owners' values as a new array with `room` more entries, which are 0."""
         return np.concatenate([self.columns[what], np.zeros(room, np.int64)])
+
+    def counts(self, room: int = 0) -> Counts:
+        """Return column("count", room)."""
+        return self.column("count", room)
 
     def at(self, what: str, owners: Int) -> Int:
         """Return the values of some owners."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sizeguard.attribution.analysis import Aliases
-from sizeguard.columns.ranks import rank_hashes
+from sizeguard.columns.ranks import find_hashes, rank_hashes
 from sizeguard.columns.text_hash import Hash, words_of
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.diff.stable_names import Keys, hashes_of, keys
@@ -55,10 +55,10 @@ class AliasKeys:
         may_be = np.zeros(1 << 20, np.bool_)
         may_be[self.known & last] = True
         some = np.flatnonzero(may_be[hashes & last])
-        wanted = hashes[some]
-        at = np.minimum(np.searchsorted(self.known, wanted), len(self.known) - 1)
+        at = find_hashes(self.known, hashes[some])
+        some, at = some[at >= 0], at[at >= 0]
         result = hashes.copy()
-        result[some] = np.where(self.known[at] == wanted, self.key[at], wanted)
+        result[some] = self.key[at]
         return result
 
     def numbers(self, hashes: Hash) -> Int:

@@ -13,7 +13,8 @@ from sizeguard.columns.ranks import rank_hashes
 from sizeguard.columns.text_hash import Hash
 from sizeguard.diff.alias_keys import AliasKeys
 from sizeguard.diff.causes import Cells
-from sizeguard.diff.side import Holdings, Side
+from sizeguard.diff.holdings import Holdings
+from sizeguard.diff.side import Side
 
 Int32 = npt.NDArray[np.int32]
 

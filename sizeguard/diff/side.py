@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,11 @@ from sizeguard.attribution.owners.inline_pieces import span_counts
 from sizeguard.base.parallel import beside
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
+from sizeguard.columns.sums import Counts
 from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.diff.alias_keys import AliasNames, alias_names
+from sizeguard.diff.holdings import HeldBytes, Holdings
 from sizeguard.diff.stable_names import hash_keys
 from sizeguard.ledger.ledger import ImageInfo
 
@@ -28,7 +30,7 @@ _INSTANCES = frozenset(
 )
 _PADDING = frozenset((b"padding", b"page slack", b"section gap"))
 
-_BATCH = 1 << 18  # rows at a time
+_BATCH = 1 << 16  # rows at a time
 
 Mask = npt.NDArray[np.bool_]
 
@@ -70,19 +72,6 @@ class Values:
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
-    """Bytes of each symbol in each group, as columns; a pair may occur twice.
-
-    symbol: an index into keys, the hashes of symbols' keys.
-    """
-
-    symbol: Int32
-    group: Int32
-    size: npt.NDArray[np.unsignedinteger]
-    keys: Hash
-
-
-@dataclass(frozen=True, slots=True)
 class Side:
     """One image of a diff: a group for each combination of the levels' values that has bytes.
 
@@ -115,57 +104,84 @@ def side_of(
     labels = [analysis.label(level) for level in levels]
     symbols, kinds = analysis.label("symbol"), analysis.label("kind")
     keys = beside(lambda: hash_keys(symbols.texts, symbols.hashes))
-    if tuple(levels) == ("symbol",):
-        # Group by the ids themselves, since only the sums of three million rows are needed.
-        counts = span_counts(analysis, asked)
-        amounts = _amounts(kinds, counts, size, symbols.ids, len(symbols.texts))
-        used = np.flatnonzero(amounts.size)
-        amounts = amounts.take(used)
-        values: tuple[Values, ...] = (_values("symbol", symbols, used, keys),)
-        holdings = None
-    else:
-        # Rows without bytes cannot differ. Leaving out the symbols of the file's symbol table
-        # leaves two thirds of the rows.
-        rows = np.flatnonzero(size)
-        of_rows = [
-            _values(level, label, label.ids[rows], keys)
-            for level, label in zip(levels, labels, strict=True)
-        ]
-        group, first = pack([each.ids for each in of_rows])
-        counts = span_counts(analysis, asked)
-        amounts = _amounts(kinds, counts, size, group, len(first), rows)
-        values = tuple(replace(values, ids=values.ids[first]) for values in of_rows)
-        holdings = _holdings(symbols, symbols.ids[rows], group, size[rows], keys)
+    groups, ids = _groups(labels, size)
+    held = HeldBytes(len(symbols.texts)) if tuple(levels) != ("symbol",) else None
+    amounts = _amounts(kinds, span_counts(analysis, asked), size, groups, symbols.ids, held)
+    used = np.flatnonzero(amounts.size)
     return Side(
-        analysis.image, amounts, values, holdings, alias_names(analysis.aliases()), left_out
+        analysis.image,
+        amounts.take(used),
+        tuple(
+            _values(level, label, of_groups[used], keys)
+            for level, label, of_groups in zip(levels, labels, ids, strict=True)
+        ),
+        None if held is None else held.holdings(symbols, used, groups.count, keys),
+        alias_names(analysis.aliases()),
+        left_out,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    """The group of each row, or only of some rows; there are `count` groups.
+
+    Rows without bytes cannot differ, so they are skipped. Leaving out the symbols of the file's
+    symbol table leaves two thirds of the rows.
+    """
+
+    of: npt.NDArray[np.signedinteger]
+    count: int
+    rows: Int | None = None
+
+    def batches(self, size: Int) -> Iterator[tuple[Int | slice, npt.NDArray[np.signedinteger]]]:
+        """Yield rows with bytes and their groups, in batches that fit the cache.
+
+        size: bytes by row
+        """
+        for low in range(0, len(self.of), _BATCH):
+            some = slice(low, min(low + _BATCH, len(self.of)))
+            if self.rows is not None:
+                yield self.rows[some], self.of[some]
+                continue
+            is_filled = size[some] != 0
+            if is_filled.all():
+                yield some, self.of[some]  # views, as in most batches
+            elif len(filled := np.flatnonzero(is_filled)):
+                yield filled + low, self.of[some][filled]
+
+
+def _groups(labels: Sequence[Label], size: Int) -> tuple[_Groups, list[Int | Int32]]:
+    """Group rows by their values; also return the values of each group, as ids of each label."""
+    if len(labels) == 1:
+        count = len(labels[0].texts)
+        return _Groups(labels[0].ids, count), [np.arange(count)]
+    rows = np.flatnonzero(size)
+    columns = [label.ids[rows] for label in labels]
+    group, first = pack(columns)
+    return _Groups(group, len(first), rows), [column[first] for column in columns]
+
+
+# More than 6 parameters: columns of the same rows.
 def _amounts(
     kinds: Label,
-    count: Int,
+    count: Counts,
     size: Int,
-    group: npt.NDArray[np.signedinteger],
-    groups: int,
-    rows: Int | None = None,
+    groups: _Groups,
+    symbol: Int32,
+    held: HeldBytes | None,
 ) -> Amounts:
-    """Sum the amounts of each group.
-
-    group: of all rows, or of `rows`; other rows have no bytes. Works in batches, since a column of
-    seven million rows takes 50 MB.
-    """
+    """Sum the amounts of each group, and collect the bytes of symbols in `held`."""
     is_piece, is_padding = _is_of(kinds, _INSTANCES), _is_of(kinds, _PADDING)
-    found = Amounts(*(np.zeros(groups, np.int64) for _ in range(3)))
-    for low in range(0, len(group), _BATCH):
-        some = slice(low, low + _BATCH)
-        where = some if rows is None else rows[some]
-        kind, held, of = kinds.ids[where], size[where], group[some]
-        np.add.at(found.size, of, held)
-        pieces = np.flatnonzero(is_piece[kind] & (held > 0))
-        counted = low + pieces if rows is None else rows[low + pieces]
-        np.add.at(found.instances, of[pieces], count[counted])
+    found = Amounts(*(np.zeros(groups.count, np.int64) for _ in range(3)))
+    for rows, of in groups.batches(size):
+        kind, bytes_ = kinds.ids[rows], size[rows]
+        np.add.at(found.size, of, bytes_)
+        pieces = np.flatnonzero(is_piece[kind])
+        np.add.at(found.instances, of[pieces], count[rows][pieces])
         padding = np.flatnonzero(is_padding[kind])
-        np.add.at(found.padding, of[padding], held[padding])
+        np.add.at(found.padding, of[padding], bytes_[padding])
+        if held is not None:
+            held.add(symbol[rows], of, bytes_)
     return found
 
 
@@ -193,32 +209,3 @@ def _in_use(label: Label, ids: Int | Int32) -> tuple[Int32, Int]:
     occurs[ids] = True
     number = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
     return number[ids], np.flatnonzero(occurs)
-
-
-def _holdings(
-    symbols: Label,
-    ids: Int32,
-    group: npt.NDArray[np.signedinteger],
-    size: Int,
-    keys: Callable[[], Hash],
-) -> Holdings:
-    """Return the bytes of each symbol in each group.
-
-    Rows without a symbol's name are left out: they are empty or describe bytes in parentheses,
-    which do not move.
-    """
-    is_name = np.concatenate([_are_names(table) for table in symbols.texts.tables()])
-    named = np.flatnonzero(is_name[ids])
-    number, used = _in_use(symbols, ids[named])
-    size = size[named]
-    # As narrow as possible: the 6,573,426 of libtensorflow_cc.so.2 stay in memory while the other
-    # image is read.
-    narrow = size.astype(np.min_scalar_type(int(size.max(initial=0))))
-    return Holdings(number, group[named].astype(np.int32, copy=False), narrow, keys()[used])
-
-
-def _are_names(texts: Texts) -> Mask:
-    """Check which texts are names of symbols: not empty, and not in parentheses."""
-    is_name = texts.end > texts.start
-    is_name[is_name] = texts.buffer[texts.start[is_name]] != ord("(")
-    return is_name

@@ -29,11 +29,9 @@ _ALL_NAMELESS = b"(functions without a name)"
 _LAST = np.uint64(56)
 _MOST_DIGITS = 32  # digits and dots at an end that are skipped by column
 # Of the words in _SUFFIX.
-_LAST_LETTERS = np.array(
-    [
-        number_of(letters)
-        for letters in (b"cold", b"part", b"isra", b"prop", b"priv", b"llvm", b"lone", b"lias")
-    ]
+_LAST_LETTERS = tuple(
+    number_of(letters)
+    for letters in (b"cold", b"part", b"isra", b"prop", b"priv", b"llvm", b"lone", b"lias")
 )
 _ONES = np.uint64(0x0101010101010101)
 _HIGH = np.uint64(0x8080808080808080)
@@ -158,8 +156,9 @@ class _Tail(Tails):
             left = left[is_number & (end[left] > start[left])]
             end[left] -= 1
         letters = self.word(end - WORD) >> np.uint64(32)
-        found = np.isin(letters, _LAST_LETTERS)
-        found |= end < WORD  # before the buffer's first word there is nothing to read
+        found = end < WORD  # before the buffer's first word there is nothing to read
+        for known in _LAST_LETTERS:  # np.isin sorts: five times as long
+            found |= letters == known
         found[left] = True
         return np.asarray(found, np.bool_)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import parse_filters
+from sizeguard.columns.sums import Counts
 from sizeguard.columns.texts import Int
 
 INLINE = b"inline frames"
@@ -45,7 +46,7 @@ def uncounted_pieces(analysis: Analysis, levels: Collection[str]) -> Int:
     return np.flatnonzero(np.array(is_inline or [False])[label.ids])
 
 
-def span_counts(analysis: Analysis, levels: Collection[str]) -> Int:
+def span_counts(analysis: Analysis, levels: Collection[str]) -> Counts:
     """Return the number of spans of each row at these levels."""
     uncounted = uncounted_pieces(analysis, levels)
     if not len(uncounted):

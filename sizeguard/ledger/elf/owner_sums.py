@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sizeguard.columns.sums import WHAT, SumsById, sum_by
+from sizeguard.columns.sums import WHAT, Counts, SumsById, sum_by
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.formats.elf import Elf
 from sizeguard.ledger.elf.owner_table import Places
@@ -37,18 +37,29 @@ class RowSums:
 
     def column(self, what: str, room: int = 0) -> Int:
         """Return all rows' values as a new array with `room` more entries, which are 0."""
+        if what == "count":
+            return self.counts(room).astype(np.int64)
         sums = np.zeros(self.rows + room, np.int64)
         if what == "file":
             self._add_file_bytes(sums)
-        elif what == "count":
-            sums[: self.rows] = 1
-            self._add_counts(sums)
         else:
             for index, (low, high) in self.places.rows_of.items():
                 section = self.image.sections[index]
                 if section.load_size if what == "load" else section.ram_size:
                     sums[low:high] = self.places.sizes(index)
         return sums
+
+    def counts(self, room: int = 0) -> Counts:
+        """Return the number of spans of all rows, followed by `room` zeros.
+
+        64 bits for each of three million rows would be 28 MB of fresh memory, which take 40 ms.
+        """
+        some = np.ones(self.rows, np.int8)
+        if self._is_clipped:
+            counts = some.astype(np.int64)
+            self._add_counts(counts)
+            return np.append(counts, np.zeros(room, np.int64))
+        return np.append(some, np.zeros(room, np.int8))
 
     def at(self, what: str, owners: Int) -> Int:
         """Return the values of some rows."""
