@@ -23,13 +23,12 @@ from sizeguard.names.operator_words import OperatorNames
 from sizeguard.names.rules_reader import read_preset
 from sizeguard.names.scan.identifiers import (
     Dictionary,
-    chunks,
     distinct,
     fingerprints,
     following,
-    side_by_side,
 )
 from sizeguard.runtimes.known import load_preset
+from tests.support.packed_texts import chunk_of
 
 DATA = Path(__file__).parent / "data" / "attribution"
 LEVELS = ("operator", "kernel", "dtype", "component")
@@ -245,7 +244,7 @@ def test_identifiers_follow_each_other(paths: list[list[str]]) -> None:
     names = Texts.of(
         ["_ZN" + "".join(f"{len(word)}{word}" for word in path) + "Ev" for path in paths]
     )
-    (chunk,) = chunks(side_by_side(names))
+    chunk = chunk_of(names)
     for i, path in enumerate(paths):
         at = int(chunk.start[i]) + 3
         for word in path:
@@ -263,7 +262,7 @@ def test_identifiers_follow_each_other(paths: list[list[str]]) -> None:
 def test_the_dictionary_finds_what_is_in_it(words: list[str], data: st.DataObject) -> None:
     known = data.draw(st.lists(st.sampled_from(words), min_size=1, unique=True))
     dictionary = Dictionary(known)
-    (chunk,) = chunks(side_by_side(Texts.of([f"_ZN{len(word)}{word}Ev" for word in words])))
+    chunk = chunk_of(Texts.of([f"_ZN{len(word)}{word}Ev" for word in words]))
     position, which = dictionary.find(chunk, chunk.identifiers())
     found = {
         (words[name], dictionary.identifiers[w])
@@ -274,7 +273,7 @@ def test_the_dictionary_finds_what_is_in_it(words: list[str], data: st.DataObjec
 
 @given(st.lists(identifier, min_size=2, max_size=30, unique=True))
 def test_different_texts_have_different_fingerprints(words: list[str]) -> None:
-    (chunk,) = chunks(side_by_side(Texts.of(words)))
+    chunk = chunk_of(Texts.of(words))
     assert len(set(fingerprints(chunk, chunk.start, chunk.end - chunk.start).tolist())) == len(
         words
     )

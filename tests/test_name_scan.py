@@ -18,6 +18,7 @@ from sizeguard.columns.texts import Int, Texts
 from sizeguard.names.labels import FirstValues, NameLabels, label_names
 from sizeguard.names.operator_words import OperatorNames
 from sizeguard.names.rules import ANONYMOUS, Rule, Rules
+from sizeguard.names.scan import packed_names
 from sizeguard.names.scan.dtype_scan import ChunkDtypes, DtypeScan, dtype_texts
 from sizeguard.names.scan.families import families
 from sizeguard.names.scan.identifiers import (
@@ -25,10 +26,8 @@ from sizeguard.names.scan.identifiers import (
     Dictionary,
     FoundWords,
     beginnings,
-    chunks,
-    side_by_side,
-    without_gaps,
 )
+from sizeguard.names.scan.packed_names import PackedNames
 from sizeguard.names.scan.rule_hits import Scanned
 from sizeguard.names.scan.rule_scan import scan_names
 from sizeguard.names.scan.type_grammar import (
@@ -41,6 +40,7 @@ from sizeguard.names.scan.type_grammar import (
     number_at,
 )
 from sizeguard.operators.dtypes import CODE_OF_NAME, COMPLEX_OF_REAL, NAME_OF_LETTER
+from tests.support.packed_texts import chunk_of, side_by_side
 
 pytestmark = pytest.mark.native
 
@@ -141,7 +141,7 @@ class Scan:
 
 
 def scan_of(names: list[str]) -> Scan:
-    (chunk,) = chunks(side_by_side(Texts.of(names)))
+    chunk = chunk_of(Texts.of(names))
     dtypes = DtypeScan(RULES, len(names))
     dictionary = Dictionary(dtypes.words)
     candidates = chunk.identifiers()
@@ -171,7 +171,7 @@ def all_pairs(found: list[tuple[Int, Int]]) -> list[tuple[int, int]]:
 
 @given(NAMES)
 def test_identifiers_have_a_length_that_is_no_number(names: list[str]) -> None:
-    (chunk,) = chunks(side_by_side(Texts.of(names)))
+    chunk = chunk_of(Texts.of(names))
     text = chunk.text.tobytes()
     expected = []
     for place in range(8, len(text) - 1):
@@ -193,7 +193,7 @@ def test_identifiers_have_a_length_that_is_no_number(names: list[str]) -> None:
 def test_sorted_positions_are_in_the_names_that_contain_them(
     names: list[str], data: st.DataObject
 ) -> None:
-    (chunk,) = chunks(side_by_side(Texts.of(names)))
+    chunk = chunk_of(Texts.of(names))
     places = data.draw(st.lists(st.integers(0, len(chunk.text) - 1), max_size=20).map(sorted))
     position = np.array(places, np.int64)
     assert chunk.name_of(position).tolist() == chunk.name_at(position).tolist()
@@ -201,7 +201,7 @@ def test_sorted_positions_are_in_the_names_that_contain_them(
 
 @given(NAMES, st.data())
 def test_beginnings_are_the_texts_at_each_place(names: list[str], data: st.DataObject) -> None:
-    (chunk,) = chunks(side_by_side(Texts.of(names)))
+    chunk = chunk_of(Texts.of(names))
     text = chunk.text.tobytes()
     places = data.draw(st.lists(st.integers(8, len(text) - 73), min_size=1, max_size=8))
     # Most texts are parts of the names; the others differ in one character.
@@ -582,7 +582,7 @@ def test_members_are_those_of_a_loop_over_namespaces(names: list[str]) -> None:
     places = side_by_side(Texts.of(names))
     scanned = scan_names(places, RULES)
     assert scanned.scopes == (("at",), ("at", "native"))
-    texts = scanned.texts(scanned.members.start, scanned.members.length)
+    texts = scanned.names.texts(scanned.members.start, scanned.members.length)
     rows = list(
         zip(scanned.members.name.tolist(), texts, scanned.members.scope.tolist(), strict=True)
     )
@@ -632,7 +632,7 @@ def plain_labels(scanned: Scanned, i: int) -> tuple[str, str, str, str]:
             (mentions if is_mention else weak if is_weak else own).append((rule, start))
     of_members = []
     for row in np.flatnonzero(members.name == i).tolist():
-        (text,) = scanned.texts(members.start[[row]], members.length[[row]])
+        (text,) = scanned.names.texts(members.start[[row]], members.length[[row]])
         said, first = judged(text.decode(), scanned.scopes[int(members.scope[row])])
         of_members.append((int(members.start[row]), first, said))
 
@@ -651,7 +651,7 @@ def plain_labels(scanned: Scanned, i: int) -> tuple[str, str, str, str]:
         return start
 
     def word_first(rule: int, start: int) -> int:
-        return start - (scanned.places if RULES.rules[rule].identifier else 0)
+        return start - (scanned.names.places if RULES.rules[rule].identifier else 0)
 
     def in_order(rule: int, start: int) -> int:
         return rule
@@ -716,7 +716,7 @@ def test_few_names_of_a_large_buffer_are_scanned_without_the_text_between() -> N
     few = ["_ZN2at6native10add_kernelIfEEvv", "_ZN2at6native10mul_kernelIdEEvv"]
     texts = Texts.of([few[0], "_ZN4dnnl1fEv" * 10_000, few[1]])
     scanned = scan_names(texts.take([0, 2]), RULES)
-    assert max(map(len, scanned.buffers)) < 100
+    assert scanned.names.places < 100
     found, alone = label_names(texts.take([0, 2]), RULES), label_names(Texts.of(few), RULES)
     assert rows_of(found) == rows_of(alone)
 
@@ -771,15 +771,31 @@ def test_families_are_functions_with_their_clones_and_destructors(names: list[st
     assert found.first[found.of].tolist() == [first[family_of(name)] for name in names]
 
 
-@given(st.lists(st.tuples(st.binary(max_size=12), st.booleans()), max_size=12))
-def test_names_without_the_gaps_between_them_are_the_same(drawn: list[tuple[bytes, bool]]) -> None:
+@given(st.lists(st.tuples(st.binary(max_size=12), st.integers(0, 2)), max_size=12), st.data())
+def test_names_without_the_gaps_between_them_are_the_same(
+    drawn: list[tuple[bytes, int]], data: st.DataObject
+) -> None:
+    """Names that are apart precede those that may overlap; the others lie in gaps."""
     texts = side_by_side(Texts.of([raw for raw, _ in drawn]))
-    taken = texts.take([i for i, (_, is_taken) in enumerate(drawn) if is_taken])
-    found = without_gaps(taken)
-    assert found.all_raw() == taken.all_raw()
-    assert bool(np.all(found.start[1:] > found.end[:-1]))
-    # At most an eighth is gaps, or the runs of names are adjacent.
-    assert len(found) < 2 or (
-        found.end[-1] - found.start[0] <= 1.125 * (found.lengths() + 1).sum()
-        or bool(np.all(found.start[1:] - found.end[:-1] <= 8))
+    apart, others = (
+        texts.take([i for i, (_, chosen) in enumerate(drawn) if chosen == which])
+        for which in (0, 1)
     )
+    packed = PackedNames.of(apart, others)
+    expected = apart.all_raw() + others.all_raw()
+    assert packed.texts(packed.start, packed.end - packed.start) == expected
+    assert bool(np.all(packed.start[1:] > packed.end[:-1]))
+    # At most an eighth is gaps, or the runs of names are adjacent.
+    found = slice(len(apart))
+    assert len(apart) < 2 or (
+        packed.end[found][-1] - packed.start[0] <= 1.125 * (apart.lengths() + 1).sum()
+        or bool(np.all(packed.start[found][1:] - packed.end[found][:-1] <= 8))
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packed_names, "CHUNK", data.draw(st.integers(1, 40)))
+        chunks = list(packed.chunks())
+    assert [
+        chunk.text[a:b].tobytes()
+        for chunk in chunks
+        for a, b in zip(chunk.start.tolist(), chunk.end.tolist(), strict=True)
+    ] == expected

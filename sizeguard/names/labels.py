@@ -112,7 +112,7 @@ class _Levels:
         is_word = [bool(rule.identifier and not rule.within) for rule in self.rules.rules]
         hits = self.scanned.rules
         # Places before the first one, so that they sort first.
-        earlier = np.where(np.array(is_word, bool)[hits.rule], self.scanned.places, 0)
+        earlier = np.where(np.array(is_word, bool)[hits.rule], self.scanned.names.places, 0)
         found = FirstValues(self.count)
         self._add_rules(found, self.by_rule.operator, self.own, hits.start - earlier)
         self._add_members(found, self.by_member.operator)
@@ -238,7 +238,7 @@ def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
     first, inverse = order[is_new], np.empty(len(order), np.int64)
     inverse[order] = np.cumsum(is_new) - 1
     by_scope = [_ScopeRules(rules, path, pool) for path in scanned.scopes]
-    texts = scanned.texts(members.start[first], members.length[first])
+    texts = scanned.names.texts(members.start[first], members.length[first])
     distinct_members = zip(texts, members.scope[first].tolist(), strict=True)
     rows = np.array(
         [

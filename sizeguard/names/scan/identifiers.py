@@ -19,13 +19,8 @@ Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 Bool = npt.NDArray[np.bool_]
 
-# Bytes of names in a chunk. With smaller chunks two threads wait for each other: 0.46 s instead of
-# 0.37 s. One thread takes a tenth less with 1 MiB, but a whole report is no faster.
-CHUNK = 1 << 22
 FRONT = 8  # zeros before a chunk, so that the eight bytes before its first byte can be read
 PAD = 72  # zeros after a chunk, so that eight bytes can be read from its last byte
-_MOST_GAPS = 1.125  # times the names' bytes that a buffer may have before it is copied
-_GAP = 8  # bytes between adjacent names: one, or more to align them
 _UNDERSCORE, _LOCAL = ord("_"), ord("L")
 _TABLE_BITS = 16
 _LAMBDA = np.uint32(int.from_bytes(b"UlvE", "little"))
@@ -128,53 +123,6 @@ def distinct(names: Texts) -> Distinct:
     inverse = np.empty(len(order), np.int64)
     inverse[order] = np.cumsum(is_new) - 1
     return Distinct(names.take(order[is_new]), inverse)
-
-
-def chunks(names: Texts) -> Iterator[Chunk]:
-    """Yield all names in chunks. The names are sorted by their place and do not overlap."""
-    i = 0
-    while i < len(names):
-        low = int(names.start[i])
-        j = max(i + 1, int(np.searchsorted(names.start, low + CHUNK)))
-        high = int(names.end[j - 1])
-        text = np.zeros(FRONT + high - low + PAD, np.uint8)
-        text[FRONT:-PAD] = names.buffer[low:high]
-        low -= FRONT
-        is_digit = (text - np.uint8(48)) < 10
-        yield Chunk(text, is_digit, low, i, names.start[i:j] - low, names.end[i:j] - low)
-        i = j
-
-
-def without_gaps(names: Texts) -> Texts:
-    """Copy names to a new buffer if much of theirs lies between them, since chunks include it.
-
-    names: sorted by place, without overlaps
-
-    Of libtorch_cpu.so 2.13, one name of each family has 54 of 76 MB, and a diff with 2.12 reads
-    only 11,088 new names. Adjacent names are copied together, each run with a zero after it.
-    """
-    start, end = names.start, names.end
-    if not len(names) or _MOST_GAPS * int((end - start + 1).sum()) > int(end[-1] - start[0]):
-        return names
-    is_first = np.append(True, start[1:] > end[:-1] + _GAP)
-    run = np.cumsum(is_first) - 1
-    low, high = start[is_first], end[np.append(is_first[1:], True)]
-    content = names.buffer.data
-    runs = [content[a:b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
-    at = np.cumsum(high - low + 1) - (high - low + 1)
-    shift = (at - low)[run]
-    return Texts(np.frombuffer(b"\0".join([*runs, b""]), np.uint8), start + shift, end + shift)
-
-
-def side_by_side(names: Texts) -> Texts:
-    """Copy the names to a new buffer, each with a zero after it."""
-    length = names.end - names.start + 1
-    end = np.cumsum(length)
-    return Texts(
-        np.frombuffer(b"".join(raw + b"\0" for raw in names.all_raw()), np.uint8),
-        end - length,
-        end - 1,
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sizeguard.columns.texts import Int
 from sizeguard.names.rules import Path
 from sizeguard.names.scan.identifiers import Chunk, Words, fingerprints
+from sizeguard.names.scan.packed_names import PackedNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Members:
     name:          number of the name
     scope:         index into Scanned.scopes
     hash:          of the identifier
-    start, length: its text in the names' buffers, in bytes
+    start, length: its text among the packed names, in bytes
     """
 
     name: Int
@@ -34,7 +35,7 @@ class RuleHits:
     """Rules that match a name by themselves, in order of name and place.
 
     name, rule: numbers
-    start:      place in the names' buffers
+    start:      place among the packed names
     is_mention: whether the namespace is inside the name, not in front
     """
 
@@ -48,7 +49,7 @@ class RuleHits:
 class Scanned:
     """Everything that a scan finds in names.
 
-    buffers:     the names' texts; places count through both, one after the other
+    names:       the names' texts
     scopes:      namespaces that rules name
     dtypes:      by name; bit c is set if the dtype with code c occurs in it
     first_dtype: by name, code of the first dtype; -1 for none
@@ -56,27 +57,12 @@ class Scanned:
     dtypes and first_dtype are empty if the scan did not search for dtypes.
     """
 
-    buffers: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]
+    names: PackedNames
     scopes: tuple[Path, ...]
     members: Members
     rules: RuleHits
     dtypes: npt.NDArray[np.uint64]
     first_dtype: npt.NDArray[np.int8]
-
-    @property
-    def places(self) -> int:
-        """Number of places in both buffers."""
-        return sum(map(len, self.buffers))
-
-    def texts(self, start: Int, length: Int) -> list[bytes]:
-        """Return the texts at these places."""
-        contents = [np.ascontiguousarray(buffer).data for buffer in self.buffers]
-        first = len(self.buffers[0])
-        pairs = zip(start.tolist(), length.tolist(), strict=True)
-        return [
-            bytes(contents[0][a : a + n] if a < first else contents[1][a - first : a - first + n])
-            for a, n in pairs
-        ]
 
 
 @dataclass(frozen=True, slots=True)
