@@ -176,6 +176,32 @@ def test_each_byte_belongs_to_one_row_and_sums_are_exact(made: tuple[Form, bytes
 
 
 @pytest.mark.native
+@at_least(100)
+@given(images())
+def test_loaded_bytes_do_not_depend_on_how_the_others_are_cut(made: tuple[Form, bytes]) -> None:
+    read = ledger_of(made[1])
+    if read is None:
+        return
+    image, ledger = read
+    loaded = elf_ledger(parse_elf(Path("made"), made[1]), loaded_only=True)
+    assert loaded.file_bytes.sum() == image.size
+    assert loaded_sums(loaded) == loaded_sums(ledger)
+
+
+def loaded_sums(ledger: Ledger) -> dict[tuple[str, int, int, int], tuple[int, int]]:
+    """Sum the bytes loaded and in memory by name, section, kind and analyzer."""
+    owners, sums = ledger.owners, dict[tuple[str, int, int, int], tuple[int, int]]()
+    columns = (owners.symbol, owners.section, owners.kind, owners.analyzer)
+    for *key, load, ram in zip(*columns, ledger.load, ledger.ram, strict=True):
+        if load or ram:
+            symbol, section, kind, analyzer = map(int, key)
+            name = ledger.symbols[symbol] if symbol >= 0 else ""
+            before = sums.get((name, section, kind, analyzer), (0, 0))
+            sums[name, section, kind, analyzer] = before[0] + int(load), before[1] + int(ram)
+    return sums
+
+
+@pytest.mark.native
 @at_least(80)
 @given(images())
 def test_each_byte_of_the_file_is_of_the_smallest_section_there(made: tuple[Form, bytes]) -> None:

@@ -60,6 +60,7 @@ class ReadingOptions:
 
     levels: the levels that will be requested, or DEFAULT; None for all
     rules_text: rules of a project, used if there is no rules file
+    loaded_only: whether sections that are not loaded may have one owner; only ELF images use it
     """
 
     preset: str = "auto"
@@ -67,6 +68,7 @@ class ReadingOptions:
     arch: str = ""
     levels: Collection[str] | None = None
     rules_text: str = ""
+    loaded_only: bool = False
 
     def choose(self, ledger: Ledger) -> Choice:
         """Choose the rules for a ledger's names."""
@@ -110,6 +112,7 @@ def analysis_of(
     levels: Collection[str] | None = None,
     scripts: Sequence[Path] = (),
     rules_text: str = "",
+    loaded_only: bool = False,
 ) -> LedgerAnalysis | JoinedAnalysis:
     """Analyse a binary, a container, or the shipped file of a build (folder or build.json).
 
@@ -122,13 +125,14 @@ def analysis_of(
                    of a report without levels; None for all
     scripts:       linker scripts, which name the memory regions
     rules_text:    rules of a project, for an image that does not belong to a build
+    loaded_only:   whether bytes that are not loaded may be told apart only by section
 
     Raises InputError for files that cannot be read or do not belong together.
     """
     given = Files(
         path, objects=tuple(objects), link_map=map_, debug_file=debug_file, scripts=tuple(scripts)
     )
-    options = ReadingOptions(preset, rules, arch, levels, rules_text)
+    options = ReadingOptions(preset, rules, arch, levels, rules_text, loaded_only)
     if is_folder(path) and not (path / RECORD).exists():
         return _joined_analysis(path, given, options)
     return analysis_of_files(_recorded(open_build(path, given)), options)
@@ -276,7 +280,8 @@ def _elf_analysis(
     twin = read_elf(names) if names is not None else None
     reached = reach_of_link(files, link_map)
     rows = link_map.placed if link_map is not None else ()
-    ledger = elf_ledger(elf, twin, rows, registration_parts(reached, rows))
+    parts = registration_parts(reached, rows)
+    ledger = elf_ledger(elf, twin, rows, parts, loaded_only=options.loaded_only)
     choice = options.choose(ledger)
     owned = place_owners(elf, ledger, reached)
     ledger = owned.ledger if owned is not None else ledger

@@ -61,6 +61,14 @@ def collect_seldom() -> None:
     gc.set_threshold(100_000)
 
 
+def skip_imported() -> None:
+    """Exempt the modules imported so far from searches for garbage.
+
+    A diff searches once for each image, to free it: 35 ms of 2.2 s with all modules.
+    """
+    gc.freeze()
+
+
 def skip_last_collection() -> None:
     """Exempt all objects from the search for garbage that Python makes when it ends.
 

@@ -52,21 +52,20 @@ class ImageOptions:
         path: Path,
         known: KnownLabels | None = None,
         levels: Collection[str] | None = None,
+        *,
+        loaded_only: bool = False,
     ) -> Analysis:
         """Analyze a binary or a build, or read a snapshot.
 
         known: names that another image also has
         levels: those that will be requested, or DEFAULT; None for all
+        loaded_only: whether bytes that are not loaded may be told apart only by section
         """
         # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
         from sizeguard.snapshots.magic import is_snapshot
 
         if is_snapshot(path):
-            self._refuse_for_snapshot(path)
-            _prepare_memory(path, LARGE_SNAPSHOT)
-            from sizeguard.snapshots.snapshot import read_snapshot
-
-            return read_snapshot(path)
+            return self._of_snapshot(path)
         _prepare_memory(path, LARGE)
         _check_objects(self.objects)
         from sizeguard.attribution.open_analysis import analysis_of
@@ -80,6 +79,7 @@ class ImageOptions:
             rules=self.rules,
             arch=self.arch,
             levels=levels,
+            loaded_only=loaded_only,
             scripts=self.linker_script,
             rules_text="" if self.rules is not None else _rules_of_project(),
         )
@@ -97,6 +97,14 @@ class ImageOptions:
         if is_snapshot(path):
             return ImageOptions((), None, None, "auto", None, "")
         return replace(self, objects=(), map=None, debug_file=None)
+
+    def _of_snapshot(self, path: Path) -> Analysis:
+        self._refuse_for_snapshot(path)
+        _prepare_memory(path, LARGE_SNAPSHOT)
+        # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
+        from sizeguard.snapshots.snapshot import read_snapshot
+
+        return read_snapshot(path)
 
     def _refuse_for_snapshot(self, path: Path) -> None:
         """Raise InputError for files of an image: a snapshot keeps what was known of its image."""

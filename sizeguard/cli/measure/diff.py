@@ -12,6 +12,7 @@ import click
 
 from sizeguard.base.errors import InputError, SizeguardError
 from sizeguard.base.files import is_there
+from sizeguard.base.tuning import skip_imported
 from sizeguard.cli.exit_codes import BY_VERDICT
 from sizeguard.cli.image_options import (
     ImageOptions,
@@ -129,7 +130,9 @@ def command(
         output.emit(diff_chunks(result, output.format, limit, output.style()))
         return
 
-    sides = _Sides(given, asked, judged)
+    skip_imported()
+    loaded_only = metric != "file" and not filters and judged is None
+    sides = _Sides(given, asked, judged, loaded_only=loaded_only)
     first = [sides.opened(old, of_old, is_new=False)]
     result = diff_of(
         first.pop,  # diff_of alone refers to it, and can free it before the new image is read
@@ -153,10 +156,18 @@ class _Sides:
     by_link: OLD or NEW → whether its operators are known from its link
     """
 
-    def __init__(self, given: Sequence[str], asked: Collection[str], judged: Judged | None) -> None:
+    def __init__(
+        self,
+        given: Sequence[str],
+        asked: Collection[str],
+        judged: Judged | None,
+        *,
+        loaded_only: bool,
+    ) -> None:
         from sizeguard.attribution.known_labels import KnownLabels
 
         self._given, self._asked, self._judged = given, asked, judged
+        self._loaded_only = loaded_only
         self._known = KnownLabels()
         self.by_link: dict[str, bool] = {}
 
@@ -164,7 +175,9 @@ class _Sides:
         """Analyse one of the two, and measure it for --fail-if."""
         from sizeguard.attribution.group import require_regions
 
-        analysis = options.analysis_of(path, self._known, self._asked)
+        analysis = options.analysis_of(
+            path, self._known, self._asked, loaded_only=self._loaded_only
+        )
         self.by_link["NEW" if is_new else "OLD"] = analysis.users is not None
         require_regions(analysis, self._given)
         if self._judged is not None:

@@ -67,23 +67,27 @@ _EXTRA = (
 )
 
 
+# More than 40 lines: a line for each field of the ledger.
 def elf_ledger(
     image: Elf,
     names: Elf | None = None,
     inputs: Sequence[InputSection] = (),
     parts: Sequence[Part] = (),
+    *,
+    loaded_only: bool = False,
 ) -> Ledger:
     """Find the owner of each byte of the image.
 
     names: the same build with symbols.
     inputs: rows of its linker map, in any order.
     parts: entries that only its objects show, in any order.
+    loaded_only: whether a section that is not loaded has one owner.
 
     Raises InconclusiveError if `names` is another build.
     """
     inputs = sorted(inputs, key=_map_order)
     names, image = _checked(image, names), with_common(image)
-    named = _cut_image(image, names, inputs, parts, book := Book(Line.of(image)))
+    named = _cut_image(image, names, inputs, parts, book := Book(Line.of(image), loaded_only))
     segments = Segments.of(image)
     extra = Extra(book.count)
     in_file = file_regions(image, segments, extra)
@@ -187,7 +191,7 @@ def _cut(
     of_data = beside(lambda: content_pieces(image, line, data, kinds, known.texts, evidence))
     of_code = content_pieces(image, line, code, kinds, known.texts, evidence)
     fixed = fixed_places(image, known, line, relocations)
-    tables = list(table_pieces(image, known, line))
+    tables = list(table_pieces(image, known, line, loaded_only=book.loaded_only))
     book.add(of_code)
     book.add(of_data())
     add_slots(image, book, Holders.of(book, image), fixed)

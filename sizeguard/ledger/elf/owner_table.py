@@ -101,10 +101,13 @@ class Places:
 class Book:
     """Pieces that analyzers have added so far.
 
+    loaded_only: whether a section that is not loaded is one piece. 1,004,639 of the 3,431,821
+        pieces of libtorch_cpu.so are symbols' entries and names in .symtab and .strtab.
     rows_of: for each cut section, its first row and the row after its last.
     """
 
     line: Line
+    loaded_only: bool = False
     rows_of: dict[int, tuple[int, int]] = field(default_factory=dict)
     count: int = 0
     lengths: list[int] = field(default_factory=list)

@@ -24,18 +24,20 @@ from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE
 
 
-def table_pieces(image: Elf, known: DistinctNames, line: Line) -> Iterator[Pieces]:
+def table_pieces(
+    image: Elf, known: DistinctNames, line: Line, *, loaded_only: bool
+) -> Iterator[Pieces]:
     """Yield the pieces of all sections of these kinds with valid sizes.
 
-    Other sections stay one piece.
+    Other sections stay one piece, and with `loaded_only` those that are not loaded, too.
     """
     tables = [*image.static_symbols, *image.dynamic_symbols]
     for table in tables:
         section = image.sections[table.section_index]
-        if len(table):
+        if len(table) and (section.is_allocated or not loaded_only):
             yield _entries(section, line, table.entry_size, known.of(image, table), "symbol table")
     for section in image.sections:
-        if not section.file_size:
+        if not section.file_size or (loaded_only and not section.is_allocated):
             continue
         if section.type == SHT_STRTAB:
             users = [t for t in tables if image.sections[t.section_index].link == section.index]
