@@ -1,12 +1,19 @@
-"""Make a commit from the checked-out files, tracked and unignored."""
+"""Make a commit from the checked-out files, tracked and unignored.
+
+Git's index of the last commit made here is kept: it has the state of each file on disk, so git
+hashes only files whose state changed since. For 3,000 files that takes 10 ms instead of 80.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from sizeguard.base.errors import InputError
 from sizeguard.base.kept.moment import kept_now
 from sizeguard.git.git import git, git_bytes, head_id
 from sizeguard.git.submodules import GITLINK
@@ -21,6 +28,13 @@ _NOBODY = {
         ("DATE", "2000-01-01T00:00:00Z"),
     )
 }
+# In a repository's own folder, if the gate made one there.
+_KEPT = Path(".sizeguard") / "checked_out.index"
+# The states that git compares, whatever the user's configuration says; one file has all entries.
+_STATES = (
+    *("-c", "core.trustctime=true", "-c", "core.checkStat=default"),
+    *("-c", "core.splitIndex=false", "-c", "core.untrackedCache=false"),
+)
 
 
 def checked_out_commit(repository: Path) -> str:
@@ -31,7 +45,7 @@ def checked_out_commit(repository: Path) -> str:
 
     In a repository without commits it has no parent.
 
-    Takes 40 ms, once a moment. Raises InputError if a file cannot be read.
+    Takes 20 ms, once a moment. Raises InputError if a file cannot be read.
     """
     return kept_now(("checked out", repository), lambda: _commit_of(repository))
 
@@ -39,17 +53,21 @@ def checked_out_commit(repository: Path) -> str:
 def _commit_of(repository: Path) -> str:
     head = head_id(repository)
     with tempfile.TemporaryDirectory() as folder:
-        index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
-        # A new index, because git ignores changes of files that the user's index marks
+        path = Path(folder) / "index"
+        index = {"GIT_INDEX_FILE": str(path)}
+        # An index of our own, because git ignores changes of files that the user's index marks
         # assume-unchanged.
         if head:
-            git_bytes(repository, "read-tree", head, more=index)
-        git_bytes(repository, "-c", "advice.addEmbeddedRepo=false", "add", "--all", more=index)
+            _read_head(repository, head, path)
+        add = (*_STATES, "-c", "advice.addEmbeddedRepo=false", "add", "--all")
+        git_bytes(repository, *add, more=index)
+        listed = _entries(repository, index)
+        _keep(repository, path, (name for _, name in listed))
         if left_out := _left_out(repository):
             git_bytes(repository, "update-index", "-z", "--index-info", stdin=left_out, more=index)
-        for path in _submodules(repository, index):
-            commit = _commit_of(repository / path)
-            entry = f"{GITLINK},{commit},{path}"
+        for name in _submodules(repository, listed):
+            commit = _commit_of(repository / name)
+            entry = f"{GITLINK},{commit},{name}"
             git_bytes(repository, "update-index", "--cacheinfo", entry, more=index)
         tree = git_bytes(repository, "write-tree", more=index).decode().strip()
     if head and tree == git(repository, "rev-parse", f"{head}^{{tree}}"):
@@ -75,10 +93,52 @@ def _left_out(repository: Path) -> bytes:
     return b"".join(kept)
 
 
-def _submodules(repository: Path, index: dict[str, str]) -> Iterator[str]:
-    """List the submodules that are checked out."""
+def _read_head(repository: Path, head: str, index: Path) -> None:
+    """Read a commit into an index, with the kept states of files that are equal in both."""
+    with contextlib.suppress(OSError, InputError):  # a damaged index is not used
+        shutil.copy2(repository / _KEPT, index)
+        more = {"GIT_INDEX_FILE": str(index)}
+        git_bytes(repository, *_STATES, "read-tree", "-m", "--no-sparse-checkout", head, more=more)
+        return
+    index.unlink(missing_ok=True)
+    git_bytes(repository, "read-tree", head, more={"GIT_INDEX_FILE": str(index)})
+
+
+def _keep(repository: Path, index: Path, names: Iterable[str]) -> None:
+    """Keep an index for the next commit, unless a file changed in the second of its writing.
+
+    Git compares times in seconds: a later change in that second would not show.
+    """
+    kept = repository / _KEPT
+    if not kept.parent.is_dir() or not (repository / ".git").exists():
+        return  # below a repository's root, the names are not those of all files
+    with contextlib.suppress(OSError):
+        written = index.stat()
+        if kept.is_file() and kept.stat().st_mtime_ns == written.st_mtime_ns:
+            return
+        if all(_changed(f"{repository}/{name}") < int(written.st_mtime) for name in names):
+            made = kept.with_name(f"{kept.name}.{os.getpid()}")
+            shutil.copy2(index, made)
+            made.replace(kept)
+
+
+def _changed(path: str) -> int:
+    """Return the second in which a file last changed; 0 for a missing file."""
+    try:
+        return int(os.lstat(path).st_ctime)  # a Path takes 10 µs, for maybe 10,000 files
+    except FileNotFoundError:
+        return 0
+
+
+def _entries(repository: Path, index: dict[str, str]) -> list[tuple[str, str]]:
+    """List the entries of an index: mode, hash and stage, and the path."""
     listed = git_bytes(repository, "ls-files", "--stage", "-z", more=index)
-    for row in listed.decode("utf-8", "surrogateescape").split("\0"):
-        about, _, path = row.partition("\t")
+    rows = listed.decode("utf-8", "surrogateescape").split("\0")
+    return [(about, path) for about, _, path in (row.partition("\t") for row in rows) if path]
+
+
+def _submodules(repository: Path, entries: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """List the submodules that are checked out."""
+    for about, path in entries:
         if about.startswith(f"{GITLINK} ") and (repository / path / ".git").exists():
             yield path
