@@ -11,6 +11,7 @@ import pytest
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.attribution.teams.code_owners import NOBODY, find_code_owners, path_pattern
+from sizeguard.attribution.teams.team_levels import source_of_object
 from sizeguard.names.scan.scopes import ScopeReader
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
 from tests.support.gate_history import SIZEGUARD
@@ -203,6 +204,22 @@ def test_owners_follow_the_last_pattern_that_matches(tmp_path: Path) -> None:
         "": "",
     }.items():
         assert owners.of(path) == owner, path
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("app/CMakeFiles/app.dir/main.cpp.o", "app/main.cpp"),
+        ("app/CMakeFiles/app.dir/__/src/x.cpp.o", "src/x.cpp"),
+        ("CMakeFiles/app.dir/__/src/x.cpp.o", "../src/x.cpp"),  # make links in the target's folder
+        ("CMakeFiles/app.dir/src/x.cpp.o", "src/x.cpp"),
+        ("/home/me/build/app/CMakeFiles/app.dir/src/x.cpp.o", "src/x.cpp"),
+        ("libx.a(x.cpp.o)", "x.cpp"),
+        ("", ""),
+    ],
+)
+def test_an_object_of_cmake_has_the_source_in_its_folder(path: str, source: str) -> None:
+    assert source_of_object(path) == source
 
 
 def test_names_with_spaces_and_sections_with_owners(tmp_path: Path) -> None:

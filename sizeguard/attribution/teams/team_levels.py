@@ -16,7 +16,8 @@ from sizeguard.ledger.region_use import RegionUse, region_by_section
 
 # Functions that every Go program has.
 _OF_GO = frozenset({"runtime.mallocgc", "runtime.main", "main.main"})
-_BUILD_FOLDER = re.compile(r"(?:.*/)?CMakeFiles/[^/]+\.dir/")
+# The folder of a target's objects, below that of its CMakeLists.txt, and __ for each .. in a source
+_OBJECT_FOLDER = re.compile(r"(?P<place>.*/|)CMakeFiles/[^/]+\.dir/(?P<up>(?:__/)*)")
 _SUFFIX = re.compile(r"\.(?:o|obj|lo|os|pic\.o)\Z")
 
 Labels = Callable[[str], Label]
@@ -43,12 +44,18 @@ def mapped(label: Label, make: Callable[[str], str]) -> Label:
 
 
 def source_of_object(path: str) -> str:
-    """Return the source that an object was compiled from, by CMake's naming of objects."""
+    """Return the source that an object was compiled from, by CMake's naming of objects.
+
+    Ninja's paths begin in the build folder, where each folder has that of its sources.
+    """
     if not path:
         return ""
-    member = path.rpartition("(")[2].rstrip(")")
-    path = _SUFFIX.sub("", _BUILD_FOLDER.sub("", member))
-    return posixpath.normpath(path) if "/../" in path else path  # start code of a compiler
+    member = _SUFFIX.sub("", path.rpartition("(")[2].rstrip(")"))
+    if found := _OBJECT_FOLDER.match(member):
+        place = "" if found["place"].startswith(("/", "..")) else found["place"]
+        path = f"{place}{found['up'].replace('__', '..')}{member[found.end() :]}"
+        return posixpath.normpath(path) if "../" in path else path
+    return posixpath.normpath(member) if "/../" in member else member  # start code of a compiler
 
 
 def regions(section: Label, known: Sequence[RegionUse] | None) -> Label:
