@@ -32,6 +32,7 @@ from sizeguard.toolchains.toolchain import Toolchain
 
 FLOAT = 6
 LONG = 4
+BOOL = 11
 
 
 def run(image: Path, program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -215,6 +216,15 @@ def test_an_instruction_budget_bounds_loops(full_build: Build, tmp_path: Path) -
         full_build.shipped, path, "--output-dir", str(tmp_path), "--max-instructions", "1000000"
     )
     assert_one_line(done, 2, "more instructions than the limit")
+
+
+def test_tensors_share_the_check_of_their_storage(full_build: Build, tmp_path: Path) -> None:
+    """A file of 9 MB took 40 s to load: each tensor read all bools of its storage again."""
+    views = (TensorView(BOOL, (1,), (1,), 0, 0),) * 20_000
+    path = tmp_path / "shared.sgp"
+    write_program(Program("shared", (), 0, (), views, (bytes(8 << 20),), (), (), ()), path)
+    command = [full_build.shipped, "--program", path, "--check"]
+    assert subprocess.run(command, timeout=10, check=False).returncode == 0
 
 
 def test_a_loop_counts_down_and_reads_its_slots_again(full_build: Build, tmp_path: Path) -> None:

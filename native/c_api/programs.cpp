@@ -39,7 +39,11 @@ void drop_outputs(sizeguard_program& program) {
 }
 
 /// Names what the program calls and this build does not have.
-sizeguard_code fail_missing(const sg::Program& program, sizeguard_error* error) {
+sizeguard_code fail_missing(const sg::Program& program, sg::Context& context,
+                            sizeguard_error* error) {
+  auto* called = context.allocate_zeroed<bool>(program.operators());
+  if (called == nullptr) return fail_memory(error);
+  program.mark_called(called);
   char names[400] = "";
   size_t used = 0;
   size_t more = 0;
@@ -47,7 +51,7 @@ sizeguard_code fail_missing(const sg::Program& program, sizeguard_error* error) 
     const char* name = nullptr;
     if (i >= program.operators()) {
       name = program.missing_class(i - program.operators());
-    } else if (!program.has_operator(i) && program.calls_operator(i)) {
+    } else if (!program.has_operator(i) && called[i]) {
       name = program.operator_name(i);
     }
     if (name == nullptr) continue;
@@ -72,7 +76,7 @@ sizeguard_code load(sizeguard_program& program, const void* bytes, size_t size,
                     sizeguard_error* error) {
   if (!program.program.load(program.context, bytes, size).ok())
     return fail_as(error, program.context);
-  if (!program.program.is_complete()) return fail_missing(program.program, error);
+  if (!program.program.is_complete()) return fail_missing(program.program, program.context, error);
   const size_t inputs = program.program.inputs();
   const size_t outputs = program.program.outputs();
   // All tables are one allocation, which the inputs lead.

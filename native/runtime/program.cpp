@@ -185,11 +185,10 @@ void Program::find_last_uses() {
   for (const uint32_t slot : code_->outputs) last_uses_[slot] = kNever;
 }
 
-bool Program::calls_operator(size_t index) const {
+void Program::mark_called(bool* called) const {
   for (const Instruction& instruction : code_->instructions) {
-    if (instruction.kind == InstructionKind::Call && instruction.target == index) return true;
+    if (instruction.kind == InstructionKind::Call) called[instruction.target] = true;
   }
-  return false;
 }
 
 size_t Program::operators() const {

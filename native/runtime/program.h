@@ -57,8 +57,9 @@ class Program {
   const char* operator_name(size_t index) const;
   /// Whether this build has the operator.
   bool has_operator(size_t index) const { return operators_[index] != nullptr; }
-  /// Whether an instruction calls the operator; the others are called by operators alone.
-  bool calls_operator(size_t index) const;
+  /// Sets `called`, which has operators() entries, to true for each operator that an instruction
+  /// calls; the others are called by operators alone.
+  void mark_called(bool* called) const;
   /// Whether this build has every operator that the program calls, and every class.
   bool is_complete() const { return complete_; }
   /// Name of the value's custom class if this build does not have it, else null. index < values().

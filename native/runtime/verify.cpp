@@ -35,7 +35,8 @@ bool all_in(const flatbuffers::Vector<int64_t>* indices, int64_t minimum, int64_
 constexpr int64_t kMaxStride = int64_t{1} << 40;
 
 /// Whether the sizes and strides fit each other and the last element lies in the storage.
-bool is_tensor_valid(const ProgramView& view, const fb::TensorView& tensor) {
+/// `are_bools_known` has the storages whose bytes were found to be bools: tensors may share one.
+bool is_tensor_valid(const ProgramView& view, const fb::TensorView& tensor, bool* are_bools_known) {
   const auto* sizes = or_empty(tensor.sizes());
   const auto* strides = or_empty(tensor.strides());
   const int8_t dtype = tensor.dtype();
@@ -62,12 +63,23 @@ bool is_tensor_valid(const ProgramView& view, const fb::TensorView& tensor) {
       return false;
     }
   }
-  if (dtype == static_cast<int8_t>(ScalarType::Bool) && !are_bools(data->data(), data->size()))
-    return false;
+  if (dtype == static_cast<int8_t>(ScalarType::Bool) && !are_bools_known[storage]) {
+    if (!are_bools(data->data(), data->size())) return false;
+    are_bools_known[storage] = true;
+  }
   const int64_t elements =
       static_cast<int64_t>(data->size()) / element_size(static_cast<ScalarType>(dtype));
   // An empty tensor accesses no element, so its strides may have any value.
   return is_aligned(data, 16) && (is_empty ? tensor.offset() <= elements : last < elements);
+}
+
+bool are_tensors_valid(Context& context, const ProgramView& view) {
+  auto* are_bools_known = context.allocate_zeroed<bool>(view.storages->size());
+  bool valid = are_bools_known != nullptr;
+  for (uint32_t i = 0; valid && i < view.tensors->size(); ++i)
+    valid = is_tensor_valid(view, *view.tensors->Get(i), are_bools_known);
+  context.deallocate(are_bools_known);
+  return valid;
 }
 
 /// Names must be printable, because errors print them to terminals.
@@ -154,7 +166,7 @@ constexpr const char* detail(const char* text) {
   return SG_BUILD_FEATURE(verbose_errors) ? text : "damaged program";
 }
 
-[[maybe_unused]] const char* find_defect(const ProgramView& view) {
+[[maybe_unused]] const char* find_defect(Context& context, const ProgramView& view) {
   // Something names each slot, so the memory of a run is bounded by the size of the file.
   const uint32_t named =
       view.values->size() + view.inputs->size() + view.slots.size + view.outputs.size;
@@ -165,9 +177,7 @@ constexpr const char* detail(const char* text) {
   for (const flatbuffers::String* name : *view.operators) {
     if (!is_printable(*name)) return detail("the name of an operator is no name");
   }
-  for (const fb::TensorView* tensor : *view.tensors) {
-    if (!is_tensor_valid(view, *tensor)) return detail("a tensor does not fit its data");
-  }
+  if (!are_tensors_valid(context, view)) return detail("a tensor does not fit its data");
   if (!are_values_valid(view, view.values, true)) return detail("a value is invalid");
   for (const Instruction& instruction : view.instructions) {
     if (!is_instruction_valid(view, instruction)) return detail("an instruction is invalid");
@@ -217,7 +227,7 @@ Status verify_program(Context& context, const void* data, size_t size, ProgramVi
     view.outputs = array(program.outputs());
     view.slot_count = program.slot_count();
     defect = nullptr;
-    if constexpr (SG_BUILD_FEATURE(program_verification)) defect = find_defect(view);
+    if constexpr (SG_BUILD_FEATURE(program_verification)) defect = find_defect(context, view);
   }
   if (defect != nullptr) return context.fail(Error::Invalid, defect);
   return {};

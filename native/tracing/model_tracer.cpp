@@ -99,8 +99,11 @@ int trace_model(const char* path, Trace& trace) {
                                           : "import the model with --case");
     return 2;
   }
+  auto* called = context.allocate_zeroed<bool>(program.operators());
+  if (called == nullptr) return fail(context, path);
+  program.mark_called(called);
   for (size_t i = 0; i < program.operators(); ++i) {
-    if (!program.calls_operator(i)) continue;
+    if (!called[i]) continue;
     trace.roots.add(program.operator_name(i), std::strlen(program.operator_name(i)),
                     sg::recording().model);
   }
