@@ -108,6 +108,16 @@ def test_open_zoom_back_search(browser: Browser, tmp_path: Path) -> None:
     assert browser.problems() == []
 
 
+def test_a_search_finds_capitals_beside_letters_that_grow(browser: Browser, tmp_path: Path) -> None:
+    """Lowered, the letter İ is two: then only ASCII is lowered, and not nothing."""
+    rows = [Part({"symbol": name}, 10, 10) for name in ("İ", "Upper", "other")]
+    browser.open(page(tmp_path, MadeUp(rows), "symbol"))
+    browser.run("document.getElementById('search').focus()")
+    browser.type("upp")
+    browser.wait("document.body.dataset.searched === 'upp'")
+    assert table(browser) == 1
+
+
 def test_the_keyboard_alone_does(browser: Browser, tmp_path: Path) -> None:
     browser.open(page(tmp_path, sample(), "operator", "symbol"))
     browser.run("document.getElementById('map').focus()")

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from ci.action.gate_images import MISUSE
 from ci.action.gate_images import main as gate_images
+from sizeguard.bisect.bisect_result import Branch, Smaller
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.claim import Claim, RegisteredName
 from sizeguard.claims.verdict import (
@@ -33,6 +34,7 @@ from sizeguard.cli.main import cli, main
 from sizeguard.gate.gate_result import ABSOLUTE, ELIMINATION, AppResult, Check, GateResult
 from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
+from sizeguard.predict.prediction import Change, ModelCost
 from sizeguard.predict.reach_result import Adequacy
 from sizeguard.proposals.build_folder import BuildFolder, LinkedFile, Place, shell_words
 from sizeguard.proposals.build_systems.cargo import Cargo
@@ -129,6 +131,42 @@ def test_templates_stay_whole_in_markdown() -> None:
         "complex&lt;float&gt;"
         in markup("".join(bisect_chunks(result, "markdown", 1))).split("<details>")[0]
     )
+
+
+def test_markdown_has_what_the_terminal_shows() -> None:
+    predicted = replace(
+        vision_prediction(),
+        changes=(Change("+ aten::gelu", 420, ("aten::erf",)),),
+        per_model=(ModelCost("encoder", 900, ("aten::erf",)),),
+        margin=60,
+        is_calibrated=False,
+    )
+    text = "".join(prediction_chunks(predicted, "markdown", 1, Style()))
+    assert "| `+ aten::gelu` | +420 | `aten::erf` |" in text
+    assert "| `encoder` | 900 | 1 |" in text
+    assert "| 2 more operators | 2,617 | | | |" in text
+    assert "not calibrated" in text or "a margin wider" in text
+    assert text.count("<") == 0
+    assert markup(text).count("<table>") == 4
+
+    step = WhyStep(0, ".text.f", "f", "a.o", "", 8)
+    why = Why("f", True, 8, 8, 3, (Chain("entry", (step,)),), ("a.o",))
+    text = "".join(why_chunks(why, "markdown", Style()))
+    assert "2 more roots reach it" in text
+    assert "without" in text.splitlines()[-1]
+
+    found = Verification("app", "s", (ABSENT_ADD,), ("no map",), BROKEN, ("planted",))
+    text = verification_text(found, "markdown")
+    assert "- missing evidence: no map" in text
+    assert "- canary BROKEN: planted" in text
+
+    result = three_culprits()
+    first = result.culprits[0]
+    merged = replace(first, branch=Branch(7, (first,), Smaller(2, 30), -4))
+    text = "".join(bisect_chunks(replace(result, culprits=(merged,)), "markdown", 1))
+    assert "The branch: 7 commits" in text
+    assert "| +30 | | 2 smaller |" in text
+    assert "| -4 | | the merge itself" in text
 
 
 def test_notes_are_no_rows_of_the_table_above_them() -> None:

@@ -291,4 +291,21 @@ def _markdown_rows(culprit: Culprit, limit: int) -> Iterator[str]:
     if part.others:
         yield f"| {part.other_bytes:+,} | | | | {part.others:,} smaller | | |"
     yield ""
+    if culprit.branch is not None:
+        yield from _markdown_branch(culprit.branch)
     yield "</details>"
+
+
+def _markdown_branch(branch: Branch) -> Iterator[str]:
+    """Write the culprits of a merged branch."""
+    yield f"The branch: {counted(branch.commits, 'commit')}"
+    yield ""
+    yield "| change | commit | subject |"
+    yield "|---:|---|---|"
+    for each in branch.culprits:
+        subject = markdown_cell(short_subject(each.commits[-1], 80))
+        yield f"| {each.delta:+,} | `{commits_text(each.commits)}` | {subject} |"
+    if branch.smaller.count:
+        yield f"| {branch.smaller.delta:+,} | | {branch.smaller.count:,} smaller |"
+    yield f"| {branch.merge_itself:+,} | | the merge itself, which joins both lines |"
+    yield ""

@@ -83,15 +83,16 @@ def _terminal(prediction: Prediction, limit: int, style: Style) -> Iterator[str]
     if prediction.margin and not prediction.is_calibrated:
         yield _WIDE
     for change in prediction.changes:
-        new = f"   {', '.join(change.new)}" if change.new else ""
-        yield f"  {change.what:40} {change.delta:>+9,}{new}"
+        new = f"   {', '.join(map(printable, change.new))}" if change.new else ""
+        yield f"  {printable(change.what):40} {change.delta:>+9,}{new}"
     if prediction.per_model:
         yield ""
         yield f"  {'without the model':40} {'frees':>9}"
         for model in prediction.per_model:
+            count = len(model.operators)
             yield (
-                f"  {printable(model.model):40} {model.marginal:>9,}   {len(model.operators)}"
-                " operators that only it uses"
+                f"  {printable(model.model):40} {model.marginal:>9,}   {count}"
+                f" operator{'' if count == 1 else 's'} that only it uses"
             )
     yield ""
     yield f"  {'operator':52} {'exclusive':>9} {'shared':>9} {'saving':>9} {'interval':>10}"
@@ -145,7 +146,7 @@ def _handler_note(prediction: Prediction) -> str:
 
 def _markdown(prediction: Prediction, limit: int) -> Iterator[str]:
     yield f"{_headline(prediction, markdown_cell(prediction.selection))} ({NOTE})"
-    yield ""
+    yield from _markdown_changes(prediction)
     yield "| operator | exclusive | shared | saving | interval |"
     yield "| --- | ---: | ---: | ---: | ---: |"
     for row in prediction.per_operator[: limit or None]:
@@ -153,12 +154,18 @@ def _markdown(prediction: Prediction, limit: int) -> Iterator[str]:
             f"| {markdown_cell(row.operator)} | {row.exclusive:,} | {row.shared:,} |"
             f" {_cells(row.saving)} |"
         )
+    rest = prediction.per_operator[limit:] if limit else ()
+    if rest:
+        left = sum(row.exclusive for row in rest)
+        yield f"| {len(rest):,} more operators | {left:,} | | | |"
     if prediction.per_dtype:
         yield ""
         yield "| dtype branch | saving | interval |"
         yield "| --- | ---: | ---: |"
         for branch in prediction.per_dtype[: limit or None]:
             yield f"| {markdown_cell(f'{branch.tag}:{branch.dtype}')} | {_cells(branch.saving)} |"
+        if limit and len(prediction.per_dtype) > limit:
+            yield f"| {len(prediction.per_dtype) - limit:,} more dtype branches | | |"
         if prediction.handler:
             yield ""
             yield _handler_note(prediction)
@@ -172,6 +179,26 @@ def _markdown(prediction: Prediction, limit: int) -> Iterator[str]:
     for reason in prediction.unknown:
         yield ""
         yield markdown_cell(reason)
+
+
+def _markdown_changes(prediction: Prediction) -> Iterator[str]:
+    """Write what --add and --drop change, and what each model costs."""
+    if prediction.margin and not prediction.is_calibrated:
+        yield _WIDE.strip()
+    yield ""
+    if prediction.changes:
+        yield "| change | load | new |"
+        yield "| --- | ---: | --- |"
+        for change in prediction.changes:
+            new = ", ".join(map(markdown_cell, change.new))
+            yield f"| {markdown_cell(change.what)} | {change.delta:+,} | {new} |"
+        yield ""
+    if prediction.per_model:
+        yield "| without the model | frees | operators that only it uses |"
+        yield "| --- | ---: | ---: |"
+        for model in prediction.per_model:
+            yield f"| {markdown_cell(model.model)} | {model.marginal:,} | {len(model.operators)} |"
+        yield ""
 
 
 def _cells(saving: PredictedSaving | None) -> str:

@@ -26,6 +26,9 @@ def table_text(result: Verification, format_: str) -> str:
     ]
     if wrong:
         parts.append(format_table(COLUMNS, [_row(result, i) for i in wrong], "markdown"))
+    notes = [*(f"canary BROKEN: {note}" for note in result.canary_notes)]
+    notes += [f"missing evidence: {gap}" for gap in result.gaps]
+    parts += ["\n".join(f"- {prose(note)}" for note in notes)] if notes else []
     return "\n\n".join(parts)
 
 

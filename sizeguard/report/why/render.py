@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.report.screen.fit import screen_lines
+from sizeguard.report.writers.markdown import prose
 from sizeguard.report.writers.printable import middle, printable, shown
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
@@ -144,14 +145,9 @@ def _terminal(why: Why, style: Style) -> Iterator[str]:
             if is_narrow:
                 yield f"{' ' * (len(text) - len(text.lstrip()) + 6)}{how}"
         yield from _advice(why, chain)
-    if why.roots > len(why.chains):
+    for note in _notes(why):
         yield ""
-        more = why.roots - len(why.chains)
-        reach = "1 more root reaches" if more == 1 else f"{more} more roots reach"
-        yield f"{reach} it (--roots 0 shows all)"
-    if why.coarse:
-        yield ""
-        yield from _coarse(why)
+        yield note
 
 
 def _advice(why: Why, chain: Chain) -> Iterator[str]:
@@ -174,7 +170,14 @@ def _advice(why: Why, chain: Chain) -> Iterator[str]:
         yield f"  removing the last reference frees nothing, because {others}"
 
 
-def _coarse(why: Why) -> Iterator[str]:
+def _notes(why: Why) -> Iterator[str]:
+    """Count the chains that are not shown, and name objects without a section per function."""
+    hidden = why.roots - len(why.chains)
+    if hidden > 0:
+        reach = "1 more root reaches" if hidden == 1 else f"{hidden} more roots reach"
+        yield f"{reach} it (--roots 0 shows all)"
+    if not why.coarse:
+        return
     names = ", ".join(_object(label) for label in why.coarse[:3])
     more = f" and {len(why.coarse) - 3} more" if len(why.coarse) > 3 else ""
     yield (
@@ -202,3 +205,6 @@ def _markdown(why: Why) -> Iterator[str]:
                 step.how,
             )
             yield f"| {' | '.join(markdown_cell(cell) for cell in cells)} | {step.frees:,} |"
+    for note in _notes(why):
+        yield ""
+        yield prose(note)

@@ -40,7 +40,9 @@ class Texts {
   search(words) {
     if (this.lower === null) {
       const lower = this.text.toLowerCase();
-      this.lower = lower.length === this.text.length ? lower : this.text; // a few letters get longer: places would not fit
+      // A few letters get longer, so places would not fit: then only ASCII is lowered.
+      const ascii = () => this.text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+      this.lower = lower.length === this.text.length ? lower : ascii();
     }
     const found = new Uint8Array(this.count);
     for (let at = this.lower.indexOf(words); at >= 0;) {
