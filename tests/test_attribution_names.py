@@ -455,12 +455,24 @@ def test_operators_of_identifiers(identifier: str, operator: str) -> None:
             r"rules\.yaml:2: \{operator\} stands for a member's name; the rule needs within",
         ),
         (
-            "rules:\n  - {within: a, operator: '{opertor}'}",
+            "rules:\n  - {within: at, operator: '{opertor}'}",
             r"rules\.yaml:2: unknown placeholder \{opertor\}",
         ),
         (
             "rules:\n  - {identifier: 'a*', operator: x}",
-            r"rules\.yaml:2: an identifier without within is one word",
+            r"rules\.yaml:2: names are searched for words of 2 to 63 bytes, not 'a\*'",
+        ),
+        *(
+            (text, rf"rules\.yaml:2: names are searched for words of 2 to 63 bytes, not '{word}'")
+            for text, word in (
+                ("rules:\n  - {namespace: a, component: x}", "a"),
+                ("rules:\n  - {within: 'at::b', component: x}", "b"),
+                (f"rules:\n  - {{namespace: {'a' * 64}, component: x}}", "a{64}"),
+                (f"rules:\n  - {{identifier: {'ö' * 32}, component: x}}", "ö{32}"),
+                ("transparent:\n  - a", "a"),
+                ("containers:\n  - std::vector", "std::vector"),
+                ("dtypes:\n  H: Half", "H"),
+            )
         ),
         ("dtypes:\n  Half: half", r"rules\.yaml:2: unknown dtype 'half'; nearest is 'Half'"),
         (

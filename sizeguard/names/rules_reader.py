@@ -37,6 +37,7 @@ _PLACES = ("section", "object", "source", "symbol")  # the cheapest first
 _PLACE_FIELDS = (*_PLACES, "component")
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _PLACEHOLDERS = ("name", "operator")
+_LONGEST_WORD = 63
 _PATH = re.compile(r"(?:\(anonymous namespace\)|\w+)(?:::(?:\(anonymous namespace\)|\w+))*")
 
 
@@ -73,12 +74,12 @@ def _rules_of(path: File, root: Node) -> Rules:
         raise InputError(f"{path}:{rules.line}: rules is a list")
     return Rules(
         names=names,
-        transparent=tuple(map(identifier_of, _texts(path, keys.get("transparent")))),
-        drivers=_texts(path, keys.get("drivers")),
+        transparent=tuple(map(identifier_of, _words(path, keys.get("transparent")))),
+        drivers=_words(path, keys.get("drivers")),
         helpers=_texts(path, keys.get("helpers")),
         marks=_texts(path, keys.get("marks")),
-        containers=_texts(path, keys.get("containers")),
-        indexed=_texts(path, keys.get("indexed")),
+        containers=_words(path, keys.get("containers")),
+        indexed=_words(path, keys.get("indexed")),
         cases=_texts(path, keys.get("cases")),
         case_types=_texts(path, keys.get("case_types")),
         libraries=_texts(path, keys.get("libraries")),
@@ -192,6 +193,8 @@ def _check_conditions(place: str, fields: Mapping[str, str]) -> None:
             raise InputError(
                 f"{place}: {key} is a namespace such as std::chrono, not '{fields[key]}'"
             )
+        if key in fields:
+            _check_word(place, fields[key].rpartition("::")[2])
 
 
 def _check_placeholders(place: str, fields: Mapping[str, str]) -> None:
@@ -214,10 +217,16 @@ def _check_identifier(place: str, fields: Mapping[str, str]) -> None:
     conditions = _conditions(fields)
     if conditions and conditions != ["within"]:
         raise InputError(f"{place}: identifier needs within, or no other condition")
-    if not conditions and not re.fullmatch(r"\w{2,63}", fields["identifier"]):
+    if not conditions:
+        _check_word(place, fields["identifier"])
+
+
+def _check_word(place: str, word: str) -> None:
+    """Raise InputError for a word that scans of names cannot find."""
+    is_word = re.fullmatch(r"\w+|\(anonymous namespace\)", word)
+    if not is_word or not 2 <= len(word.encode()) <= _LONGEST_WORD:
         raise InputError(
-            f"{place}: an identifier without within is one word of 2 to 63 characters, not"
-            f" '{fields['identifier']}'"
+            f"{place}: names are searched for words of 2 to {_LONGEST_WORD} bytes, not '{word}'"
         )
 
 
@@ -229,6 +238,7 @@ def _dtypes(path: File, node: Node) -> tuple[tuple[str, str], ...]:
         dtype = _text(path, value)
         if dtype not in SCALAR_TYPES:
             raise InputError(f"{path}:{value.line}: {_unknown('dtype', dtype, SCALAR_TYPES)}")
+        _check_word(f"{path}:{key.line}", key.text)
         found.append((key.text, dtype))
     return tuple(found)
 
@@ -265,6 +275,13 @@ def _text(path: File, node: Node) -> str:
     if not isinstance(node, Scalar) or node.kind == "null" or not node.text:
         raise InputError(f"{path}:{node.line}: expected a text")
     return node.text
+
+
+def _words(path: File, node: Node | None) -> tuple[str, ...]:
+    names = _texts(path, node)
+    for item, name in zip(node.items if isinstance(node, Listing) else (), names, strict=True):
+        _check_word(f"{path}:{item.line}", name)
+    return names
 
 
 def _texts(path: File, node: Node | None) -> tuple[str, ...]:
