@@ -41,6 +41,7 @@ from sizeguard.verify.features.feature_verdicts import (
     judge_absent_feature,
     judge_feature,
     judge_present_feature,
+    lost_signs,
     signs_of,
 )
 from sizeguard.verify.judge_claims import judge_same, united
@@ -266,6 +267,31 @@ def test_signs_are_read_from_the_image(opened: Opener) -> None:
     assert judge_feature(evidence, "a", PRESENT, {"a": marks["a"]}).verdict == FAIL
     assert judge_feature(evidence, "a", ABSENT, {"a": marks["a"]}).verdict == PASS
     assert judge_feature(evidence, "none", ABSENT, marks).verdict == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    "marks, lost",
+    [
+        ({}, []),
+        ({"texts": ("failure", "a text that nobody wrote")}, []),
+        ({"texts": ("a text that nobody wrote",)}, ["none of the 1 texts"]),
+        ({"functions": ("main", "nobody")}, []),
+        ({"functions": ("nobody",)}, ["none of the 1 functions"]),
+        ({"texts": ("failure",), "functions": ("nobody",)}, ["none of the 1 functions"]),
+        ({"calls": {"clock": ("nobody",)}}, ["no call of clock"]),
+        ({"hosts": ("nobody",), "without": ("nothing",)}, []),
+    ],
+)
+def test_the_full_build_shows_each_kind_of_sign(
+    opened: Opener, marks: dict[str, Any], lost: list[str]
+) -> None:
+    """Code of a feature would not show in an app's build if all its texts had changed."""
+    evidence = opened("15")
+    evidence.__dict__["undescribed_notes"] = ()
+    assert [*lost_signs(evidence, FeatureMarks(**marks))] == lost
+    evidence.__dict__["undescribed_notes"] = ("code without debug information",)
+    told = [said for said in lost if "functions" not in said]
+    assert [*lost_signs(evidence, FeatureMarks(**marks))] == told
 
 
 @pytest.mark.parametrize(

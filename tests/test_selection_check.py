@@ -676,6 +676,24 @@ def test_names_that_a_change_takes_away_fail(
     assert stale.advice == "sizeguard select names"
 
 
+def test_a_feature_that_the_full_build_does_not_show_fails(
+    root: Path, full_build: Build, store: Store, tmp_path: Path
+) -> None:
+    """The signs of a feature were written before its texts changed."""
+    left_out = shutil.ignore_patterns("models", "examples")
+    shutil.copytree(root / "native", tmp_path / "native", ignore=left_out)
+    path = tmp_path / "native" / "operators" / "names.json"
+    content = json.loads(path.read_text())
+    content["features"]["profiling"]["texts"] = ["--timings"]
+    path.write_text(json.dumps(content))
+    app = dataclasses.replace(read_config(root).apps[0], models=())
+    found, problems = check_selections(root, [app], [full_build], store, source=tmp_path)
+    assert problems == ()
+    (stale,) = (each for each in found if each.name == "names")
+    assert (stale.verdict, stale.advice) == ("fail", "sizeguard select names")
+    assert "the full build has none of the 1 texts of the feature profiling" in stale.message
+
+
 def test_names_are_checked_although_no_target_runs(
     root: Path,
     full_build: Build,

@@ -9,7 +9,7 @@ from pathlib import Path
 from sizeguard.base.files import write_if_changed
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
-from sizeguard.claims.listed_names import BuildNames
+from sizeguard.claims.listed_names import BuildNames, FeatureMarks
 from sizeguard.claims.names_file import names_text
 from sizeguard.predict.what_if import predictor_of
 from sizeguard.runtimes.known import source_tree
@@ -20,6 +20,7 @@ from sizeguard.verify.build_names import names_of
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.features.feature_marks import feature_marks, signs_of_build
+from sizeguard.verify.features.feature_verdicts import lost_signs
 from sizeguard.verify.kept_names import names_of_build
 
 COMMAND = "sizeguard select names"
@@ -91,7 +92,17 @@ def stale_names(root: Path, source: Path | None, full: Build) -> tuple[tuple[str
     runtime, tree = source_tree(root, source)
     kept = tree.names()
     found = names_of_build(full, runtime.vocabulary)
-    return tuple(_differences(kept, found, tree.asked_features()))
+    return (
+        *_differences(kept, found, tree.asked_features()),
+        *((said, True) for said in _lost_signs(_evidence(runtime, full), kept.features)),
+    )
+
+
+def _lost_signs(evidence: Evidence, features: Mapping[str, FeatureMarks]) -> Iterator[str]:
+    """Say which features do not show in the full build, which has all of them."""
+    for feature, marks in features.items():
+        if lost := tuple(lost_signs(evidence, marks)):
+            yield f"the full build has {', '.join(lost)} of the feature {feature}"
 
 
 def _differences(

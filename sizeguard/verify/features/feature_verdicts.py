@@ -135,6 +135,21 @@ def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) 
     return FeatureSigns((*told, *code), (*untold, *no_code), count)
 
 
+def lost_signs(evidence: Evidence, marks: FeatureMarks) -> Iterator[str]:
+    """Say which kinds of a feature's signs a build with the feature lacks altogether.
+
+    The signs were written for an earlier build. Without them, code of the feature would not show in
+    a build without it. Single signs may be gone: compilers inline, and messages change.
+    """
+    if marks.texts and not any(_is_told(evidence, text) for text in marks.texts):
+        yield f"none of the {len(marks.texts)} texts"
+    known = (name in evidence.symbols or name in evidence.inlined for name in marks.functions)
+    if marks.functions and not any(known) and not evidence.undescribed_notes:
+        yield f"none of the {len(marks.functions)} functions"
+    if marks.calls and not any(True for _ in _calls(evidence, marks)):
+        yield f"no call of {', '.join(marks.calls)}"
+
+
 def _code_signs(evidence: Evidence, marks: FeatureMarks) -> tuple[list[str], list[str]]:
     """List what the image's functions say for a feature, and against it."""
     for_: list[str] = []
