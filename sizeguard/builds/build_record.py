@@ -130,7 +130,7 @@ def read_build(path: Path) -> Build:
         raise cannot_read(file, error) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: not a build: name its folder or its {RECORD}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{file}: not a {RECORD}, because it is not JSON: {error}") from error
     if not isinstance(content, dict) or content.get("schema_version") != SCHEMA_VERSION:
         raise InputError(

@@ -193,7 +193,7 @@ def read_link_record(path: Path) -> LinkRecord:
         content = json.loads(readable(path).read_text())
     except OSError as error:
         raise InputError(f"{path}: cannot read: {error.strerror}; {_HOW}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from error
     match content:
         case {

@@ -106,7 +106,7 @@ def _entries(folder: Path) -> list[_Entry]:
     """Read the index of a folder; empty if there is none."""
     try:
         content = json.loads((folder / INDEX).read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return []
     return [
         _Entry(Path(output), file, _identity(found.get("image")))

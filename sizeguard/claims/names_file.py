@@ -55,7 +55,7 @@ def parse_names(text: str, path: str) -> BuildNames:
     """Parse the text of a names file. Raises InputError, with the path, if it is damaged."""
     try:
         content = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from error
     try:
         return BuildNames(

@@ -32,7 +32,7 @@ def remember(folder: Path, what: str, seconds: float) -> None:
 def _read(folder: Path) -> dict[str, float]:
     try:
         found = json.loads((folder / FILE).read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict):
         return {}

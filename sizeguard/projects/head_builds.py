@@ -279,7 +279,7 @@ def _failed_run(folder: Path, recipe: AnyBuildRecipe) -> str | None:
         return ""
     try:
         told = json.loads((folder / _RUN_LOG).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None  # a build without the command, or damaged
     match told:
         case [recipe.steps.run, recipe.steps.timeout, str(error)]:

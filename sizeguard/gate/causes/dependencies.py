@@ -145,7 +145,7 @@ def _of_cargo(text: str) -> Versions:
 def _of_vcpkg(text: str) -> Versions:
     try:
         content = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     found: Versions = {}
     if isinstance(content, dict):

@@ -28,7 +28,7 @@ def is_as_noted(tree: Worktree, commit: str, scope: Scope, key: str) -> bool:
     """Return whether the setup would be the same for a commit as for the one that was set up."""
     try:
         noted = json.loads(tree.setup.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     if not isinstance(noted, dict):
         return False

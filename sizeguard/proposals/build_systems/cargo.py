@@ -135,7 +135,7 @@ def _features(profile: Path, source: Path) -> list[str]:
             continue
         try:
             found = json.loads(json.loads(text_of_file(path))["features"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             continue
         changed = path.stat().st_mtime
         if newest is None or changed > newest[0]:

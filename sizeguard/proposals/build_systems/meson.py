@@ -137,6 +137,6 @@ def _names(text: str) -> list[str]:
 def _json(path: Path, default: Any) -> Any:
     try:
         found = json.loads(text_of_file(path))
-    except ValueError:
+    except (ValueError, RecursionError):
         return default
     return found if isinstance(found, type(default)) else default

@@ -88,7 +88,7 @@ def read_listed(path: Path) -> ListedSites:
         raise InconclusiveError(
             f"{path}: cannot read: {error.strerror}; build again, because predictions need it"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from error
     try:
         switches, guards = (
