@@ -35,6 +35,8 @@ from sizeguard.formats.elf.symbols import FREE_BYTES, MAX_SHARING
 # Reading 434 MB takes 0.3 s and 350 MiB.
 MAPPED_FROM = 16 << 20
 
+MOST_NOTES = 1 << 18  # notes before the build id; sections that share bytes could have any number
+
 # Larger sizes and addresses count as damaged, since sums must fit an int64.
 MAX_SIZE = 1 << 55
 
@@ -270,9 +272,11 @@ class _Reader:
         """Return the GNU build id in hex; empty if there is none."""
         places = [(s.offset, s.size) for s in sections if s.type == SHT_NOTE]
         places = places or [(s.offset, s.file_size) for s in segments if s.type == PT_NOTE]
+        left = MOST_NOTES
         for position, size in places:
             end = position + size
-            while position + 12 <= end:
+            while position + 12 <= end and left:
+                left -= 1
                 name, length, type_ = struct.unpack_from(
                     self.layout.order + "III", self.buffer, position
                 )

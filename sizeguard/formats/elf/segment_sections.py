@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,24 +89,34 @@ def zeros_without_section(
     They take memory whatever the section headers say. Of 2,475 images of Debian 12 and of wheels,
     none has such zeros.
     """
+    grown = [
+        load
+        for load in segments
+        if load.type == PT_LOAD and load.flags & PF_W and load.memory_size > load.file_size
+    ]
     found: list[Section] = []
-    for load in segments:
-        if load.type != PT_LOAD or not load.flags & PF_W or load.memory_size <= load.file_size:
-            continue
+    for load, covered in zip(grown, _last_ends(sections, grown), strict=True):
         end = load.address + load.memory_size
-        ends = [
-            section.address + section.size
-            for section in sections
-            if section.is_allocated
-            and not (section.is_thread_local and section.is_nobits)
-            and load.address <= section.address < end
-        ]
-        start = max([load.address + load.file_size, *ends])
+        start = max(load.address + load.file_size, covered)
         if start < end:
             offset = load.offset + start - load.address
             index = len(sections) + len(found)
             found.append(_section(index, load, offset, end - start, _zeros(load)))
     return tuple(found)
+
+
+def _last_ends(sections: Sequence[Section], loads: Sequence[Segment]) -> Iterator[int]:
+    """Yield the last end of the sections that begin in each segment; 0 if none does."""
+    held = sorted(
+        (section.address, section.address + section.size)
+        for section in sections
+        if section.is_allocated and not (section.is_thread_local and section.is_nobits)
+    )
+    starts = [start for start, _ in held]
+    for load in loads:
+        low = bisect_left(starts, load.address)
+        high = bisect_left(starts, load.address + load.memory_size)
+        yield max((end for _, end in held[low:high]), default=0)
 
 
 def _cut(

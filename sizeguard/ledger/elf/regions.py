@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -174,12 +175,8 @@ def memory_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]
     Memory contains bytes of the file, NOBITS sections, or nothing. Where segments overlap, the one
     that begins first has the bytes.
     """
-    zeroed = [
-        s
-        for s in image.sections
-        if s.is_nobits and s.size and s.is_allocated and not s.is_thread_local
-    ]
-    blank = sorted((signed(s.address), s.index) for s in zeroed)
+    blank = _blank_ranges(image)
+    starts = [start for start, _, _ in blank]
     regions: list[Region] = []
     reached = -(1 << 63)
     for number, segment in enumerate(segments.loads):
@@ -189,8 +186,9 @@ def memory_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]
         if low < middle:
             regions.append(Region(low, middle, offset=segment.offset + low - base))
         at = max(low, middle)
-        for address, index in blank:
-            start, stop = max(address, at), min(address + image.sections[index].size, high)
+        first = max(bisect_right(starts, at) - 1, 0)
+        for start, stop, index in blank[first : bisect_left(starts, high)]:
+            start, stop = max(start, at), min(stop, high)
             if start < stop:
                 if start > at:
                     regions.append(Region(at, start, row=extra.add(MEMORY_GAP, number)))
@@ -200,6 +198,21 @@ def memory_regions(image: Elf, segments: Segments, extra: Extra) -> list[Region]
             regions.append(Region(at, high, row=extra.add(MEMORY_GAP, number)))
         reached = max(reached, high)
     return regions
+
+
+def _blank_ranges(image: Elf) -> list[tuple[int, int, int]]:
+    """Return start, end and index of NOBITS sections in memory, ascending and disjoint."""
+    zeroed = sorted(
+        (signed(s.address), s.index, s.size)
+        for s in image.sections
+        if s.is_nobits and s.size and s.is_allocated and not s.is_thread_local
+    )
+    found: list[tuple[int, int, int]] = []
+    for address, index, size in zeroed:
+        start = max(address, found[-1][1]) if found else address
+        if start < address + size:
+            found.append((start, address + size, index))
+    return found
 
 
 def file_partition(regions: list[Region], image: Elf, places: Places) -> Partition:

@@ -1,0 +1,39 @@
+"""ELF files with so many parts that each must not be compared with each."""
+
+from __future__ import annotations
+
+import struct
+import time
+from pathlib import Path
+
+from sizeguard.formats.elf import parse_elf
+from sizeguard.ledger.elf import elf_ledger
+from tests.support.made_elf import Form, MadeSection, MadeSegment, make_elf
+
+MANY, LONGEST = 12_000, 10.0  # seconds; without care each takes more than 30
+NOBITS, NOTE = 8, 7
+
+
+def test_zeros_of_many_segments_are_found_in_many_sections() -> None:
+    sections = [
+        MadeSection(".a", NOBITS, flags=3, address=0x10000000 + 0x1000 * i, size=16)
+        for i in range(MANY)
+    ]
+    segments = [MadeSegment(0, 0x10000000 + 0x1000 * i, 0, 24, flags=6) for i in range(MANY)]
+    data = make_elf(Form(), sections, segments)
+    start = time.monotonic()
+    elf = parse_elf(Path("x"), data)
+    assert elf.ram == 24 * MANY
+    ledger = elf_ledger(elf)
+    assert ledger.memory.size.sum() == 24 * MANY
+    assert time.monotonic() - start < LONGEST
+
+
+def test_notes_that_many_sections_share_are_read_once() -> None:
+    notes = struct.pack("<III", 0, 0, 7) * 100_000
+    first = MadeSection(".note", NOTE, content=notes)
+    others = [MadeSection(".note", NOTE, offset=64, size=len(notes)) for _ in range(3_000)]
+    data = make_elf(Form(), [first, *others])
+    start = time.monotonic()
+    assert parse_elf(Path("x"), data).build_id == ""
+    assert time.monotonic() - start < LONGEST
