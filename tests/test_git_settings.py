@@ -13,6 +13,7 @@ from sizeguard.gate.causes.edited_lines import edited_ranges
 from sizeguard.gate.reference.baseline_log import baseline_log
 from sizeguard.gate.reference.history import History
 from sizeguard.git.commits import line_of, lines_after, undone_pairs
+from sizeguard.git.git import git_environment
 from sizeguard.git.trees import tree_entries
 from sizeguard.git.worktrees import end_orphans, worktree
 from sizeguard.history.points_in_time import tags_of
@@ -160,3 +161,43 @@ def test_no_file_hides_behind_a_name_that_is_not_utf_8(root: Path) -> None:
     commit = _commit(root, {"\\udce9.c": ""}, "two")
     with pytest.raises(InputError, match="two files differ only in how a byte"):
         tree_entries(root, commit, "-r", "--full-tree")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({}, {}),
+        ({"COUNT": "0"}, {}),
+        ({"COUNT": "x"}, {}),
+        ({"COUNT": "1", "KEY_0": "core.hooksPath", "VALUE_0": "/"}, {}),
+        (
+            {
+                "COUNT": "3",
+                **{"KEY_0": "core.bare", "VALUE_0": "true"},
+                **{"KEY_1": "safe.directory", "VALUE_1": "*"},
+                **{"KEY_2": "Safe.Directory", "VALUE_2": "/a b"},
+            },
+            {
+                "COUNT": "2",
+                **{"KEY_0": "safe.directory", "VALUE_0": "*"},
+                **{"KEY_1": "safe.directory", "VALUE_1": "/a b"},
+            },
+        ),
+        ({"GLOBAL": "/etc/mine", "PARAMETERS": "'core.bare'='true'"}, {"GLOBAL": "/etc/mine"}),
+    ],
+)
+def test_folders_of_other_users_can_be_named_in_the_environment(
+    given: dict[str, str], kept: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs in containers name them so, where the checkout belongs to another user."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    for name, value in given.items():
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+    prefix = "GIT_CONFIG_"
+    found = {
+        name.removeprefix(prefix): value
+        for name, value in git_environment().items()
+        if name.startswith(prefix)
+    }
+    assert found == kept

@@ -54,6 +54,12 @@ class UnsafeFolderError(InconclusiveError):
 _HISTORY = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.devnull}
 
 
+# Where the user's settings are, and how to reach a server.
+_KEPT_VARIABLES = frozenset(
+    ["GIT_SSH", "GIT_SSH_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"]
+)
+
+
 def git_environment() -> dict[str, str]:
     """Return the environment without the variables that git sets for hooks and aliases.
 
@@ -62,15 +68,35 @@ def git_environment() -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith("GIT_") or name in ("GIT_SSH", "GIT_SSH_COMMAND")
+        if not name.startswith("GIT_") or name in _KEPT_VARIABLES
     }
     return {
         **kept,
+        **_safe_folders(),
         **_HISTORY,
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "LC_ALL": "C.UTF-8",
     }
+
+
+def _safe_folders() -> dict[str, str]:
+    """Keep the folders of other users that the environment tells git to read, as CI jobs do.
+
+    Other settings there are left out, because hooks set them, too.
+    """
+    count = os.environ.get("GIT_CONFIG_COUNT", "")
+    numbers = range(int(count) if count.isdecimal() and len(count) < 4 else 0)
+    given = [
+        os.environ.get(f"GIT_CONFIG_VALUE_{number}", "")
+        for number in numbers
+        if os.environ.get(f"GIT_CONFIG_KEY_{number}", "").lower() == "safe.directory"
+    ]
+    settings = {"GIT_CONFIG_COUNT": str(len(given))}
+    for number, folder in enumerate(given):
+        settings[f"GIT_CONFIG_KEY_{number}"] = "safe.directory"
+        settings[f"GIT_CONFIG_VALUE_{number}"] = folder
+    return settings if given else {}
 
 
 def _command(folder: Path, arguments: Sequence[str]) -> list[str]:
