@@ -19,6 +19,8 @@ from tests.test_ci_steps import Runner
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 SOURCE = "const char t[{}] = {{1}};\nint main(int n, char** v) {{ return t[n] + (v == 0); }}\n"
+# Modules of the checkout, which no step of the action may import.
+SHADOWS = dict.fromkeys(("platform.py", "subprocess.py", "json.py"), "raise SystemExit(9)\n")
 CONFIG = """\
 limits: {load: {growth: 256 B}}
 apps: {a: {build: cc -Os main.c -o a, image: a}}
@@ -32,7 +34,7 @@ def acting(
     home = project.root.parent
     bin_ = home / "temp" / "sizeguard" / "bin"
     bin_.mkdir(parents=True, exist_ok=True)
-    for name, command in (("python", ""), ("sizeguard", "-m sizeguard.cli.main")):
+    for name, command in (("python", ""), ("sizeguard", "-P -m sizeguard.cli.main")):
         # The installation step would write these; another test installs the wheel.
         (bin_ / name).write_text(f'#!/bin/sh\nexec {sys.executable} {command} "$@"\n')
         (bin_ / name).chmod(0o755)
@@ -63,6 +65,8 @@ def project_of(folder: Path, config: str = CONFIG) -> AnyProject:
 @pytest.mark.native
 def test_a_project_without_our_runtime_is_gated(tmp_path: Path) -> None:
     project = project_of(tmp_path)
+    project.write(SHADOWS)
+    project.commit("Modules that have names of Python's library")
     project.git("checkout", "--quiet", "-b", "change")
     results = project.root / "sizeguard-results"
     for size, code in ((1100, 0), (9000, 1)):
@@ -108,7 +112,7 @@ def test_binaries_of_the_workflow_are_gated_without_a_file(tmp_path: Path) -> No
         runner, code = acting(project, inputs, env)
         return runner.log[-1], code
 
-    (project.root / ".gitignore").write_text("out/\n")
+    project.write({**SHADOWS, ".gitignore": "out/\n"})
     project.commit("First")
     log, code = judged(1000)
     assert (code, "growth is not judged" in log) == (0, True), log

@@ -17,7 +17,7 @@ esac
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   missing=
   command -v python3 >/dev/null || missing="python3 python3-venv"
-  { [ -n "$missing" ] || python3 -c 'import ensurepip' 2>/dev/null; } || missing=python3-venv
+  { [ -n "$missing" ] || python3 -I -c 'import ensurepip' 2>/dev/null; } || missing=python3-venv
   command -v git >/dev/null || missing="$missing git"
   if [ -n "$missing" ]; then
     echo "installing $missing"
@@ -29,8 +29,8 @@ fi
 
 python=
 for each in python3.13 python3.12 python3.11 python3 "${RUNNER_TOOL_CACHE:-/opt/hostedtoolcache}"/Python/3.1[1-9].*/*/bin/python3; do
-  if "$each" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && "$each" -c 'import ensurepip, venv' 2>/dev/null; then
-    python=$("$each" -c "import sys; print(sys.executable)")
+  if "$each" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && "$each" -I -c 'import ensurepip, venv' 2>/dev/null; then
+    python=$("$each" -I -c "import sys; print(sys.executable)")
     break
   fi
 done
@@ -53,7 +53,7 @@ if [ -n "${GITHUB_WORKSPACE:-}" ] && ! git -C "$GITHUB_WORKSPACE" rev-parse --gi
   git config --global --add safe.directory "$GITHUB_WORKSPACE"
 fi
 
-key=$("$python" - <<'PYTHON'
+key=$("$python" -I - <<'PYTHON'
 import hashlib, platform, subprocess
 
 texts = [platform.system(), platform.machine(), platform.mac_ver()[0]]

@@ -128,7 +128,7 @@ def _is_growth(condition: str) -> bool:
 
 
 def _sizeguard(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sizeguard", *arguments]
+    command = [sys.executable, "-P", "-m", "sizeguard", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

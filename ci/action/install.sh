@@ -5,8 +5,8 @@ own=$(cd "$(dirname "$0")/../.." && pwd)
 venv=${RUNNER_TEMP:-/tmp}/sizeguard
 
 if [ ! -x "$venv/bin/sizeguard" ]; then
-  "$SIZEGUARD_PYTHON" -m venv "$venv"
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$own"
+  "$SIZEGUARD_PYTHON" -I -m venv "$venv"
+  "$venv/bin/python" -I -m pip install --quiet --disable-pip-version-check "$own"
 fi
 [ -z "${SIZEGUARD_IMAGES:-}" ] || exit 0
 
@@ -20,5 +20,5 @@ if ! "$own/.ci/setup" tools $machines; then
   exit 4
 fi
 case $machines in
-  *macos* | *ios*) "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$own[macos]" ;;
+  *macos* | *ios*) "$venv/bin/python" -I -m pip install --quiet --disable-pip-version-check "$own[macos]" ;;
 esac

@@ -50,7 +50,7 @@ def _sizeguard(ends: float, *arguments: str) -> bool:
     left = ends - time.monotonic()
     if left <= 0:
         return False
-    command = [sys.executable, "-m", "sizeguard", *arguments]
+    command = [sys.executable, "-P", "-m", "sizeguard", *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=left)
     except subprocess.TimeoutExpired:

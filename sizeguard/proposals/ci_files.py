@@ -41,7 +41,7 @@ jobs:
           sudo apt-get update -qq
           # add the packages that the build needs
           sudo apt-get install -y -qq --no-install-recommends {packages}
-          python3 -m venv "$RUNNER_TEMP/sizeguard"
+          python3 -I -m venv "$RUNNER_TEMP/sizeguard"
           "$RUNNER_TEMP/sizeguard/bin/pip" install --quiet 'sizeguard=={version}'
       - name: Gate
         env:
@@ -66,7 +66,7 @@ size-gate:
     - apt-get update -qq
     # add the packages that the build needs
     - apt-get install -y -qq --no-install-recommends {packages}
-    - python3 -m venv /opt/sizeguard
+    - python3 -I -m venv /opt/sizeguard
     - /opt/sizeguard/bin/pip install --quiet 'sizeguard=={version}'
   script:
     - mkdir -p sizeguard-results
