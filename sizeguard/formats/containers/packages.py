@@ -174,10 +174,15 @@ def _shares(whole: int, sizes: list[int]) -> list[int]:
 
 
 class _Tar:
-    """A compressed tar archive in memory, read from the beginning each time."""
+    """A compressed tar archive in memory.
+
+    Its files are read in order; reading an earlier one again begins at the start of the archive.
+    """
 
     def __init__(self, path: Path, name: str, content: memoryview) -> None:
         self.path, self.name, self.content = path, name, content
+        self._rest: Iterator[tuple[int, tarfile.TarInfo, IO[bytes]]] = iter(())
+        self._next = -1  # number of the next file, -1 if there is none
 
     def _open(self) -> tarfile.TarFile:
         raw = FileSlice(self.content)
@@ -188,27 +193,35 @@ class _Tar:
             return tarfile.open(fileobj=cast(IO[bytes], stream), mode="r|")
         return tarfile.open(fileobj=cast(IO[bytes], raw), mode="r|*")
 
+    def _files(self) -> Iterator[tuple[int, tarfile.TarInfo, IO[bytes]]]:
+        """Yield number, description and content of each file."""
+        number = 0
+        tar = self._open()
+        for info in tar:
+            file = tar.extractfile(info) if info.isreg() else None
+            if file is not None:
+                yield number, info, file
+                number += 1
+
     def members(self) -> Iterator[ContainerMember]:
         """Yield the files, with 0 as their compressed size."""
-        with self._open() as tar:
-            for info in tar:
-                if info.isreg():
-                    file = tar.extractfile(info)
-                    head = file.read(magics.HEAD) if file is not None else b""
-                    name = info.name.removeprefix("./")
-                    yield ContainerMember(name, info.size, 0, head, self.opener(name))
+        for number, info, file in self._files():
+            name = info.name.removeprefix("./")
+            yield ContainerMember(
+                name, info.size, 0, file.read(magics.HEAD), self.opener(number, name)
+            )
 
-    def opener(self, name: str) -> Callable[[], MemberContent]:
-        """Return a function that reads a file."""
+    def opener(self, number: int, name: str) -> Callable[[], MemberContent]:
+        """Return a function that reads a file; the content of the last one ends with that."""
 
         def opened() -> MemberContent:
             with _readable_as(self.path, "Debian package"):
-                tar = self._open()
-                for info in tar:
-                    if info.isreg() and info.name.removeprefix("./") == name:
-                        file = tar.extractfile(info)
-                        if file is not None:
-                            return _Checked(file, self.path, "Debian package")
+                if not 0 <= self._next <= number:
+                    self._rest = self._files()
+                for found, _, file in self._rest:
+                    self._next = found + 1
+                    if found == number:
+                        return _Checked(file, self.path, "Debian package")
             raise InputError(f"{self.path}: no member {name}")
 
         return opened
