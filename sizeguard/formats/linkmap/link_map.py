@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -226,15 +227,17 @@ def fills_of(outputs: Sequence[OutputSection], placed: Iterable[InputSection]) -
 
     A section that the map lists without rows has no gaps.
     """
-    rows: dict[str, list[tuple[int, int]]] = {}
+    rows: dict[str, list[tuple[int, ...]]] = {}
     for row in placed:
         rows.setdefault(row.output, []).append((row.address, row.address + row.size))
+    for ranges in rows.values():
+        ranges.sort()
     fills = []
     for output in outputs:
         end = output.address + output.size
-        ranges = sorted(
-            range_ for range_ in rows.get(output.name, ()) if output.address <= range_[0] < end
-        )
+        named = rows.get(output.name, [])
+        # A damaged map may have as many sections of one name as rows.
+        ranges = named[bisect_left(named, (output.address,)) : bisect_left(named, (end,))]
         if not ranges:
             continue
         covered = output.address
