@@ -31,6 +31,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.cli.image_options import ImageOptions, Output
 from sizeguard.cli.main import cli, main
+from sizeguard.gate.causes.growth_result import SizeGrowth
 from sizeguard.gate.gate_result import ABSOLUTE, ELIMINATION, AppResult, Check, GateResult
 from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
@@ -290,6 +291,27 @@ def test_an_undecided_limit_of_builds_is_not_exceeded() -> None:
     for format_ in ("terminal", "markdown"):
         text = gate_text(result, format_)
         assert ("exceed" in text, "undecided for 2 builds:" in text) == (False, True)
+
+
+def test_builds_are_told_apart_on_the_terminal() -> None:
+    apps = tuple(
+        AppResult(
+            f"camera_application_release_{app}", f"x86_64-linux-with-a-long-name-{target}", "gcc",
+            PASS, SIZES, None, (), (), (), (), None, old_sizes=SIZES,
+            growth_since_base=SizeGrowth(1, 2, 3),
+        )
+        for app in ("front", "back_")
+        for target in ("one", "two")
+    )  # fmt: skip
+    text = gate_text(GateResult(PASS, apps), "terminal", Style(width=100))
+    head, *rows = text.splitlines()[2:5]
+    assert len({row.split()[0] for row in rows}) == 2
+    assert len(set(head.split())) == 3
+    grown = [line.split("  load")[0] for line in text.splitlines() if "  load +1" in line]
+    assert len(set(grown)) == 4
+    assert max(map(len, text.splitlines())) <= 100
+    piped = gate_text(GateResult(PASS, apps), "terminal", Style(full=True))
+    assert "…" not in piped
 
 
 def test_waivers_and_claims_command_nothing() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.report.gate.findings.gate_findings import MARKS, GateFinding
 from sizeguard.report.screen.fit import wrapped
+from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import Style
 
@@ -24,6 +25,12 @@ def mark(verdict: str, style: Style) -> str:
 def cut(text: str, width: int) -> str:
     """Cut a text to at most `width` characters."""
     return text if len(text) <= width else f"{text[: max(width - 1, 1)]}…"
+
+
+def short_names(names: Iterable[str], width: int, style: Style) -> list[str]:
+    """Shorten names to at most `width` characters, unless nothing is cut; different ones differ."""
+    rows = [RowName(printable(name)) for name in names]
+    return [row.text for row in rows] if style.full else distinct(rows, width)
 
 
 def marked(verdict: str, text: str, style: Style) -> Iterator[str]:

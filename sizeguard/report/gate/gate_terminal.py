@@ -8,7 +8,13 @@ from sizeguard.claims.verdict import PASS
 from sizeguard.gate.gate_result import PARENT, AppResult, GateResult
 from sizeguard.report.gate.findings.finding_texts import growth_text
 from sizeguard.report.gate.findings.gate_findings import findings
-from sizeguard.report.gate.gate_lines import COLOURS, cut, finding_lines, mark
+from sizeguard.report.gate.gate_lines import (
+    COLOURS,
+    cut,
+    finding_lines,
+    mark,
+    short_names,
+)
 from sizeguard.report.gate.gate_sections import (
     all_savings,
     changed_terms,
@@ -49,6 +55,7 @@ from sizeguard.report.writers.style import NONE, Style
 
 _NOTES = 12  # lines of passing builds
 _MOST = 12  # lines of builds; of more, those with the least room or different growth are shown
+_BUILD = 40  # characters of an app and its target
 _NUMBER = 12  # characters: the sentence on claims fits three columns
 
 
@@ -142,16 +149,14 @@ def _least_room(apps: Iterable[AppResult], style: Style) -> Iterator[str]:
     if more > 0:
         rows = sorted(rows, key=lambda each: _room_of(each[1]))[:_MOST]
     yield ""
-    name_width = max(
-        len(cut(printable(f"{app.app} {app.target}"), style.room(40))) for app, _ in rows
-    )
+    names = _build_names([app for app, _ in rows], style)
+    name_width = max(map(len, names))
     yield f"  {'least room':<{name_width}}{'headroom':>{_NUMBER + 2}}"
-    for app, line in rows:
+    for name, (_, line) in zip(names, rows, strict=True):
         text = f"{printable(line.name)}, {line.actual:,} of {line.limit or 0:,}"
         room = style.room(style.width - name_width - _NUMBER - 9)
         whole = f"{text}, {printable(line.rule)}"
         text = whole if len(whole) <= room else text
-        name = cut(printable(f"{app.app} {app.target}"), style.room(40))
         start = (
             f"  {name:<{name_width}}{line.headroom or 0:>+{_NUMBER + 2},}  {mark(PASS, style)}  "
         )
@@ -162,6 +167,20 @@ def _least_room(apps: Iterable[AppResult], style: Style) -> Iterator[str]:
             yield f"      {text}"
     if more > 0:
         yield f"  {counted(more, 'more build')} with more room: sizeguard gate --format json"
+
+
+def _build_names(apps: Sequence[AppResult], style: Style) -> list[str]:
+    """Name builds by app and target; both are shortened, so that different builds differ."""
+    short = zip(
+        short_names((app.app for app in apps), _BUILD // 2, style),
+        short_names((app.target for app in apps), _BUILD // 2 - 1, style),
+        strict=True,
+    )
+    whole = [printable(f"{app.app} {app.target}") for app in apps]
+    return [
+        name if len(name) <= _BUILD else f"{app} {target}"
+        for name, (app, target) in zip(whole, short, strict=True)
+    ]
 
 
 def _room_of(line: CheckLine) -> float:
@@ -180,18 +199,18 @@ def _matrix(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
     targets = list(dict.fromkeys(build.app.target for build in builds))
     names = list(dict.fromkeys(build.app.app for build in builds))
     cells = {(build.app.app, build.app.target): build for build in builds}
-    first = min(max(len(printable(name)) for name in names), 24) + 2
-    width = max(22, min(max(len(printable(target)) for target in targets) + 3, 30))
+    shown_names, shown_targets = short_names(names, 24, style), short_names(targets, 27, style)
+    first = max(map(len, shown_names)) + 2
+    width = max(22, *(len(target) + 3 for target in shown_targets))
     # Targets that do not fit side by side go below.
     beside = max(1, (style.width - first - 2) // width)
     for start in range(0, len(targets), beside):
         part = targets[start : start + beside]
-        yield f"  {'load':<{first}}" + "".join(
-            f"{cut(printable(target), width - 2):<{width}}" for target in part
-        )
-        for name in names:
+        heads = shown_targets[start : start + beside]
+        yield f"  {'load':<{first}}" + "".join(f"{target:<{width}}" for target in heads)
+        for name, shown in zip(names, shown_names, strict=True):
             text = "".join(_cell(cells.get((name, target)), width, style) for target in part)
-            yield f"  {cut(printable(name), first - 2):<{first}}{text}"
+            yield f"  {shown:<{first}}{text}"
 
 
 def _growths(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
@@ -202,10 +221,8 @@ def _growths(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
         return
     yield ""
     yield "  growth since the merge base, in bytes"
-    named = [
-        (cut(printable(f"{app.app} {app.target}"), style.room(40)), growth_text(app))
-        for app in grown
-    ]
+    names = _build_names(grown, style)
+    named = [(name, growth_text(app)) for name, app in zip(names, grown, strict=True)]
     lines = _alike(named) if len(named) > _MOST else named
     width = max(len(name) for name, _ in lines) + 2
     for name, text in lines:
