@@ -78,6 +78,27 @@ def test_the_call_of_make(
     assert sorted(check(proposal).values()) == sorted(images)
 
 
+def test_the_folder_of_a_call_is_made_where_the_call_runs(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "/out\n")
+    put(root / "configure", "")
+    subprocess.run(["git", "-C", root, "add", "configure"], check=True)
+    put(root / "out/config.log", "  $ ../configure CFLAGS=-Os\n")
+    put(root / "out/Makefile", f"VPATH = ../src\napp{RULE}")
+    put(root / "out/bin/app")
+    proposal = propose(root)
+    assert proposal.setup == "mkdir -p out/bin && mkdir -p out && cd out && ../configure CFLAGS=-Os"
+    assert proposal.build == "make -C out/bin -f ../Makefile app"
+
+
+def test_a_folder_of_a_call_does_not_configure(tmp_path: Path) -> None:
+    root = project_of(tmp_path, "/Makefile\n/build\n")
+    put(root / "Makefile", f"VPATH = ../src\napp{RULE}")
+    put(root / "build/app")
+    proposal = propose(root)
+    assert proposal.setup == "mkdir -p build"
+    assert any("git does not track Makefile" in note for note in proposal.notes)
+
+
 @pytest.mark.native
 @pytest.mark.parametrize(
     ("makefile", "text", "call", "image"),

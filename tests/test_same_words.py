@@ -53,7 +53,7 @@ from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines
 from sizeguard.report.selection.reach_tables import adequacy_text
 from sizeguard.report.verify.render import claims_text, verification_text
 from sizeguard.report.why.render import why_chunks
-from sizeguard.report.writers.style import Style
+from sizeguard.report.writers.style import Style, size_text
 from sizeguard.snapshots.magic import MAGIC
 from tests.support.bisect_samples import three_culprits
 from tests.support.git_runs import git
@@ -370,3 +370,8 @@ def test_images_of_one_name_are_refused(
     monkeypatch.setenv("SIZEGUARD_STORE", str(tmp_path))
     assert gate_images() == MISUSE
     assert "two are called app; name them: NAME=PATH" in capsys.readouterr().out
+
+
+def test_a_size_rounded_up_to_the_next_unit_is_written_in_it() -> None:
+    sizes = ((1 << 30) - 1, 1 - (1 << 30), (1 << 30) - (1 << 20), 1 << 30)
+    assert [size_text(size) for size in sizes] == ["1.0 GiB", "-1.0 GiB", "1,023.0 MiB", "1.0 GiB"]

@@ -62,17 +62,17 @@ class Make:
     def commands(self, build: BuildFolder, place: Place, images: Sequence[LinkedFile]) -> Commands:
         """Make the images with their rules, from scratch if the tree may have old outputs."""
         names = [str(image.path.relative_to(build.folder)) for image in images]
-        steps = [_configure(build, place)]
+        folders = []  # made first: configure is run in its own folder
         made = []
         for call in calls_for(build.folder, names):
             if call.folder:
                 below = os.path.normpath(f"{place.folder}/{call.folder}")
-                steps.append(shell_words(["mkdir", "-p", below], place.root))
+                folders.append(shell_words(["mkdir", "-p", below], place.root))
             words = ["make", *([] if place.is_fresh else ["-B"]), *call.words(place.folder)]
             made.append(shell_words(words, place.root))
-        return Commands(
-            " && ".join(filter(None, steps)), " && ".join(made), tuple(_notes(build, steps))
-        )
+        configure = _configure(build, place)
+        setup = " && ".join(filter(None, [*folders, configure]))
+        return Commands(setup, " && ".join(made), tuple(_notes(build, configure)))
 
     def advice(self, missing: str, build: BuildFolder, image: LinkedFile) -> str:
         """Return the make variable to set."""
@@ -88,10 +88,10 @@ class Make:
         }[missing]
 
 
-def _notes(build: BuildFolder, steps: Sequence[str]) -> Iterator[str]:
+def _notes(build: BuildFolder, configure: str) -> Iterator[str]:
     """Tell that the command which writes the makefile is unknown, as with nginx's configure."""
     name = next(iter(makefiles(build.folder)), "")
-    if not any(steps) and name and not _is_tracked(build.folder / name):
+    if not configure and name and not _is_tracked(build.folder / name):
         hint = ", such as ./configure" if (build.folder / "configure").is_file() else ""
         yield f"git does not track {name}: set the command that writes it as setup{hint}"
 

@@ -86,7 +86,8 @@ def growth_look(value: int) -> str:
 
 def size_text(size: int) -> str:
     """Write KiB, MiB from 10 MiB on, or GiB from 1 GiB on; tables have the exact bytes, too."""
-    for unit, bits, least in (("GiB", 30, 1 << 30), ("MiB", 20, 10 << 20)):
+    half = (1 << 20) // 20  # what is written as 1,024.0 MiB is 1.0 GiB
+    for unit, bits, least in (("GiB", 30, (1 << 30) - half), ("MiB", 20, 10 << 20)):
         if abs(size) >= least:
             return f"{size / (1 << bits):,.1f} {unit}"
     return f"{size / (1 << 10):,.1f} KiB"
