@@ -106,3 +106,11 @@ def test_ranges_of_a_skeleton_count_from_the_start_of_the_section() -> None:
     assert list(zip(sources.start.tolist(), sources.end.tolist(), strict=True)) == [
         (0x2000, 0x2010)
     ]
+
+
+def test_units_at_0_were_not_linked() -> None:
+    """lld puts 0 in place of the address of a unit that it removed; firmware has code there."""
+    shape = bytes((1, 0x11, 0, 0x11, 0x01, 0x12, 0x06, 0, 0, 0))
+    units = b"".join(struct.pack("<IHIBBQI", 20, 4, 0, 8, 1, low, 0x20) for low in (0, 0x100))
+    sources = unit_sources({"info": units, "abbrev": shape}, is_big=False)
+    assert list(zip(sources.start.tolist(), sources.end.tolist(), strict=True)) == [(0x100, 0x120)]

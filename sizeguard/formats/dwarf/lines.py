@@ -24,7 +24,12 @@ from sizeguard.formats.dwarf.dwarf_constants import (
 )
 from sizeguard.formats.dwarf.function_names import FunctionNames
 from sizeguard.formats.dwarf.ranges import AddressRanges
-from sizeguard.formats.dwarf.sources import DW_AT_COMPILATION_FOLDER, first_entry, text_of
+from sizeguard.formats.dwarf.sources import (
+    DW_AT_COMPILATION_FOLDER,
+    first_entry,
+    text_of,
+    unit_ranges,
+)
 from sizeguard.formats.dwarf.units import Info, Unit
 
 SECTION = "line"
@@ -59,7 +64,7 @@ def lines_of(
             if unit.type in (UT_TYPE, UT_SPLIT, UT_SPLIT_TYPE):
                 continue
             entry = first_entry(info, unit)
-            covered = ranges.of(unit, entry)
+            covered = unit_ranges(ranges, unit, entry)
             mine = {each for each in left if any(low <= each < high for low, high in covered)}
             if not mine or _LINES not in entry:
                 continue

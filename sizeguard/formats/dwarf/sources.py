@@ -66,7 +66,17 @@ def _unit(
         text_of(texts, unit, found, key) for key in (DW_AT_NAME, DW_AT_COMPILATION_FOLDER)
     )
     path = posixpath.normpath(posixpath.join(folder, name)) if name else ""
-    return path.removeprefix(f"{Path.cwd()}/"), ranges.of(unit, found)
+    return path.removeprefix(f"{Path.cwd()}/"), unit_ranges(ranges, unit, found)
+
+
+def unit_ranges(
+    ranges: AddressRanges, unit: Unit, entry: dict[int, tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Return the addresses of a unit's code, except at 0, where linkers leave removed code.
+
+    Firmware has code at 0: there, units that are not linked would own its vector table.
+    """
+    return [(low, high) for low, high in ranges.of(unit, entry) if low]
 
 
 def first_entry(info: Info, unit: Unit) -> dict[int, tuple[int, int]]:
