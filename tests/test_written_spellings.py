@@ -79,6 +79,13 @@ WRITTEN = {
     "_RNvMs_Cs1234_7mycrateNtB4_3Foo3bar": ("mycrate::Foo::bar", "Foo::bar"),
     "_RNvNtCs1234_7mycrate8unsigned3bar": ("mycrate::unsigned::bar",),
     "_ZTVN2ns1VE": ("vtable for ns::V",),
+    "_ZTIPFviE": ("typeinfo for void (*)(int)",),
+    "_ZN2ns3mapESt3mapIiNS_1AESt4lessIiESaISt4pairIKiS1_EEE": (
+        "ns::map(std::map<int, ns::A>)",
+        "ns::map(std::map<int, ns::A, std::less<int>,"
+        " std::allocator<std::pair<int const, ns::A>>>)",
+        "ns::map(std::map<int, ns::A, std::less<int>>)",
+    ),
     "_ZN2ns1AC2Ev": ("ns::A::A()",),
     "_ZN2ns1ED2Ev": ("ns::E::~ E()", "ns::E::~E"),
     "_ZZ3runvENKUlvE_clEv": ("run()::{lambda()#1}::operator()() const",),
@@ -121,6 +128,9 @@ def test_a_written_spelling_means_its_symbol_alone(symbol: str, text: str) -> No
         "vtable for const ns::V",
         "vtable for vtable for ns::V",
         "run()::{lambda()#0}::operator()() const",
+        "typeinfo for void (**)(int)",
+        "typeinfo for void (&)(int)",
+        "ns::map(std::map<int, ns::A, std::less<int>, std::allocator<std::pair<int const, int>>>)",
     ],
 )
 def test_another_type_or_number_is_unknown(text: str) -> None:

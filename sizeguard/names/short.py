@@ -66,8 +66,10 @@ def split_name(text: str) -> DemangledName:
             if token == " " and not is_operator:
                 start = end
             elif token == "(" and begin == start and text[begin + 1 : begin + 2] in ("*", "&"):
-                # bool (*find<int>(int))(char) returns a pointer to a function.
-                inner = split_name(text[begin + 1 : end - 1].lstrip("*&"))
+                # bool (*find<int>(int))(char) returns a pointer to a function; void (**)(int) is
+                # a type.
+                inside = text[begin + 1 : end - 1]
+                inner = split_name(inside.lstrip("*&") or inside)
                 return DemangledName(
                     text[:begin].rstrip(), inner.head, inner.parameters, inner.suffix + text[end:]
                 )

@@ -34,11 +34,11 @@ def without_defaults_of_std(text: str) -> str:
         end = _end(text, match.end())
         if text[end : end + 1] != ">":
             continue
-        first = _first_argument(text, match.start())
-        argument = text[match.end() + 1 : end - 1]
-        pair = match[1] == "allocator" and argument.startswith(f"std::pair<{first}const,")
-        spaced = match[1] == "allocator" and argument.startswith(f"std::pair<{first} const,")
-        if argument == first or pair or spaced:
+        first, second = _first_arguments(text, match.start())
+        argument = text[match.end() + 1 : end - 1].replace(" ", "")
+        # std::map<K, T> allocates pairs, and the tree inside has them as its second argument.
+        of_map = {f"std::pair<{first}const,{second}>", second} if match[1] == "allocator" else ()
+        if argument == first or argument in of_map:
             text = text[: match.start()] + text[end:]
     return text
 
@@ -53,14 +53,15 @@ def _end(text: str, at: int) -> int:
     return len(text)
 
 
-def _first_argument(text: str, at: int) -> str:
-    """Return the first argument of the list that contains a place."""
+def _first_arguments(text: str, at: int) -> tuple[str, str]:
+    """Return the first two arguments of the list that contains a place, without spaces."""
     depth = 0
-    first = at
+    first = second = at
     for i in range(at - 1, -1, -1):
         depth += (text[i] in ">)") - (text[i] in "<(")
         if depth < 0:
-            return text[i + 1 : first]
+            ends = (text[i + 1 : first], text[first + 1 : second])
+            return ends[0].replace(" ", ""), ends[1].replace(" ", "")
         if text[i] == "," and not depth:
-            first = i
-    return ""
+            first, second = i, first
+    return "", ""
