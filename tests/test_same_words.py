@@ -56,6 +56,7 @@ from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.style import Style, size_text
 from sizeguard.snapshots.magic import MAGIC
 from tests.support.bisect_samples import three_culprits
+from tests.support.gate_samples import SAMPLES
 from tests.support.git_runs import git
 from tests.support.prediction_samples import vision_prediction
 
@@ -375,3 +376,13 @@ def test_images_of_one_name_are_refused(
 def test_a_size_rounded_up_to_the_next_unit_is_written_in_it() -> None:
     sizes = ((1 << 30) - 1, 1 - (1 << 30), (1 << 30) - (1 << 20), 1 << 30)
     assert [size_text(size) for size in sizes] == ["1.0 GiB", "-1.0 GiB", "1,023.0 MiB", "1.0 GiB"]
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_the_metrics_count_what_the_other_formats_count(sample: str) -> None:
+    result = SAMPLES[sample]()
+    lines = [line.split(" ") for line in gate_text(result, "openmetrics").splitlines()]
+    for verdict, name in ((FAIL, "failed"), (INCONCLUSIVE, "undecided")):
+        rows = [line for line in lines if line[0].startswith(f"sizeguard_{name}_checks{{")]
+        count = sum(finding.verdict == verdict for finding in findings(result))
+        assert sum(int(row[-1]) for row in rows) == count

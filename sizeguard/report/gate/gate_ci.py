@@ -23,6 +23,7 @@ _OUTCOMES = {
     INCONCLUSIVE: junit.BROKEN,
     NOT_RUN: junit.SKIPPED,
 }
+_COUNTS = {FAIL: "failed_checks", INCONCLUSIVE: "undecided_checks"}  # in GitLab's metrics
 _LEVELS = {FAIL: sarif.ERROR, INCONCLUSIVE: sarif.WARNING}
 _TERMS = "terms"  # the suite of changed terms
 _POLICY = "sizeguard.yaml"  # the file for findings without a place
@@ -94,18 +95,25 @@ def quality_json(result: GateResult) -> list[dict[str, object]]:
 
 
 def metrics_text(result: GateResult) -> str:
-    """Make GitLab's metrics report, OpenMetrics: sizes and failed checks of each build."""
-    rows: dict[str, list[str]] = {}
+    """Make GitLab's metrics report, OpenMetrics: sizes and failed checks of each build.
+
+    A build that was not measured has a failed or undecided check, too. What is of no build has
+    empty names.
+    """
+    values: dict[tuple[str, str], dict[str, int]] = {}
     for app in result.apps:
-        names = (app.app, app.target)
-        build = ",".join(
-            f'{key}="{_label(name)}"' for key, name in zip(("app", "target"), names, strict=True)
-        )
         shown = _SIZES if app.sizes else ()
-        values = {f"{name}_bytes": getattr(app.sizes, name) for name in shown}
-        values["failed_checks"] = sum(check.verdict == FAIL for check in app.checks)
-        for name, value in values.items():
-            rows.setdefault(f"sizeguard_{name}", []).append(f"{{{build}}} {value}")
+        sizes = {f"{name}_bytes": getattr(app.sizes, name) for name in shown}
+        values[app.app, app.target] = {**sizes, **dict.fromkeys(_COUNTS.values(), 0)}
+    for finding in findings(result):
+        if name := _COUNTS.get(finding.verdict):
+            zeros = dict.fromkeys(_COUNTS.values(), 0)
+            values.setdefault((finding.app, finding.target), zeros)[name] += 1
+    rows: dict[str, list[str]] = {}
+    for (app_name, target), numbers in values.items():
+        build = f'{{app="{_label(app_name)}",target="{_label(target)}"}}'
+        for name, value in numbers.items():
+            rows.setdefault(f"sizeguard_{name}", []).append(f"{build} {value}")
     lines = []
     for name, found in rows.items():
         lines += [f"# TYPE {name} gauge", *(f"{name}{row}" for row in found)]
