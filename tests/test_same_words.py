@@ -315,6 +315,23 @@ def test_builds_are_told_apart_on_the_terminal() -> None:
     assert "…" not in piped
 
 
+def test_builds_are_told_apart_in_a_comment() -> None:
+    apps = tuple(
+        AppResult(
+            f"camera_app_{app}_with_all_models_of_the_year_release",
+            f"x86_64-linux-{target}-with-a-long-name-and-even-more", "gcc",
+            PASS, SIZES, None, (), (), (), (), None, old_sizes=SIZES, growth_since_base=SizeGrowth(1, 2, 3),
+        )
+        for app in ("front", "backs")
+        for target in ("one", "two")
+    )  # fmt: skip
+    lines = gate_text(GateResult(PASS, apps), "markdown").splitlines()
+    head = next(line for line in lines if line.startswith("| load |"))
+    cells = [line.split("|")[1] for line in lines if line.startswith("| `camera")]
+    assert len(set(head.split("|")[2:-1])) == 2
+    assert len(set(cells)) == 2 + 4
+
+
 def test_waivers_and_claims_command_nothing() -> None:
     waiver = Waiver("load", "", "", 8, "##[error]x", "ann", "2027-01-01", "w.yaml:1")
     claim = Claim("operator", "##[error]x", ABSENT, RegisteredName("operator", "x"))

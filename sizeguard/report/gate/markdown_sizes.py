@@ -17,6 +17,7 @@ from sizeguard.gate.gate_result import (
 from sizeguard.report.gate.comment_blocks import Block
 from sizeguard.report.gate.gate_words import CheckLine, limit_lines, word
 from sizeguard.report.gate.shared.build_findings import BuildFindings
+from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.markdown import code, prose, row
 from sizeguard.report.writers.printable import middle, printable
 from sizeguard.report.writers.style import change_text
@@ -77,18 +78,23 @@ def matrix(builds: Sequence[BuildFindings]) -> Iterator[Block]:
     cells = {(build.app.app, build.app.target): _cell(build) for build in builds}
     head = [
         "",
-        row(["load", *(code(middle(target, _NAME)) for target in targets)]),
+        row(["load", *_codes(targets)]),
         row(["---", *(["---:"] * len(targets))]),
     ]
     rows = [
-        row([code(middle(name, _NAME)), *(cells.get((name, target), "") for target in targets)])
-        for name in names
+        row([shown, *(cells.get((name, target), "") for target in targets)])
+        for name, shown in zip(names, _codes(names), strict=True)
     ]
     if len(names) <= _MATRIX:
         yield Block(0, head, rows)
         return
     fold = ["", "<details>", f"<summary>load of all {_builds(len(builds))}</summary>"]
     yield Block(1, [*fold, *head], rows, ["", "</details>"])
+
+
+def _codes(names: Sequence[str]) -> list[str]:
+    """Shorten names as code; different ones stay different."""
+    return [code(text) for text in distinct([RowName(printable(name)) for name in names], _NAME)]
 
 
 def _cell(build: BuildFindings) -> str:
@@ -165,12 +171,15 @@ def growths(result: GateResult) -> Iterator[Block]:
     """Write growth since the merge base for builds that are compared with another base."""
     head = ["", row(["since merge base", "load", "file", "ram"]), "|---|---:|---:|---:|"]
     rows = []
-    for app in result.apps:
+    apps = _codes([app.app for app in result.apps])
+    targets = _codes([app.target for app in result.apps])
+    for app, *names in zip(result.apps, apps, targets, strict=True):
         by, now = app.growth_since_base, app.sizes
         if by is None or now is None or app.base in (MEASURED, PARENT):
             continue
-        name = f"{code(middle(app.app, _NAME))}<br>{code(middle(app.target, _NAME))}"
         pairs = ((by.load, now.load), (by.file, now.file), (by.ram, now.ram))
-        rows.append(row([name, *(change_text(new - delta, new) for delta, new in pairs)]))
+        rows.append(
+            row(["<br>".join(names), *(change_text(new - delta, new) for delta, new in pairs)])
+        )
     if rows:
         yield Block(1, head, rows)
