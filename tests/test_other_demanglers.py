@@ -8,6 +8,7 @@ from sizeguard.base.nearest import nearest_names
 from sizeguard.names.demangle import MOST_SHOWN, demangle
 from sizeguard.names.resolve_names import NOT_ADDED, KnownNames, SymbolNames
 from sizeguard.names.scan.rust_grammar import references
+from sizeguard.names.short import template_of
 from sizeguard.names.spelling import shown_symbol
 
 STRING = "NSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
@@ -287,3 +288,22 @@ def test_a_pattern_matches_names_that_llvm_refuses() -> None:
 def test_nested_names_that_llvm_refuses_end(count: int) -> None:
     assert demangle("_Z" + "Z" * count + "1fvE" + "NK3$_0clIiEEDaT_E" * count + "1x")
     assert demangle(f"_ZN1Acv{'SaI' * count}cEv")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("_ZN2ns2enINS_8._anon_0EEEiT_", "int ns::en<ns::._anon_0>(ns::._anon_0)"),
+        ("_ZN2ns2enINS_3._0EEEiT_", "int ns::en<ns::._0>(ns::._0)"),
+        (
+            "_ZN2ns2enINS_8._anon_0EEEiT_.isra.0",
+            "int ns::en<ns::._anon_0>(ns::._anon_0) [clone .isra.0]",
+        ),
+    ],
+)
+def test_unnamed_types_of_gcc_are_no_clones(name: str, text: str) -> None:
+    assert demangle(name) == text
+    names = SymbolNames.of(["_ZN2ns4deadEi", name])
+    assert names.glob("ns::*") == ("_ZN2ns4deadEi", name)
+    assert names.find("ns::en") == (name,)
+    assert template_of(name) == ("en", ("._anon_0" if "anon" in name else "._0",))

@@ -52,6 +52,8 @@ _MORE_RUST_REFERENCES = 8  # each time: a text of MOST_SHOWN becomes 1 MiB at mo
 
 # Suffixes of gcc's and clang's clones: .isra.0, .cold, .llvm.4711, .constprop.0.isra.0.
 _CLONE = re.compile(r"\.[a-z0-9_]+(?:\.[0-9]+)*")
+# gcc calls unnamed types ._anon_3, or ._3 before version 12: _Z1fIN2ns8._anon_3EEvT_.
+_SUFFIX = re.compile(r"\.(?!_(?:anon_)?\d)")
 
 
 def demangle(name: str, most: int = MOST_SHOWN) -> str:
@@ -70,7 +72,8 @@ def demangle(name: str, most: int = MOST_SHOWN) -> str:
     # Compilers add .isra.0, .cold and the like, and linkers @GLIBCXX_3.4, which are not part of
     # the grammar.
     plain, at, version = base.partition("@")
-    head, dot, suffix = plain.partition(".")
+    head = without_clones(plain)
+    suffix = plain[len(head) :]
     if "$" in head and head.startswith("_ZN"):  # Rust writes .. for ::
         from sizeguard.names.spellings.legacy_rust import legacy_rust  # 0.3 ms
 
@@ -84,8 +87,16 @@ def demangle(name: str, most: int = MOST_SHOWN) -> str:
     text = _demangled(head)
     if not text or text == head:
         return name
-    shown = (text + _clones(dot + suffix) if dot else text) + at + version
+    shown = text + _clones(suffix) + at + version
     return shown if len(shown) <= most else name
+
+
+def without_clones(symbol: str) -> str:
+    """Drop the suffixes that compilers give to clones: f for f.isra.0.cold."""
+    if "._" not in symbol:
+        return symbol.partition(".")[0]
+    found = _SUFFIX.search(symbol)
+    return symbol[: found.start()] if found else symbol
 
 
 def demangle_shortened(name: str) -> str:

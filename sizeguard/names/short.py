@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sizeguard.names.demangle import demangle
+from sizeguard.names.demangle import demangle, without_clones
 
 ANONYMOUS = "(anonymous namespace)::"
 
@@ -243,7 +243,7 @@ def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
     Scopes are removed; without a template there are no arguments. int64_t is written long on all
     systems, although macOS uses long long.
     """
-    text = without_parameters(demangle(symbol.partition(".")[0])).replace("long long", "long")
+    text = without_parameters(demangle(without_clones(symbol))).replace("long long", "long")
     for token, begin, end in top_level(text):
         if token == "<":
             arguments = tuple(_unscoped(argument) for argument in _arguments(text[begin:end]))
@@ -256,7 +256,7 @@ def member_of_template(symbol: str) -> tuple[str, tuple[str, ...]]:
 
     Without a template around it, and for operators and lambdas, there are no arguments.
     """
-    text = without_parameters(demangle(symbol.partition(".")[0])).replace("long long", "long")
+    text = without_parameters(demangle(without_clones(symbol))).replace("long long", "long")
     groups = [(begin, end) for token, begin, end in top_level(text) if token == "<"]
     scope, _, name = text.rpartition("::")
     if not groups or groups[-1][1] > len(scope) or not name.isidentifier():

@@ -16,7 +16,7 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.formats.elf import Elf
-from sizeguard.names.demangle import demangle
+from sizeguard.names.demangle import demangle, without_clones
 from sizeguard.names.resolve_names import Resolved
 from sizeguard.names.spelling import shown_symbol
 from sizeguard.verify.code_presence import FoundCode, judge_code, look_for
@@ -75,7 +75,7 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
     evidence = names.evidence
     by_name: dict[str, list[str]] = {}
     for symbol in found.names:
-        by_name.setdefault(shown_symbol(symbol.partition(".")[0] or symbol), []).append(symbol)
+        by_name.setdefault(shown_symbol(without_clones(symbol) or symbol), []).append(symbol)
     if by_name:
         return tuple(
             judge_code(evidence, "symbol", name, expect, _code(evidence, symbols))

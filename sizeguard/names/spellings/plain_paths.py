@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sizeguard.names.demangle import MOST_MANGLED, demangle_shortened
+from sizeguard.names.demangle import MOST_MANGLED, demangle_shortened, without_clones
 from sizeguard.names.rewrites import ANONYMOUS, normal, without_tags
 from sizeguard.names.short import CALL, without_groups
 from sizeguard.names.spelling import SHOWN_HASH, shown_symbol
@@ -88,7 +88,7 @@ def shortened_symbol(symbol: str) -> str:
     base = symbol[1:] if symbol.startswith("__Z") else symbol
     if not base.startswith("_Z") or len(base) > MOST_MANGLED or _HASHED.search(base):
         return ""
-    return demangle_shortened(base.partition(".")[0])
+    return demangle_shortened(without_clones(base))
 
 
 def bare_path(shown: str) -> str | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from sizeguard.names.demangle import without_clones
 from sizeguard.names.short import member_of_template, template_of
 from sizeguard.operators.dtypes import dtype_of_type
 from sizeguard.verify.branches.noted_code import Branch, NotedCode
@@ -84,7 +85,7 @@ class DtypeBodies:
         """Find the functions of the image that contain a switch of a tag, with their cold parts."""
         found: dict[NamedPiece, None] = {}
         for host, address in self.noted.hosts(tag).items():
-            names = {host, host.partition(".")[0]}
+            names = {host, without_clones(host)}
             pieces = [p for name in sorted(names) for p in self.evidence.objects.find(name)]
             if not pieces:
                 node = self.evidence.placement.owner(address)

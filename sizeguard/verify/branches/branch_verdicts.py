@@ -20,7 +20,7 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.names.demangle import demangle
+from sizeguard.names.demangle import demangle, without_clones
 from sizeguard.names.short import template_of
 from sizeguard.operators.dtypes import dtype_of_type
 from sizeguard.verify.branches.bodies import DtypeBodies, Instance
@@ -242,7 +242,7 @@ class BranchVerdicts:
             return self._undecided(claim, evidence.gaps)
         hosts: dict[str, list[NamedPiece]] = {}
         for piece in self.bodies.host_pieces(question.tag):
-            hosts.setdefault(piece.symbol.partition(".")[0], []).append(piece)
+            hosts.setdefault(without_clones(piece.symbol), []).append(piece)
         if not hosts:
             if self._is_undescribed:
                 return self._undecided(claim, evidence.gaps)

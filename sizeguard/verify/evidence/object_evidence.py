@@ -33,6 +33,7 @@ from sizeguard.formats.elf import (
 )
 from sizeguard.formats.linkmap.link_map import is_mapping_symbol
 from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, MACHO_MAGICS, THIN_MAGIC
+from sizeguard.names.demangle import without_clones
 from sizeguard.verify.evidence.code_search import Pattern, patterns_of
 
 _ELF = (b"\x7fELF",)
@@ -247,8 +248,8 @@ class Objects:
     def _clones(self) -> dict[str, list[str]]:
         clones: dict[str, list[str]] = {}
         for name in self.index:
-            base, dot, _ = name.partition(".")
-            if dot and base:
+            base = without_clones(name)
+            if base and base != name:
                 clones.setdefault(base, []).append(name)
         return clones
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.formats.elf import Section, read_elf
-from sizeguard.names.demangle import demangle
+from sizeguard.names.demangle import demangle, without_clones
 from sizeguard.names.short import without_parameters
 from sizeguard.verify.branches.noted_code import strings
 from sizeguard.verify.evidence.code_search import Pattern
@@ -85,7 +85,7 @@ class LinkedFunction:
 
 def plain_name(symbol: str) -> str:
     """Drop the suffixes that compilers give to clones: f.isra.0, f.cold."""
-    return symbol.partition(".")[0] or symbol
+    return without_clones(symbol) or symbol
 
 
 def key_of(symbol: str, file: ObjectFile | None) -> str:
