@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,17 @@ from sizeguard.cli.main import cli, main
 from sizeguard.gate.causes.growth_result import SizeGrowth
 from sizeguard.gate.gate_result import ABSOLUTE, ELIMINATION, AppResult, Check, GateResult
 from sizeguard.gate.policy.terms_result import Waiver
+from sizeguard.git.commits import Commit
+from sizeguard.history.history_result import (
+    COMMITS,
+    MEASURED,
+    REVIEWED,
+    HistoryLine,
+    HistoryPoint,
+    Release,
+    SizeChange,
+    SizeHistory,
+)
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.predict.prediction import Change, ModelCost
 from sizeguard.predict.reach_result import Adequacy
@@ -48,6 +60,7 @@ from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.markdown_sizes import title_text
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.gate.waiver_list import waiver_list
+from sizeguard.report.history.render import history_chunks
 from sizeguard.report.predict.render import prediction_chunks
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines
 from sizeguard.report.selection.reach_tables import adequacy_text
@@ -320,7 +333,8 @@ def test_builds_are_told_apart_in_a_comment() -> None:
         AppResult(
             f"camera_app_{app}_with_all_models_of_the_year_release",
             f"x86_64-linux-{target}-with-a-long-name-and-even-more", "gcc",
-            PASS, SIZES, None, (), (), (), (), None, old_sizes=SIZES, growth_since_base=SizeGrowth(1, 2, 3),
+            PASS, SIZES, None, (), (), (), (), None, old_sizes=SIZES,
+            growth_since_base=SizeGrowth(1, 2, 3),
         )
         for app in ("front", "backs")
         for target in ("one", "two")
@@ -403,3 +417,29 @@ def test_the_metrics_count_what_the_other_formats_count(sample: str) -> None:
         rows = [line for line in lines if line[0].startswith(f"sizeguard_{name}_checks{{")]
         count = sum(finding.verdict == verdict for finding in findings(result))
         assert sum(int(row[-1]) for row in rows) == count
+
+
+def _commit(number: int) -> Release:
+    return Release(Commit(f"{number:x}" * 40, (), "Ann", f"2026-01-0{number}", "s"))
+
+
+def test_the_page_of_a_history_shows_what_it_has() -> None:
+    parts = {"others": 500, **{f"p{number}": 100 - number for number in range(12)}}
+    sizes = Sizes(sum(parts.values()), 0, 0, 0)
+    none = SizeChange(_commit(1), 0, 0, 0, ("operator",), ())
+    points = (
+        HistoryPoint(_commit(1), REVIEWED, sizes, parts=parts),
+        HistoryPoint(_commit(2), MEASURED, sizes, parts=parts, change=none),
+        HistoryPoint(_commit(3), MEASURED, sizes, parts=parts, change=none),
+    )
+    lines = tuple(HistoryLine("vision", target, "operator", points) for target in ("a", "b"))
+    history = SizeHistory(COMMITS, "", lines, 0, older=False)
+    page = "".join(history_chunks(history, "html", 0))
+    assert "Sizes of 1 app<" in page
+    assert "commits left out" not in page
+    assert all(page.count(f">{_commit(number).name}</code>") == 2 for number in (1, 2, 3))
+    tops = re.findall(r'<path class="layer"[^>]* d="M[\d.]+ ([\d.]+)L', page)[:10]
+    assert sorted(map(float, tops), reverse=True) == [float(top) for top in tops]
+    table = "".join(history_chunks(history, "markdown", 0))
+    assert "commits left out" in table
+    assert table.count("(baseline)") == 2

@@ -58,7 +58,8 @@ def history_html(history: SizeHistory, limit: int) -> Iterator[str]:
 
     limit: rows of each change, 0 for all; at least 20 otherwise
     """
-    title = f"Sizes of {len(history.lines)} {'app' if len(history.lines) == 1 else 'apps'}"
+    count = len({line.app for line in history.lines})
+    title = f"Sizes of {count} {'app' if count == 1 else 'apps'}"
     since = f" since {history.since}" if history.since else ""
     yield f"{HEAD}<title>{escaped(title + since)}</title>\n"
     yield f"<style>{STYLE}{COMMITS_STYLE}{_MORE_STYLE}</style>\n"
@@ -69,7 +70,7 @@ def history_html(history: SizeHistory, limit: int) -> Iterator[str]:
         yield from _overview(lines)
     for number, line in enumerate(history.lines):
         yield from _line_section(line, number, limit)
-    for note in notes_of(history):
+    for note in notes_of(history, shows_all=True):
         yield f'<p class="dim">{escaped(note)}</p>\n'
     yield "</body>\n</html>\n"
 
@@ -189,13 +190,14 @@ def _layers(points: Sequence[HistoryPoint]) -> list[str]:
 
 
 def _stacked(parts: Mapping[str, int], names: Sequence[str]) -> list[int]:
-    """Return the running sums of the layers, from 0 to the load."""
-    total = sum(parts.values())
+    """Return the running sums of the layers, from 0 to the load.
+
+    The last layer has the rest: a part can have the name of the others.
+    """
     edges = [0]
-    for name in names:
-        rest = total - edges[-1]
-        edges.append(edges[-1] + (rest if name == _OTHERS else parts.get(name, 0)))
-    return edges
+    for name in names[:-1]:
+        edges.append(edges[-1] + parts.get(name, 0))
+    return [*edges, sum(parts.values())]
 
 
 def _layer(layer: int, name: str, sums: Sequence[Sequence[int]], scale: Scale) -> str:

@@ -84,12 +84,12 @@ def largest_part(point: HistoryPoint, width: int) -> str:
     return f"{rows[0].delta:+,} {part_text(rows[0], width)}{note}"
 
 
-def notes_of(history: SizeHistory) -> Iterable[str]:
-    """Write notes on omitted commits and on the source of sizes."""
+def notes_of(history: SizeHistory, *, shows_all: bool = False) -> Iterable[str]:
+    """Write notes on omitted commits, unless all are shown, and on the source of sizes."""
     hidden = sum(
         len(line.points) - sum(1 for _ in points_shown(history, line)) for line in history.lines
     )
-    if hidden:
+    if hidden and not shows_all:
         yield f"commits left out: {hidden:,} without a change or a known size; JSON has all"
     points = [point for line in history.lines for point in line.points]
     unknown = sum(point.source == NOT_KNOWN for point in points)

@@ -213,9 +213,9 @@ def _markdown_cells(point: HistoryPoint, limit: int) -> list[str]:
     if point.sizes is None:
         return [date, name, "", "", "", "", prose(without_size(point))]
     rows = (point.change.rows if point.change else None) or ()
-    parts = "<br>".join(
-        f"{row.delta:+,} {code(part_text(row, 60))}" for row in rows[: limit or None]
-    )
+    parts = [f"{row.delta:+,} {code(part_text(row, 60))}" for row in rows[: limit or None]]
+    if point.source == REVIEWED:
+        parts.append("(baseline)")
     delta = f"{point.change.load:+,}" if point.change else ""
     sizes = size_texts(point)
-    return [date, name, sizes.load, delta, sizes.ram, sizes.file, parts]
+    return [date, name, sizes.load, delta, sizes.ram, sizes.file, "<br>".join(parts)]
