@@ -6,6 +6,9 @@ import struct
 import time
 from pathlib import Path
 
+import pytest
+
+from sizeguard.base.errors import InputError
 from sizeguard.formats.elf import parse_elf
 from sizeguard.ledger.elf import elf_ledger
 from tests.support.made_elf import Form, MadeSection, MadeSegment, make_elf
@@ -29,11 +32,20 @@ def test_zeros_of_many_segments_are_found_in_many_sections() -> None:
     assert time.monotonic() - start < LONGEST
 
 
-def test_notes_that_many_sections_share_are_read_once() -> None:
+def test_notes_that_many_segments_share_are_read_once() -> None:
     notes = struct.pack("<III", 0, 0, 7) * 100_000
-    first = MadeSection(".note", NOTE, content=notes)
-    others = [MadeSection(".note", NOTE, offset=64, size=len(notes)) for _ in range(3_000)]
-    data = make_elf(Form(), [first, *others])
+    at = 64 + 56 * 3_000
+    segments = [MadeSegment(at, 0, len(notes), len(notes), type=4) for _ in range(3_000)]
+    data = make_elf(Form(), [MadeSection(".notes", content=notes)], segments)
     start = time.monotonic()
     assert parse_elf(Path("x"), data).build_id == ""
     assert time.monotonic() - start < LONGEST
+
+
+@pytest.mark.parametrize("type_", [1, 2, 4, NOTE])
+def test_sections_that_share_their_bytes_are_refused(type_: int) -> None:
+    """3,000 symbol tables over the same 1.2 MB took more than 6 GB of memory."""
+    first = MadeSection(".first", type_, content=bytes(1_200_000))
+    others = [MadeSection(".other", type_, offset=64, size=1_200_000) for _ in range(3_000)]
+    with pytest.raises(InputError, match=r"sections of 36012\d{5} bytes in 1\d{6} bytes"):
+        parse_elf(Path("x"), make_elf(Form(), [first, *others]))

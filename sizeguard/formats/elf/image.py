@@ -250,10 +250,13 @@ class Elf:
     def _resettled(self, table: SymbolTable) -> SymbolTable:
         """Find the sections of symbols by address, for files without section headers."""
         section = np.minimum(table.section, SHN_UNDEF)
-        for holder in self.sections:
-            start = signed(holder.address)
-            inside = (table.address >= start) & (table.address < start + holder.size)
-            section[inside & (table.section != SHN_UNDEF)] = holder.index
+        holders = sorted((signed(s.address), s.size, s.index) for s in self.sections if s.size)
+        if holders:
+            start, size, index = np.array(holders, np.int64).T
+            at = np.maximum(np.searchsorted(start, table.address, side="right") - 1, 0)
+            inside = (table.address >= start[at]) & (table.address - start[at] < size[at])
+            inside &= table.section != SHN_UNDEF
+            section[inside] = index[at[inside]]
         section[table.type == STT_TLS] = SHN_UNDEF
         return replace(table, section=section)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +36,9 @@ from sizeguard.formats.elf.symbols import FREE_BYTES, MAX_SHARING
 MAPPED_FROM = 16 << 20
 
 MOST_NOTES = 1 << 18  # notes before the build id; sections that share bytes could have any number
+
+# Sections may be this many times as large as the file, since those of damaged files overlap.
+SHARED_TIMES = 4
 
 # Larger sizes and addresses count as damaged, since sums must fit an int64.
 MAX_SIZE = 1 << 55
@@ -225,10 +228,20 @@ class _Reader:
         for section in sections:
             if section.offset + section.size > len(self.data) and section.type != SHT_NOBITS:
                 self.check(f"section {section.name}", section.offset, section.size)
+        self.check_shared(type_, size)
         if sum(size) > MAX_SIZE:
             largest = max(sections, key=lambda section: section.size)
             raise self.damaged(f"section {largest.name} of {largest.size} bytes")
         return sections
+
+    def check_shared(self, types: Sequence[int], sizes: Sequence[int]) -> None:
+        """Raise InputError if sections share bytes again and again, to exhaust memory."""
+        most = SHARED_TIMES * len(self.data) + FREE_BYTES
+        if sum(sizes) > most:
+            rows = zip(types, sizes, strict=True)
+            stored = sum(size for kind, size in rows if kind != SHT_NOBITS)
+            if stored > most:
+                raise self.damaged(f"sections of {stored} bytes in {len(self.data)} bytes")
 
     def section_names(self, table: bytes, starts: Iterable[int]) -> dict[int, str]:
         """Return the name at each offset of the string table; names such as .group repeat often."""
