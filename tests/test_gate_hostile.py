@@ -260,6 +260,7 @@ NAMES = [
     "::error::y",
     "  ::warning file=a::z",
     "##[error]x",
+    "###[error]z",
     "##vso[task.x]y",
     "aten::a\r\n::stop-commands::t",
     "\x1b[31mred\x1b]0;title\x07",

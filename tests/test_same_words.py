@@ -66,6 +66,7 @@ from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines
 from sizeguard.report.selection.reach_tables import adequacy_text
 from sizeguard.report.verify.render import claims_text, verification_text
 from sizeguard.report.why.render import why_chunks
+from sizeguard.report.writers.printable import inert
 from sizeguard.report.writers.style import Style, size_text
 from sizeguard.snapshots.magic import MAGIC
 from tests.support.bisect_samples import three_culprits
@@ -354,6 +355,12 @@ def test_waivers_and_claims_command_nothing() -> None:
         claims_text([claim], "terminal"),
     ):
         assert "# #[error]" in text
+
+
+@pytest.mark.parametrize("text", ["##[error]x", "###[error]x", "####[error]x", "x ###vso[task]"])
+def test_no_number_of_hashes_makes_a_command(text: str) -> None:
+    assert "##" not in inert(text)
+    assert inert(text).replace(" ", "") == text.replace(" ", "")
 
 
 def test_offered_commands_work_in_a_shell(

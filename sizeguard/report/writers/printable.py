@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 NOTHING = "–"
+_HASHES = re.compile("#(?=#)")
 _COMMAND = re.compile(r"^((?:\s|\x1b\[\d+m)*)::")
 
 
@@ -42,7 +43,7 @@ def inert(line: str) -> str:
 
     Names can contain either.
     """
-    line = line.replace("##", "# #") if "##" in line else line
+    line = _HASHES.sub("# ", line) if "##" in line else line
     return _COMMAND.sub(r"\1· ::", line) if "::" in line else line
 
 
