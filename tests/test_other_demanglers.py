@@ -226,6 +226,15 @@ def test_older_names_of_rust_are_read_without_their_hash_too(name: str, text: st
 
 @pytest.mark.parametrize(
     "name",
+    ["_RNvNtCs1234_1r4kernu9gre_6ka8i", "_ZN1r4kern13gr$uf6$$udf$e17had99ff2bd3f17551E"],
+)
+@pytest.mark.parametrize("text", ["r::kern::größe", "größe", "*größe*", "r::*größe*"])
+def test_rust_s_names_with_other_letters_are_found(name: str, text: str) -> None:
+    assert SymbolNames.of(["_RNvC1a1b", name]).meant(text).names == (name,)
+
+
+@pytest.mark.parametrize(
+    "name",
     [
         "?f@@YAXP6AXHH@Z" + "".join(f"P6AX{str(i) * 40}@Z" for i in range(5)) + "@Z",
         "$s4main1fyyAA1CVyA200DG_ADyA200EG" + "".join(f"ADyA200{c}G" for c in "FGH") + "tF",

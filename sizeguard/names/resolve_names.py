@@ -28,6 +28,7 @@ from sizeguard.names.spelling import (
     without_global_scope,
 )
 from sizeguard.names.spellings.compare_spellings import demangled_long, same_text, spelled
+from sizeguard.names.spellings.mangled_words import ABBREVIATED, HASH, is_kept
 from sizeguard.names.spellings.nearest_symbol import nearest_symbol
 from sizeguard.names.spellings.patterns import WORD, NamePattern
 from sizeguard.names.spellings.plain_paths import (
@@ -43,29 +44,6 @@ from sizeguard.names.spellings.second_readings import LP64, second_readings
 # The underscore that Mach-O adds before each name: there is none, names have it, names lost it
 NOT_ADDED, KEPT, DROPPED = "not added", "kept", "dropped"
 
-# Words of demangled names that mangled names abbreviate or omit.
-_ABBREVIATED = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        operator unsigned signed short long int bool char double float int128 ellipsis void
-        wchar_t char8_t char16_t char32_t half nullptr_t decimal32 auto decltype const volatile
-        restrict lambda unnamed anonymous namespace std string basic_string allocator
-        basic_istream basic_ostream basic_iostream istream ostream iostream char_traits vtable
-        typeinfo name for guard variable construction virtual thunk covariant return reference
-        temporary initialization function template parameter object true false delete new sizeof
-        noexcept typeid throw abi clone closure mut dyn str usize isize impl as crate shim type
-        enable_if requires transaction safe fn i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64
-        extern unsafe __int128 __float128 decimal64 decimal128 bfloat16_t _BitInt pixel _Accum
-        _Fract _Sat VTT in nullptr literal this alignof co_await __vector _Complex
-        """,
-    )
-)
-# Hashes of Rust functions, numbers of lambdas, parameters in expressions, _Float16, and casts.
-_HASH = re.compile(
-    r"h[0-9a-f]{16}|(?:lambda|unnamed)\d+|fp\d*|_Float\d+x?"
-    r"|(?:const|static|dynamic|reinterpret)_cast"
-)
 # Words of binutils' demangler and of LLVM's for the same function
 _THREAD_LOCAL = re.compile(
     r"\A(?:TLS|thread-local) (wrapper|init(?:ialization)?) (?:function|routine) for "
@@ -270,9 +248,10 @@ class SymbolNames:
     def glob(self, pattern: str) -> tuple[str, ...]:
         """Find the symbols with a spelling that matches a pattern, which has all scopes."""
         wanted = NamePattern.of(pattern, self.model)
-        longest = max(filter(_is_kept, wanted.words), key=len, default="")
-        words = [word for word in wanted.words if word not in _ABBREVIATED]
-        words = [word for word in words if not _HASH.fullmatch(word)]
+        kept = (word for word in wanted.words if is_kept(word) and self._is_verbatim(word))
+        longest = max(kept, key=len, default="")
+        words = [word for word in wanted.words if word not in ABBREVIATED]
+        words = [word for word in words if not HASH.fullmatch(word)]
         found = []
         of_swift = [name for name, _ in self._swift if longest and longest not in name]
         for name in [*self._with_word(longest), *of_swift] if longest else self.names:
@@ -298,7 +277,11 @@ class SymbolNames:
     def _candidates(self, text: str) -> list[str]:
         """Find the symbols that contain all words of a spelling; repeated words occur once."""
         words = self._words(text)
-        coded = [self._coded(word) for word in words if word not in _ABBREVIATED]
+        coded = [
+            self._coded(word)
+            for word in words
+            if word not in ABBREVIATED and self._is_verbatim(word)
+        ]
         if not coded:
             return self._with_shown(words)
         coded.sort(key=lambda word: (len(word), word), reverse=True)
@@ -310,7 +293,7 @@ class SymbolNames:
     def _words(self, text: str) -> set[str]:
         """Return the words of a spelling that mangled names have, too."""
         text = _UNMANGLED.sub("", _THREAD_LOCAL.sub("", text))
-        return {word for word in WORD.findall(text) if not _HASH.fullmatch(word)}
+        return {word for word in WORD.findall(text) if not HASH.fullmatch(word)}
 
     def _with_shown(self, words: Iterable[str]) -> list[str]:
         """Find the symbols that contain words after demangling, 5 µs a symbol."""
@@ -320,6 +303,10 @@ class SymbolNames:
             if shown != name and all(word in shown or word in _TYPEDEFS for word in words):
                 found.append(name)
         return found
+
+    def _is_verbatim(self, word: str) -> bool:
+        """Return whether mangled names have a word as it is: Rust writes größe as gre_6ka8i."""
+        return word.isascii() or not self._has_rust
 
     def _coded(self, word: str) -> str:
         """Spell a word as in mangled names, after its length."""
@@ -349,7 +336,7 @@ class SymbolNames:
             text = without_global_scope(text)
             if found := self.find(text):
                 return shown_symbol(found[0])
-        words = [self._coded(word) for word in self._words(text) if word not in _ABBREVIATED]
+        words = [self._coded(word) for word in self._words(text) if word not in ABBREVIATED]
         return nearest_symbol(text, words, self._holding, self.names)
 
 
@@ -391,8 +378,3 @@ def _likeness(one: str, other: str) -> float:
     import difflib  # 3 ms
 
     return difflib.SequenceMatcher(None, one, other.partition("(")[0]).ratio()
-
-
-def _is_kept(word: str) -> bool:
-    """Return whether a word of a demangled name is unchanged in the mangled name."""
-    return not any(word in each for each in _ABBREVIATED) and not _HASH.fullmatch(word)
