@@ -198,6 +198,12 @@ def test_only_the_beginning_of_a_file_makes_it_a_result(tmp_path: Path) -> None:
     assert not is_earlier_result(notes)
     notes.write_text("policy: /p/sizeguard.yaml\n\x1b[32m\x1b[1mPASS\x1b[0m  app loads 3 bytes\n")
     assert is_earlier_result(notes)
+    issues = gate_text(SAMPLES["everything"](), "codequality")
+    notes.write_text(issues)
+    assert is_earlier_result(notes)
+    first = json.loads(issues)[0]["check_name"]
+    notes.write_text(issues.replace(first, "no-unused-vars"))  # of another tool
+    assert not is_earlier_result(notes)
 
 
 def test_wide_characters_are_not_cut() -> None:

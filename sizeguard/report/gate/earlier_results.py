@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import recognizable
+from sizeguard.report.gate.findings.gate_findings import RULES
 
 _HEAD = 1 << 20  # bytes
 _BEGINNINGS = (
@@ -14,7 +15,7 @@ _BEGINNINGS = (
     r"<!-- sizeguard gate -->",
     r"app,target,check,verdict,",
     r"# (EOF$|(TYPE|HELP) sizeguard)",
-    r"\[\s*(\]|\{\s*\"type\": \"issue\",\s*\"check_name\")",
+    r"\[\s*(\]|\{\s*\"type\": \"issue\",\s*\"check_name\": \"(?:" + "|".join(RULES) + ')")',
     r"::(notice|warning|error) ",
     r"\{\s*(\"schema_version\": *\d+,\s*)?(\"exit_code\": *\d+,\s*)?\"verdict\"",
     r"\{\s*\"\$schema\": *\"[^\"]*sarif[^$]*?\"name\": *\"sizeguard\"",
