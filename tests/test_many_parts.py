@@ -11,7 +11,16 @@ import pytest
 from sizeguard.base.errors import InputError
 from sizeguard.formats.elf import parse_elf
 from sizeguard.ledger.elf import elf_ledger
-from tests.support.made_elf import Form, MadeSection, MadeSegment, make_elf
+from tests.support.made_elf import (
+    ET_REL,
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    Form,
+    MadeSection,
+    MadeSegment,
+    MadeSymbol,
+    make_elf,
+)
 
 MANY, LONGEST = 12_000, 10.0  # seconds; without care each takes more than 30
 NOBITS, NOTE = 8, 7
@@ -49,3 +58,16 @@ def test_sections_that_share_their_bytes_are_refused(type_: int) -> None:
     others = [MadeSection(".other", type_, offset=64, size=1_200_000) for _ in range(3_000)]
     with pytest.raises(InputError, match=r"sections of 36012\d{5} bytes in 1\d{6} bytes"):
         parse_elf(Path("x"), make_elf(Form(), [first, *others]))
+
+
+def test_common_symbols_larger_than_any_memory_are_refused() -> None:
+    """Their sum did not fit 64 bits, so an object of 600 bytes could have any `ram`."""
+    table, names = Form().symbols([MadeSymbol(f"c{i}", 8, 1 << 62, 1, 1, 0xFFF2) for i in range(5)])
+    sections = [
+        MadeSection(".text", flags=6, content=bytes(16)),
+        MadeSection(".symtab", SHT_SYMTAB, content=table, link=3, entry_size=24),
+        MadeSection(".strtab", SHT_STRTAB, content=names),
+    ]
+    elf = parse_elf(Path("x"), make_elf(Form(), sections, type_=ET_REL))
+    with pytest.raises(InputError, match="common symbols of 23058430092136939520 bytes"):
+        elf_ledger(elf)

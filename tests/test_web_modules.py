@@ -40,3 +40,10 @@ def test_imports_of_references_have_types_of_several_bytes() -> None:
 def test_memories_have_pages_of_their_size(memory: str, ram: int, arch: str) -> None:
     image = module(bytes.fromhex(memory.replace(" ", "")))
     assert (image.ram, image.arch) == (ram, arch)
+
+
+def test_a_linked_module_may_have_the_symbols_of_its_objects() -> None:
+    """As wasm-ld --emit-relocs leaves them."""
+    linking = bytes.fromhex("0009076c696e6b696e6702")
+    assert module(linking).is_object
+    assert not module(bytes.fromhex("0503010001") + linking).is_object

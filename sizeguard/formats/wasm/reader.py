@@ -23,6 +23,7 @@ from sizeguard.formats.wasm.stream import Stream
 
 _MEMORY_ADDRESS = 1 << 40  # address after the sections, which have no addresses
 _CUSTOM, _IMPORT, _MEMORY, _EXPORT, _CODE, _DATA = 0, 2, 5, 7, 10, 11
+_OF_LINKED = frozenset({_MEMORY, 8})  # objects import memory and name no start
 _MODULE, _COMPONENT = 0, 1  # layers of the header
 # Name and kind of each section, by id.
 _SECTIONS = {
@@ -115,7 +116,9 @@ def parse_wasm(path: Path, data: Bytes) -> SectionedImage:
     if names.memory:
         memory, at = names.memory, _MEMORY_ADDRESS
         parts.append(FilePart("(linear memory)", "", "zero", len(data), 0, at, memory, 0, True))
-    is_object = any(section.name == "linking" for section in sections)
+    # A module that wasm-ld --emit-relocs linked has the symbols of its objects, too.
+    is_linked = not _OF_LINKED.isdisjoint(section.number for section in sections)
+    is_object = not is_linked and any(section.name == "linking" for section in sections)
     needed = tuple(sorted(name.decode("utf-8", "backslashreplace") for name in names.modules))
     return SectionedImage(
         path,
