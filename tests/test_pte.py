@@ -148,6 +148,42 @@ def built(*, operator_index: int = 0, argument: int = 0, shared: int = 1) -> byt
     return bytes(builder.Output())
 
 
+@pytest.mark.parametrize(
+    ("items", "key"), [([0, 1], "v1/4;"), ([-1, 1], "v1/4;"), ([1, 0], "v1/4;"), ([0, -1], "v1")]
+)
+def test_a_missing_element_of_a_list_is_null_or_no_value(
+    items: list[int], key: str, tmp_path: Path
+) -> None:
+    builder = flatbuffers.Builder()
+    name = builder.CreateString("aten::index")
+    nothing = table(builder, {})
+    given = builder.CreateNumpyVector(np.array(items, np.int32))
+    kinds = {
+        1: nothing,
+        5: table(builder, {0: ("byte", 4)}),
+        11: table(builder, {0: ("offset", given)}),
+    }
+    values = [table(builder, {0: ("byte", k), 1: ("offset", kinds[k])}) for k in kinds]
+    arguments = builder.CreateNumpyVector(np.array([2], np.int32))
+    call = table(builder, {0: ("int", 0), 1: ("offset", arguments)})
+    instruction = table(builder, {0: ("byte", 1), 1: ("offset", call)})
+    chain = table(builder, {2: ("offset", repeated(builder, instruction, 1))})
+    operator = table(builder, {0: ("offset", name)})
+    builder.StartVector(4, len(values), 4)
+    for value in reversed(values):
+        builder.PrependUOffsetTRelative(value)
+    listed = builder.EndVector()
+    fields = {
+        5: ("offset", repeated(builder, chain, 1)),
+        6: ("offset", repeated(builder, operator, 1)),
+    }
+    plan = table(builder, {2: ("offset", listed), **fields})
+    builder.Finish(table(builder, {1: ("offset", repeated(builder, plan, 1))}), b"ET12")
+    path = tmp_path / "list.pte"
+    path.write_bytes(builder.Output())
+    assert read_operators(path).kernel_keys == {"aten::index": (key,)}
+
+
 def table(builder: flatbuffers.Builder, fields: dict[int, tuple[str, int]]) -> int:
     builder.StartObject(8)
     for field, (kind, content) in fields.items():

@@ -149,11 +149,12 @@ class _Values:
                 if content is not None
                 else np.zeros(0, np.int32)
             )
-            present = items[items != -1] if kind == OPTIONAL_TENSOR_LIST else items
-            if not len(present):
-                return None
-            value = self._value(int(present[0]))
-        tensor = _union(value, TENSOR)
+            # A missing element is -1, or a value that is no tensor.
+            present = items[items != -1] if kind == OPTIONAL_TENSOR_LIST else items[:1]
+            found = (_union(self._value(index), TENSOR) for index in present.tolist())
+            tensor = next((each for each in found if each is not None), None)
+        else:
+            tensor = _union(value, TENSOR)
         return None if tensor is None else _tensor(tensor)
 
     def _value(self, index: int) -> FlatTable:
