@@ -32,6 +32,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.cli.image_options import ImageOptions, Output
 from sizeguard.cli.main import cli, main
+from sizeguard.doctor.diagnosis import Diagnosis, EvidencePart, SizeFinding
 from sizeguard.gate.causes.growth_result import SizeGrowth
 from sizeguard.gate.gate_result import ABSOLUTE, ELIMINATION, AppResult, Check, GateResult
 from sizeguard.gate.policy.terms_result import Waiver
@@ -55,6 +56,7 @@ from sizeguard.proposals.config_text import config_text
 from sizeguard.proposals.proposal import Proposal, ProposedImage
 from sizeguard.report.bisect.render import bisect_chunks
 from sizeguard.report.diff.render import _change, _rounded
+from sizeguard.report.doctor.render import doctor_chunks
 from sizeguard.report.gate.earlier_results import is_earlier_result
 from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.markdown_sizes import title_text
@@ -456,3 +458,13 @@ def test_the_page_of_a_history_shows_what_it_has() -> None:
     table = "".join(history_chunks(history, "markdown", 0))
     assert "commits left out" in table
     assert table.count("(baseline)") == 2
+
+
+@pytest.mark.parametrize("format_", ["terminal", "markdown"])
+def test_findings_that_are_not_shown_are_counted(format_: str) -> None:
+    part = EvidencePart("f", 8)
+    finding = SizeFinding("unwind-tables", "tables", 8, 9, "load", (part,), 1, "-fno-unwind-tables")
+    diagnosis = Diagnosis("app", 100, 200, (finding, finding, finding), ())
+    for most, text in ((1, "2 more findings"), (2, "1 more finding ("), (0, "3 findings")):
+        assert text in "".join(doctor_chunks(diagnosis, most, format_, Style()))
+    assert "more" not in "".join(doctor_chunks(diagnosis, 0, format_, Style()))

@@ -105,14 +105,18 @@ def _terminal(
             yield f"   {'':12}  and {finding.parts - _EVIDENCE:,} more"
         for k, line in enumerate(_wrapped(finding.change, style.width - 12)):
             yield f"   {'change:' if not k else '':8}{line}"
-    hidden = len(diagnosis.findings) - len(findings)
-    if hidden:
+    if hidden := _hidden(diagnosis, findings):
         yield ""
-        yield f"{hidden} more finding{'' if hidden == 1 else 's'} (-n 0 shows all)"
+        yield hidden
     if diagnosis.unknown:
         yield ""
     for line in diagnosis.unknown:
         yield f"unknown: {printable(line)}"
+
+
+def _hidden(diagnosis: Diagnosis, findings: tuple[SizeFinding, ...]) -> str:
+    count = len(diagnosis.findings) - len(findings)
+    return f"{count} more finding{'' if count == 1 else 's'} (-n 0 shows all)" if count else ""
 
 
 def _names(parts: Sequence[EvidencePart], style: Style) -> list[str]:
@@ -133,6 +137,9 @@ def _markdown(diagnosis: Diagnosis, findings: tuple[SizeFinding, ...]) -> Iterat
             f"| {prose(finding.title)} | {_bytes(finding)} | {_where(finding)} |"
             f" {_CERTAINTY[finding.confidence]} | {cells[0]} | {prose(finding.change)} |"
         )
+    if hidden := _hidden(diagnosis, findings):
+        yield ""
+        yield hidden
     if diagnosis.unknown:
         yield ""
     for line in diagnosis.unknown:
