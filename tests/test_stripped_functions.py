@@ -7,14 +7,21 @@ import shutil
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.diff.compare import diff_of
+from sizeguard.formats.elf import parse_elf
 from sizeguard.formats.gopclntab import go_functions
+from sizeguard.ledger.elf.disjoint_symbols import DisjointSymbols
+from sizeguard.ledger.elf.nameless_functions import nameless_functions
+from sizeguard.ledger.elf.owner_table import Line
+from sizeguard.ledger.kinds import ANALYZERS
 from sizeguard.measurement.nameless_code import nameless_code
 from tests.support.macho_samples import tool
+from tests.support.made_elf import Form, MadeSection, make_elf
 
 _SOURCE = """
 #include <string>
@@ -171,4 +178,30 @@ def test_go_before_1_16_counts_records_from_the_start_of_the_table() -> None:
     assert list(zip(found.start.tolist(), found.end.tolist(), strict=True)) == [
         (0x1000, 0x1040),
         (0x1040, 0x1090),
+    ]
+
+
+def test_functions_of_c_in_a_program_of_go_come_from_unwind_records() -> None:
+    """cgo links them behind the functions that Go's table lists."""
+    functions = {"main.main": 0x0, "runtime.gc": 0x40, "": 0x90}
+    table = go_table("<", 8, 0xFFFFFFF1, functions)
+    sections = [
+        MadeSection(".text", flags=6, address=0x1000, content=bytes(0x100)),
+        MadeSection(".gopclntab", flags=2, address=0x2000, content=table),
+    ]
+    image = parse_elf(Path("x"), make_elf(Form(), sections))
+    line, none = Line.of(image), np.zeros(0, np.int64)
+    symbols = DisjointSymbols(none, none, *[none] * 4)
+    described = np.array([0x10, 0xA0]), np.array([0x20, 0xB0])
+    found = nameless_functions(image, line, symbols, described)
+    starts = found.rows.start.tolist()
+    assert list(zip(starts, found.names.all_raw(), strict=True)) == [
+        (0, b"main.main"),
+        (0x40, b"runtime.gc"),
+        (0xA0, b"function at 0x10a0"),
+    ]
+    assert [ANALYZERS[i] for i in found.analyzers.tolist()] == [
+        "function table",
+        "function table",
+        "function starts",
     ]

@@ -42,21 +42,24 @@ def nameless_functions(
     start, end = described
     if not image.is_stripped:
         start, end = _without_symbols(start, end, line, symbols)
-    texts: list[bytes] = []
-    analyzer = ANALYZER["function starts"]
+    names: list[bytes] = []
     named = _go_functions(image, line) if image.is_stripped else None
-    if named is not None:
-        start, end, texts = named
-        analyzer = ANALYZER["function table"]
+    if named is not None and len(named[0]):
+        first, last, names = named
+        # Go's table does not list the functions of C, which its linker puts before or after.
+        others = (start < first[0]) | (start >= last[-1])
+        start, end = np.append(first, start[others]), np.append(last, end[others])
     which, start, end = _outside(start, end, symbols)
-    if named is None:
-        home = np.searchsorted(line.at, start, side="right") - 1
-        address = start - line.at[home] + line.address[home] if len(start) else start
-        texts = [b"function at %#x" % (place & (1 << 64) - 1) for place in address.tolist()]
-    else:
-        texts = [texts[i] for i in which.tolist()]
+    home = np.searchsorted(line.at, start, side="right") - 1
+    address = start - line.at[home] + line.address[home] if len(start) else start
+    texts = [
+        names[i] if i < len(names) else b"function at %#x" % (place & (1 << 64) - 1)
+        for i, place in zip(which.tolist(), address.tolist(), strict=True)
+    ]
+    by_go = which < len(names)
+    said = np.where(by_go, ANALYZER["function table"], ANALYZER["function starts"])
     rows = RowRanges(start, end, np.arange(len(start)))
-    return NamelessFunctions(rows, Texts.of(texts), np.full(len(texts), analyzer, np.int8))
+    return NamelessFunctions(rows, Texts.of(texts), said.astype(np.int8))
 
 
 def _without_symbols(start: Int, end: Int, line: Line, symbols: DisjointSymbols) -> tuple[Int, Int]:
