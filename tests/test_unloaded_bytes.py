@@ -105,6 +105,28 @@ def test_a_library_beside_the_toolchains_is_not_verified(named: bool, tmp_path: 
     assert other_libraries(unused) == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "code", "is_unread"),
+    [("libc.so", "", False), ("libhelp.so", "", True), ("libc.so", HELPER, True)],
+)
+def test_a_library_of_names_stands_for_one_of_a_system(
+    name: str, code: str, is_unread: bool, tmp_path: Path
+) -> None:
+    """Builds for Android link lists of bionic's names, libc.stub with the name libc.so."""
+    (tmp_path / "names.s").write_text(
+        "" if code else ".globl _Z6helperl\n.type _Z6helperl, @function\n_Z6helperl:\n"
+    )
+    (tmp_path / "helper.cpp").write_text(code)
+    library = tmp_path / "libhelper.stub"
+    run(
+        ["g++", "-shared", "-nostdlib", "-fPIC", f"-Wl,-soname,{name}"]
+        + [str(tmp_path / each) for each in ("names.s", "helper.cpp")]
+        + ["-o", str(library)]
+    )
+    evidence = gather(linked(tmp_path, "helper(argc)", "./libhelper.stub"))
+    assert bool(other_libraries(evidence)) == is_unread
+
+
 def test_libraries_of_systems_and_compilers_need_no_objects() -> None:
     for path in (
         "/usr/lib/x86_64-linux-gnu/libz.so.1",

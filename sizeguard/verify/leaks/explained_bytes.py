@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -216,16 +217,22 @@ def other_libraries(evidence: Evidence) -> tuple[str, ...]:
         return ()
     needed = set(needed_libraries(shipped))
     found = [str(path) for path in evidence.linked.libraries if not is_system_library(str(path))]
-    return tuple(path for path in dict.fromkeys(found) if needed & _names_of(Path(path)))
+    return tuple(path for path in dict.fromkeys(found) if _is_needed(Path(path), needed))
 
 
-def _names_of(library: Path) -> set[str]:
-    """Return the names by which an image may need a library."""
-    try:
-        own = library_name(read_elf(library))
-    except InputError:
-        own = ""
-    return {own or library.name, library.name, str(library)}
+def _is_needed(library: Path, needed: Collection[str]) -> bool:
+    """Return whether an image needs a library that is not the system's.
+
+    A library of names without code stands for the one of its name, as the NDK's do for bionic's.
+    """
+    own, has_code = "", True
+    with contextlib.suppress(InputError):
+        elf = read_elf(library)
+        own = library_name(elf)
+        has_code = any(section.is_executable and section.size for section in elf.sections)
+    if not has_code and is_system_library(own):
+        return False
+    return not {own or library.name, library.name, str(library)}.isdisjoint(needed)
 
 
 def _failed(name: str, size: int, notes: tuple[str, ...], cause: str) -> Verdict:

@@ -23,16 +23,13 @@ __attribute__((noreturn, used, visibility("hidden"))) void sg_start(void* argume
   __libc_init(arguments, (function)0, main, &initializers);
 }
 
-/* The arguments lie on the stack. */
-__asm__(
-    ".text\n"
-    ".globl _start\n"
-    ".hidden _start\n"
-    ".type _start, %function\n"
-    "_start:\n"
-    "  mov x0, sp\n"
-    "  b sg_start\n"
-    ".size _start, . - _start\n");
+/* The arguments lie on the stack. This is a function, since debug information describes no
+   assembler code beside functions. */
+__attribute__((naked, noreturn, used, visibility("hidden"))) void _start(void) {
+  __asm__(
+      "mov x0, sp\n"
+      "b sg_start\n");
+}
 
 /* The API level that the program is for, as crtbegin notes it. */
 __attribute__((used, section(".note.android.ident"), aligned(4))) static const struct {
