@@ -67,6 +67,7 @@ from sizeguard.report.predict.render import prediction_chunks
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines
 from sizeguard.report.selection.reach_tables import adequacy_text
 from sizeguard.report.verify.render import claims_text, verification_text
+from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.printable import inert
 from sizeguard.report.writers.style import Style, size_text
@@ -468,3 +469,11 @@ def test_findings_that_are_not_shown_are_counted(format_: str) -> None:
     for most, text in ((1, "2 more findings"), (2, "1 more finding ("), (0, "3 findings")):
         assert text in "".join(doctor_chunks(diagnosis, most, format_, Style()))
     assert "more" not in "".join(doctor_chunks(diagnosis, 0, format_, Style()))
+
+
+def test_a_claim_that_does_not_apply_is_not_called_wrong() -> None:
+    verdict = Verdict("operator", "f", ABSENT, NOT_APPLICABLE, "", 0, ("no kernels",))
+    text = verification_text(Verification("a", "b", (verdict,), (), OK, ()), "junit")
+    assert 'skipped message="operator f (absent) does not apply: no kernels"' in text
+    bare = replace(verdict, verdict=INCONCLUSIVE, evidence=())
+    assert claim_message(bare) == "operator f (absent) is undecided"

@@ -32,11 +32,11 @@ _NAMES = {
 
 def claim_message(verdict: Verdict) -> str:
     """Describe a claim that does not pass."""
-    if verdict.verdict == INCONCLUSIVE:
-        return (
-            f"{verdict.kind} {verdict.name} ({verdict.expect}) is undecided: "
-            f"{'; '.join(verdict.evidence[:2])}"
-        )
+    others = {INCONCLUSIVE: "is undecided", NOT_APPLICABLE: "does not apply"}
+    if what := others.get(verdict.verdict):
+        why = "; ".join(verdict.evidence[:2])
+        text = f"{verdict.kind} {verdict.name} ({verdict.expect}) {what}"
+        return f"{text}: {why}" if why else text
     what = "is still present" if verdict.expect == ABSENT else "is absent"
     size = f" ({verdict.bytes} bytes)" if verdict.bytes else ""
     return f"{verdict.kind} {verdict.name} {what}{size}" + (
