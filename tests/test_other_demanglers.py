@@ -299,6 +299,18 @@ def test_nested_names_that_llvm_refuses_end(count: int) -> None:
     assert demangle(f"_ZN1Acv{'SaI' * count}cEv")
 
 
+@pytest.mark.parametrize("depth", [7, 12])  # 16 and 520 kB
+def test_a_pattern_matches_names_too_long_to_show(depth: int) -> None:
+    pairs = "".join(f"ENS1_IiS{'3579BDFHJLN'[i]}_EEE" for i in range(depth - 1))
+    types = f"NS_19Expression_templateI{'NS1_I' * (depth - 1)}fNS1_IifEEE{pairs}EE"
+    name = f"_ZN2ns8evaluateI{types}EiPT_"
+    assert demangle(name) == name
+    names = SymbolNames.of([name, "_ZN2ns4deadEi"])
+    for pattern in ("ns::*", "ns::evaluate*", "int ns::evaluate<*", "*evaluate*"):
+        assert name in names.glob(pattern), pattern
+    assert names.meant("evaluate*").nearest == name
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

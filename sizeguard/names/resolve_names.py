@@ -33,6 +33,7 @@ from sizeguard.names.spellings.nearest_symbol import nearest_symbol
 from sizeguard.names.spellings.patterns import WORD, NamePattern
 from sizeguard.names.spellings.plain_paths import (
     PlainPath,
+    compared_text,
     exact_path,
     looks_like_reference,
     may_have_path,
@@ -255,7 +256,7 @@ class SymbolNames:
         found = []
         of_swift = [name for name, _ in self._swift if longest and longest not in name]
         for name in [*self._with_word(longest), *of_swift] if longest else self.names:
-            shown = shown_symbol(name)
+            shown = compared_text(name)
             plain = name.removeprefix("_") if self.underscore == KEPT else name
             has_words = all(word in shown for word in words)
             if (
@@ -272,7 +273,7 @@ class SymbolNames:
         """Find a symbol that a pattern would match with its outer scopes; empty if none."""
         wanted = NamePattern.of(pattern, self.model)
         inner = () if has_global_scope(pattern) else self.glob(f"*::{pattern}")
-        return next((s for s in map(shown_symbol, inner) if wanted.matches_inside(s)), "")
+        return next((shown_symbol(s) for s in inner if wanted.matches_inside(compared_text(s))), "")
 
     def _candidates(self, text: str) -> list[str]:
         """Find the symbols that contain all words of a spelling; repeated words occur once."""

@@ -22,7 +22,7 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.linkgraph.elf.table_entries import POINTER
-from sizeguard.names.demangle import demangle, without_clones
+from sizeguard.names.demangle import MOST_COMPARED, demangle, without_clones
 from sizeguard.names.registered import Registration
 from sizeguard.verify.code_presence import FoundCode, look_for
 from sizeguard.verify.evidence.evidence import Evidence
@@ -155,7 +155,7 @@ def judge_registered(tables: RegisteredNames, kind: str, name: str, expect: str)
 
 def function_text(symbol: str) -> str:
     """Demangle a function for comparison: int64_t is always written long; macOS has long long."""
-    return demangle(without_clones(symbol)).replace("long long", "long")
+    return demangle(without_clones(symbol), MOST_COMPARED).replace("long long", "long")
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +190,7 @@ class Kernels:
         """
         if not any(marker in symbol for marker in self._markers):
             return ""
-        match = self._pattern.search(demangle(without_clones(symbol)))
+        match = self._pattern.search(demangle(without_clones(symbol), MOST_COMPARED))
         return match[2] if match else ""
 
     def is_helper(self, symbol: str) -> bool:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sizeguard.names.demangle import MOST_MANGLED, demangle_shortened, without_clones
+from sizeguard.names.demangle import (
+    MOST_COMPARED,
+    MOST_MANGLED,
+    demangle,
+    demangle_shortened,
+    without_clones,
+)
 from sizeguard.names.rewrites import ANONYMOUS, normal, without_tags
 from sizeguard.names.short import CALL, without_groups
 from sizeguard.names.spelling import SHOWN_HASH, shown_symbol
@@ -89,6 +95,18 @@ def shortened_symbol(symbol: str) -> str:
     if not base.startswith("_Z") or len(base) > MOST_MANGLED or _HASHED.search(base):
         return ""
     return demangle_shortened(without_clones(base))
+
+
+def compared_text(symbol: str) -> str:
+    """Return the text of a symbol to compare with patterns, even if it is too long to show.
+
+    A text that would be much longer has a letter for each type that repeats an earlier one.
+    """
+    shown = shown_symbol(symbol)
+    if shown != symbol or not symbol.startswith(("_Z", "__Z")):
+        return shown
+    whole = demangle(symbol, MOST_COMPARED)
+    return whole if whole != symbol else shortened_symbol(symbol) or symbol
 
 
 def bare_path(shown: str) -> str | None:
