@@ -33,8 +33,8 @@ from sizeguard.claims.verdict import (
 from sizeguard.cli.image_options import ImageOptions, Output
 from sizeguard.cli.main import cli, main
 from sizeguard.doctor.diagnosis import Diagnosis, EvidencePart, SizeFinding
-from sizeguard.gate.causes.growth_result import SizeGrowth
-from sizeguard.gate.gate_result import ABSOLUTE, ELIMINATION, AppResult, Check, GateResult
+from sizeguard.gate.causes.growth_result import Cause, Share, SizeGrowth
+from sizeguard.gate.gate_result import ABSOLUTE, CREEP, ELIMINATION, AppResult, Check, GateResult
 from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.git.commits import Commit
 from sizeguard.history.history_result import (
@@ -73,7 +73,7 @@ from sizeguard.report.writers.printable import inert
 from sizeguard.report.writers.style import Style, size_text
 from sizeguard.snapshots.magic import MAGIC
 from tests.support.bisect_samples import three_culprits
-from tests.support.gate_samples import SAMPLES
+from tests.support.gate_samples import SAMPLES, app_result, check
 from tests.support.git_runs import git
 from tests.support.prediction_samples import vision_prediction
 
@@ -477,3 +477,25 @@ def test_a_claim_that_does_not_apply_is_not_called_wrong() -> None:
     assert 'skipped message="operator f (absent) does not apply: no kernels"' in text
     bare = replace(verdict, verdict=INCONCLUSIVE, evidence=())
     assert claim_message(bare) == "operator f (absent) is undecided"
+
+
+def test_two_limits_of_one_metric_have_two_titles() -> None:
+    share = Share("4f2a91c", "Add tiles", 900, "2026-01-01")
+    cause = Cause("aten::add", "", "loop", 900, 500)
+    apps = []
+    for app in ("vision", "language"):
+        grown = check(app, "x", "load", 9_000, 8_500)
+        crept = check(app, "x", "load", 9_000, 8_000, CREEP, shares=(share,))
+        made = app_result(app, "x", 9_000, 9_400, grown, crept, verdict=FAIL, causes=(cause,))
+        apps.append(made)
+    result = GateResult(FAIL, tuple(apps))
+    text = gate_text(result, "terminal", Style(width=100))
+    assert "2 builds exceed the limit of `load`, `load` since a release" in text
+    assert "creep of `load` since v1.2" in text
+    assert "Add tiles" in text
+    assert "what changed, in 2 builds" in text
+    titles = [line for line in gate_text(result, "markdown").splitlines() if "exceed" in line]
+    assert [title.rpartition("exceed ")[2] for title in titles[-2:]] == [
+        "`load`",
+        "`load` since a release",
+    ]

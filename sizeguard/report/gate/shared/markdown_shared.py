@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sizeguard.claims.verdict import PASS
 from sizeguard.gate.gate_result import AppResult, Check
 from sizeguard.report.gate.comment_blocks import Block
-from sizeguard.report.gate.gate_words import counted
+from sizeguard.report.gate.gate_words import counted, since_release
 from sizeguard.report.gate.markdown_sizes import ICONS
 from sizeguard.report.gate.shared.shared_builds import SharedSizes
 from sizeguard.report.writers.markdown import code, row
@@ -29,7 +29,7 @@ def shared_sizes(sizes: Iterable[SharedSizes]) -> Iterator[Block]:
             continue
         for limit in each.limits:
             checks = each.checks(limit)
-            metric = code(middle(checks[0].metric, _LIMIT))
+            metric = code(middle(checks[0].metric, _LIMIT)) + since_release(checks[0])
             title = f"#### {ICONS[each.verdict]} {each.summary} {metric}"
             head = row(["", "base", "new", "change", "limit"])
             lines = ["", title, "", head, "|---|---:|---:|---:|---:|"]

@@ -35,12 +35,6 @@ class SharedSizes:
         """Return whether the sizes have no base."""
         return self.limits[0].lacks_base
 
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The exceeded metrics, each once."""
-        checks = [check for limit in self.limits for check in self.checks(limit)]
-        return tuple(dict.fromkeys(check.metric for check in checks))
-
     def checks(self, limit: SharedFinding) -> list[Check]:
         """Return the checks of one limit, those with the least headroom first."""
         checks = [each.check for each in limit.found if each.check is not None]

@@ -14,7 +14,7 @@ from sizeguard.report.gate.gate_sections import (
     commands_to_try,
     creep_shares,
 )
-from sizeguard.report.gate.gate_words import counted, todo, word
+from sizeguard.report.gate.gate_words import counted, since_release, todo, word
 from sizeguard.report.gate.shared.shared_builds import GroupedFindings, SharedSizes
 from sizeguard.report.gate.shared.shared_causes import SharedCause, shared_causes
 from sizeguard.report.gate.shared.shared_findings import SharedFinding
@@ -82,13 +82,14 @@ def _no_base(sizes: SharedSizes, style: Style) -> Iterator[str]:
 
 def _sizes(sizes: SharedSizes, style: Style) -> Iterator[str]:
     """Write a table of builds for each exceeded limit, and the causes of the growth."""
-    names = ", ".join(f"`{metric}`" for metric in sizes.metrics)
+    checks = [sizes.checks(limit)[0] for limit in sizes.limits]
+    names = ", ".join(dict.fromkeys(f"`{each.metric}`{since_release(each)}" for each in checks))
     text = f"{sizes.summary} the limit of {names}"
     yield from wrapped(printable(f"{word(sizes.verdict)}  {text}"), 0, style)
     width = _name_width(sizes, style)
     for limit in sizes.limits:
         yield from _table(sizes.checks(limit), width, style)
-    for check in sizes.checks(sizes.limits[0])[:1]:
+    for check in checks:
         if check.kind == CREEP and check.shares:
             yield from creep_shares(check, style)
     yield from _what_grew(sizes.apps, style)
@@ -96,13 +97,18 @@ def _sizes(sizes: SharedSizes, style: Style) -> Iterator[str]:
 
 def _name_width(sizes: SharedSizes, style: Style) -> int:
     names = [f"{app.app} {app.target}" for app in sizes.apps]
-    longest = max(len(printable(name)) for name in (*names, *sizes.metrics))
+    heads = [_head(sizes.checks(limit)[0]) for limit in sizes.limits]
+    longest = max(len(printable(name)) for name in (*names, *heads))
     limit = 44 if style.full else style.width - 3 * _NUMBER - 5
     return min(longest + 2, style.room(limit))
 
 
+def _head(check: Check) -> str:
+    return check.metric + since_release(check)
+
+
 def _table(checks: Sequence[Check], width: int, style: Style) -> Iterator[str]:
-    metric = cut(printable(checks[0].metric), style.room(width - 2))
+    metric = cut(printable(_head(checks[0])), style.room(width - 2))
     yield f"  {metric:<{width}}{'actual':>{_NUMBER}}{'limit':>{_NUMBER}}{'headroom':>{_NUMBER}}"
     shown = checks[:_ROWS]
     rows = [RowName(printable(f"{check.app} {check.target}")) for check in shown]
@@ -124,7 +130,8 @@ def _what_grew(apps: Sequence[AppResult], style: Style) -> Iterator[str]:
     if not causes:
         return
     yield ""
-    yield f"what grew, in {counted(len(apps), 'build')}"
+    total = sum(each.delta for cause in causes for each in cause.causes)
+    yield f"what {'grew' if total > 0 else 'changed'}, in {counted(len(apps), 'build')}"
     shown = causes[:CAUSES]
     width = max(len(cause.change) for cause in shown)
     texts = cause_texts([cause.causes[0] for cause in shown], style)
