@@ -100,6 +100,20 @@ def test_entries_are_those_of_the_source(image: Path) -> None:
     assert len({entry.function for entry in found}) == 40
 
 
+@pytest.mark.parametrize("options", [["-static", "-no-pie"], ["-shared", "-fPIC"]])
+def test_entries_beside_relocations_of_other_kinds(
+    options: list[str], tmp_path: Path, native_tools: None
+) -> None:
+    """A static program has relocations of ifuncs; exported functions have those with symbols."""
+    functions = "\n".join(f"void f{i}(int* x) {{ *x = *x * {i + 3} + {i}; }}" for i in range(40))
+    entries = ", ".join(f'{{"{name}", {i}, f{i}}}' for i, name in enumerate(NAMES))
+    (tmp_path / "table.cpp").write_text(SOURCE % (functions, entries))
+    command = ["g++", "-O2", "-s", *options, "-o", str(tmp_path / "table")]
+    subprocess.run([*command, str(tmp_path / "table.cpp")], check=True)
+    found = read_registrations(read_elf(tmp_path / "table"))
+    assert [entry.name for entry in found if entry.name.startswith("my::op")] == NAMES
+
+
 def test_entries_are_readelfs(image: Path) -> None:
     """In position-independent images with RELA, each entry has two addends."""
     text = subprocess.run(

@@ -16,9 +16,14 @@ import numpy.typing as npt
 
 from sizeguard.columns.texts import Int
 from sizeguard.formats.binary import Binary
-from sizeguard.formats.elf import Elf, Section
+from sizeguard.formats.elf import ET_EXEC, Elf, Section
 from sizeguard.formats.elf.layout import signed
-from sizeguard.names.pointers import Pointers, data_words, relative_pointers
+from sizeguard.names.pointers import (
+    Pointers,
+    data_words,
+    relative_pointers,
+    symbolic_pointers,
+)
 
 Bool = npt.NDArray[np.bool_]
 
@@ -81,9 +86,12 @@ def read_registrations(image: Elf) -> tuple[Registration, ...]:
     """
     if image.is_relocatable:
         return ()
-    pointers = relative_pointers(image)
-    if not len(pointers.at):
-        pointers = data_words(image)
+    # A static program that is loaded where it was linked has relocations, too, of ifuncs; functions
+    # that a library exports have relocations with their symbol.
+    relative = relative_pointers(image)
+    is_fixed = image.type == ET_EXEC or not len(relative.at)
+    words = [data_words(image)] if is_fixed else []
+    pointers = Pointers.of([*words, relative, symbolic_pointers(image)])
     return read_entries(image, pointers, NAMES, image.layout.word_size)
 
 
