@@ -494,7 +494,10 @@ def test_two_limits_of_one_metric_have_two_titles() -> None:
     assert "creep of `load` since v1.2" in text
     assert "Add tiles" in text
     assert "what changed, in 2 builds" in text
-    titles = [line for line in gate_text(result, "markdown").splitlines() if "exceed" in line]
+    comment = gate_text(result, "markdown")
+    assert "**Creep of `load` of `vision x` since `v1.2`**" in comment
+    assert "**Creep of `load` of `language x` since `v1.2`**" in comment
+    titles = [line for line in comment.splitlines() if "exceed" in line]
     assert [title.rpartition("exceed ")[2] for title in titles[-2:]] == [
         "`load`",
         "`load` since a release",

@@ -272,12 +272,16 @@ def _why(builds: Sequence[BuildFindings], frame: Frame) -> Iterator[Block]:
     rows = [f"- {size} bytes: {prose(text)}" for size, text in dict.fromkeys(moved)]
     if rows:
         yield Block(2, ["", "**Moved to another operator**", ""], rows)
-    yield from (_shares(check) for app in bad for check in app.checks if check.shares)
+    is_named = len(builds) > 1
+    yield from (
+        _shares(check, is_named=is_named) for app in bad for check in app.checks if check.shares
+    )
 
 
-def _shares(check: Check) -> Block:
-    """Write the share of each commit in a metric's creep."""
-    title = f"**Creep of {code(check.metric)} since {code(check.since)}**"
+def _shares(check: Check, *, is_named: bool) -> Block:
+    """Write the share of each commit in a metric's creep. is_named: with the name of the build."""
+    of = f" of {code(f'{check.app} {check.target}')}" if is_named else ""
+    title = f"**Creep of {code(check.metric)}{of} since {code(check.since)}**"
     head = ["", title, "", row(["change", "commit", "date", "subject"]), "|---:|---|---|---|"]
     shares = [
         row([f"{share.delta:+,}", code(share.commit[:11]), code(share.date), prose(share.subject)])
