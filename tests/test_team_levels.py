@@ -258,6 +258,25 @@ def test_patterns_mean_what_git_takes_them_for(glob: str, path: str, is_match: b
     assert (path_pattern(glob).match(path) is not None) == is_match
 
 
+@pytest.mark.parametrize(
+    ("name", "namespace"),
+    [
+        ("_ZN2ns4textB5cxx11Ev", "ns"),
+        ("_ZN2ns3tagB2t1B2t2Ev", "ns"),
+        ("_Z4textB5cxx11v", "(global)"),
+        ("_ZN2ns5inner4textB5cxx11E", "ns::inner"),
+        ("_ZTWN2ns3tlsB5cxx11E", "ns"),
+        ("_ZTHN2ns3tlsE", "ns"),
+        ("_ZNK2nsUlvE_clEv", "ns"),
+        ("_ZNK2ns3varMUlvE_clEv", "ns"),
+        ("_ZZN2ns1fEvENKUlvE_clEv", "ns"),
+    ],
+)
+def test_tags_and_lambdas_are_no_scopes(name: str, namespace: str) -> None:
+    reader = ScopeReader()
+    assert reader.namespace(*reader.read([name])) == namespace
+
+
 @pytest.mark.parametrize("digits", [20, 5000])
 def test_a_name_with_an_endless_length_has_no_namespace(digits: int) -> None:
     names = [f"_RNvC{'9' * digits}a1f", f"_ZN{'9' * digits}ae"]

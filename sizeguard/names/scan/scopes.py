@@ -10,11 +10,12 @@ ANONYMOUS_SPACE = "(anonymous namespace)"
 _GLOBAL = "(global)"
 _PLAIN = "(no namespace)"
 
-_SPECIAL = re.compile(r"T[VTIS]|GV|GR|GTt|T[hvc][^N]*?(?=N)")
+_SPECIAL = re.compile(r"T[VTISWH]|GV|GR|GTt|T[hvc][^N]*?(?=N)")
 _TYPE_OF_CLASS = re.compile(r"T[VTIS]")
 _CONSTRUCTOR = re.compile(r"C[I]?[1-5]|D[0-5]")
 _OPERATOR = re.compile(r"[a-z][a-zA-Z]")  # pl, aS, cv …
 _NUMBER = re.compile(r"\d{1,9}")  # no name is longer
+_TAG = re.compile(r"B(\d{1,9})")
 _STANDARD = ("St", "Sa", "Sb", "Ss", "Si", "So", "Sd")
 _RUST_CRATE = re.compile(r"C(?:s[0-9a-zA-Z]*_)?(\d{1,9})_?")
 _RUST_HASH = re.compile(r"h[0-9a-f]{16}")
@@ -133,8 +134,11 @@ def _words(name: str, at: int, *, is_nested: bool) -> tuple[list[str], bool, boo
             if name[at - 1] != "t":
                 return [*words, "basic_string"], True, False
             continue
-        if name.startswith("L", at) or name.startswith("B", at):
+        if name.startswith("L", at):
             at += 1
+            continue
+        if tag := _TAG.match(name, at):
+            at = tag.end() + int(tag[1])
             continue
         number = _NUMBER.match(name, at)
         if number is None:
@@ -142,7 +146,8 @@ def _words(name: str, at: int, *, is_nested: bool) -> tuple[list[str], bool, boo
             if is_scope and (operator := _OPERATOR.match(name, at)):
                 return [*words, operator[0]], False, False
             if is_scope and name[at] in "UM":
-                return words, False, True
+                # A lambda in a namespace, or in the initial value of a variable
+                return [*words, *(["lambda"] if name[at] == "U" else [])], False, True
             is_made = _CONSTRUCTOR.match(name, at) is not None
             return words, is_made and bool(words), False
         at = number.end() + int(number[0])
