@@ -65,21 +65,30 @@ def _kind(shape: Abbreviation) -> int:
 def scopes_of(info: Info, unit: Unit, mentions: Mentions) -> UnitScopes:
     """Read the scopes of a unit. Raises DwarfError if it is cut."""
     try:
-        return _read_scopes(info, unit, mentions.in_unit(info, unit))
+        places = mentions.in_unit(info, unit)
+        return _read_scopes(info, unit, mentions.shapes_of(unit), places)
     except (IndexError, KeyError) as error:
         raise DwarfError(f"the unit at {unit.start} is cut") from error
 
 
 class _ScopeShapes:
-    """The abbreviations of a unit, prepared for the walk: by code shape, kind, and type's place.
+    """A table of abbreviations, prepared for the walk: by code shape, kind, and type's place.
 
     leaves: by the first byte of an entry: its size if it can be skipped; 0 if it matters
+    forms:  of the names of structures
     """
 
     def __init__(self, unit: Unit) -> None:
         self.of_code = {
             code: (shape, _kind(shape), shape.fixed.get(DW_AT_TYPE))
             for code, shape in unit.abbreviations.items()
+        }
+        self.forms = {
+            form
+            for shape in unit.abbreviations.values()
+            if shape.tag in _STRUCTURES
+            for attribute, form, _ in shape.attributes
+            if attribute == DW_AT_NAME
         }
         self.leaves = [0] * 256
         for code, (shape, kind, _) in self.of_code.items():
@@ -89,12 +98,13 @@ class _ScopeShapes:
 
 
 # More than 40 lines: a single loop over all entries, as in walk.
-def _read_scopes(info: Info, unit: Unit, mentions: list[int] | None) -> UnitScopes:
+def _read_scopes(
+    info: Info, unit: Unit, shapes: _ScopeShapes, mentions: list[int] | None
+) -> UnitScopes:
     """Read the scopes of a unit in one pass over its entries.
 
     mentions: places where the wanted names may be, ascending; None if they can be anywhere
     """
-    shapes = _ScopeShapes(unit)
     data, end, order, of_code, leaves = (
         info.data,
         unit.end,
@@ -177,6 +187,7 @@ class Mentions:
 
     def __init__(self, info: Info, words: tuple[bytes, ...]) -> None:
         """Find the words among the strings; names in .debug_info may also contain them."""
+        self._shapes: dict[int, _ScopeShapes] = {}
         texts = info.sections.get("str", b"")
         self.patterns = list(words)
         for word in words:
@@ -187,13 +198,7 @@ class Mentions:
 
     def in_unit(self, info: Info, unit: Unit) -> list[int] | None:
         """Return the places, ascending; None if names can be anywhere."""
-        forms = {
-            form
-            for shape in unit.abbreviations.values()
-            if shape.tag in _STRUCTURES
-            for attribute, form, _ in shape.attributes
-            if attribute == DW_AT_NAME
-        }
+        forms = self.shapes_of(unit).forms
         too_many = len(self.patterns) > _MOST_MENTIONS
         if too_many or unit.offset_size != 4 or not forms <= {FORM_STRP, FORM_STRING}:
             return None
@@ -204,6 +209,13 @@ class Mentions:
                 found.append(at)
                 at = info.data.find(pattern, at + 1, unit.end)
         return sorted(found)
+
+    def shapes_of(self, unit: Unit) -> _ScopeShapes:
+        """Return the prepared table of a unit, which others may share."""
+        key = id(unit.abbreviations)
+        if key not in self._shapes:
+            self._shapes[key] = _ScopeShapes(unit)
+        return self._shapes[key]
 
 
 def type_reference(info: Info, unit: Unit, shape: Abbreviation, position: int) -> tuple[int, int]:
