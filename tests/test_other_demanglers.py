@@ -305,6 +305,9 @@ def test_a_pattern_matches_names_too_long_to_show(depth: int) -> None:
     types = f"NS_19Expression_templateI{'NS1_I' * (depth - 1)}fNS1_IifEEE{pairs}EE"
     name = f"_ZN2ns8evaluateI{types}EiPT_"
     assert demangle(name) == name
+    plus = name.replace("8evaluate", "pl")
+    known = SymbolNames.of([plus, "_ZN2nsplEi"])
+    assert known.find("ns::operator+") == known.find("operator+") == (plus, "_ZN2nsplEi")
     names = SymbolNames.of([name, "_ZN2ns4deadEi"])
     for pattern in ("ns::*", "ns::evaluate*", "int ns::evaluate<*", "*evaluate*"):
         assert name in names.glob(pattern), pattern

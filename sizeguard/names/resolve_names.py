@@ -300,7 +300,7 @@ class SymbolNames:
         """Find the symbols that contain words after demangling, 5 µs a symbol."""
         found = []
         for name in self.names:
-            shown = shown_symbol(name)
+            shown = compared_text(name)
             if shown != name and all(word in shown or word in _TYPEDEFS for word in words):
                 found.append(name)
         return found

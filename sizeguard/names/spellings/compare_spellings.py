@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sizeguard.names.demangle import MOST_COMPARED, demangle
 from sizeguard.names.spelling import Spelling, spelling_of, spells
+from sizeguard.names.spellings.plain_paths import compared_text
 
 _AFTER_WORD = re.compile(r"(?!\A~)\W")
 _FIRST_BREAK = re.compile(r"[ (]")  # before it, removing spaces and scopes has no effect
@@ -33,7 +33,7 @@ def same_text(candidates: Candidates, text: str) -> tuple[str, ...]:
 
 def demangled_long(candidates: Candidates) -> list[tuple[str, str]]:
     """Demangle the names that are too long to show."""
-    long = [(name, demangle(name, MOST_COMPARED)) for name, shown in candidates if name == shown]
+    long = [(name, compared_text(name)) for name, shown in candidates if name == shown]
     return [(name, shown) for name, shown in long if name != shown]
 
 
