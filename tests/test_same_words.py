@@ -420,6 +420,24 @@ def test_images_of_one_name_are_refused(
     assert "two are called app; name them: NAME=PATH" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("condition", ["load > +lots", "laod > +1%"])
+def test_a_malformed_condition_does_not_wait_for_a_snapshot(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    condition: str,
+) -> None:
+    app = tmp_path / "app"
+    app.write_bytes(Path("/bin/true").read_bytes())
+    git(tmp_path, "init", "-q")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SIZEGUARD_IMAGES", "app")
+    monkeypatch.setenv("SIZEGUARD_FAIL_IF", condition)
+    monkeypatch.setenv("SIZEGUARD_STORE", str(tmp_path / "store"))
+    assert gate_images() == MISUSE
+    assert condition in capsys.readouterr().out
+
+
 def test_a_size_rounded_up_to_the_next_unit_is_written_in_it() -> None:
     sizes = ((1 << 30) - 1, 1 - (1 << 30), (1 << 30) - (1 << 20), 1 << 30)
     assert [size_text(size) for size in sizes] == ["1.0 GiB", "-1.0 GiB", "1,023.0 MiB", "1.0 GiB"]

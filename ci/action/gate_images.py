@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.base.errors import SizeguardError
+from sizeguard.base.errors import InputError, SizeguardError
+from sizeguard.gate.fail_if import Judged
 from sizeguard.gate.gate_result import Base
 from sizeguard.gate.reference.history import History
 from sizeguard.report.writers.printable import inert
@@ -152,6 +153,10 @@ def main() -> int:
         return _say(MISUSE, "images: and fail-if: belong together; give both")
     if again := _given_twice(images):
         return _say(MISUSE, f"images: two are called {again}; name them: NAME=PATH")
+    try:
+        Judged(conditions)  # also those that wait for a snapshot
+    except InputError as error:
+        return _say(MISUSE, str(error))
     kept = Kept(Path(os.environ["SIZEGUARD_STORE"]) / SNAPSHOTS)
     history = History(Path.cwd())
     codes = set()
