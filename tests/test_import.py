@@ -15,7 +15,7 @@ from sizeguard.cli.build.import_model import command
 from sizeguard.cli.main import _run, main
 from sizeguard.operators.library import Operator
 from sizeguard.runtimes.model_files import read_operators
-from sizeguard.runtimes.sizeguard.building.programs import program_of
+from sizeguard.runtimes.sizeguard.building.programs import cases_beside, program_of
 from sizeguard.runtimes.sizeguard.importing.importer import Imported, default_library, import_model
 from sizeguard.runtimes.sizeguard.importing.symbolic import bounds
 from sizeguard.runtimes.sizeguard.program.program import Dim, Kind, Tag
@@ -186,6 +186,15 @@ def test_inputs_may_be_links_and_their_order_counts(tmp_path: Path) -> None:
             [program.storages[program.tensors[v.integer].storage] for (v,) in program.cases]
         )
     assert found[0] == found[1][::-1] != found[1]
+
+
+def test_two_inputs_of_one_number_are_refused(tmp_path: Path) -> None:
+    for name in ("case0_input0.npy", "case00_input0.npy", "case1_input0.npy"):
+        (tmp_path / name).touch()
+    with pytest.raises(
+        InputError, match=r"case0_input0\.npy: has the number of case00_input0\.npy"
+    ):
+        cases_beside(tmp_path / "model.pt2")
 
 
 def shared_first(path: Path, target: str, copy: Path) -> Path:

@@ -57,12 +57,17 @@ def expected_beside(model: Path) -> list[dict[int, Path]]:
 
 
 def _numbered(model: Path, pattern: re.Pattern[str]) -> dict[int, dict[int, Path]]:
-    """Find the files next to a model by case and number."""
+    """Find the files next to a model by case and number.
+
+    Raises InputError for two of one number, such as case0_input0.npy and case00_input0.npy.
+    """
     found: dict[int, dict[int, Path]] = {}
-    for path in model.parent.glob("case*.npy"):
+    for path in sorted(model.parent.glob("case*.npy")):
         match = pattern.fullmatch(path.name)
         if match:
-            found.setdefault(int(match[1]), {})[int(match[2])] = path
+            other = found.setdefault(int(match[1]), {}).setdefault(int(match[2]), path)
+            if other != path:
+                raise InputError(f"{path}: has the number of {other.name}; keep one of them")
     return found
 
 
