@@ -7,9 +7,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from sizeguard.attribution.teams.placed_components import placed_components
 from sizeguard.base.errors import InputError
+from sizeguard.columns.label import Label
+from sizeguard.columns.texts import Texts
+from sizeguard.names.rules import PlaceRule
 from sizeguard.names.rules_reader import read_preset
 from tests.support.any_project import AnyProject
 from tests.support.documents import blocks_of
@@ -100,3 +105,13 @@ def test_a_wrong_rule_is_named(tmp_path: Path, rule: str, words: str) -> None:
     with pytest.raises(InputError, match=r"rules\.yaml:2") as error:
         read_preset(file)
     assert words in str(error.value)
+
+
+def test_a_symbol_too_long_to_show_fits_a_pattern() -> None:
+    pairs = "".join(f"ENS1_IiS{i}_EEE" for i in "3579BD")
+    template = f"NS_19Expression_templateI{'NS1_I' * 6}fNS1_IifEEE{pairs}EE"
+    symbols = Label(np.arange(2, dtype=np.int32), Texts.of([f"_ZN2ns3runI{template}EiPT_", "main"]))
+    before = Label(np.zeros(2, np.int32), Texts.of(["other"]))
+    rule = PlaceRule("rules.yaml:1", (("symbol", "*ns::run*"),), "mine")
+    found = placed_components(before, [rule], lambda _: symbols)
+    assert [found.texts[i] for i in found.ids] == ["mine", "other"]

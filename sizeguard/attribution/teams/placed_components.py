@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool
 from sizeguard.columns.texts import Texts
-from sizeguard.names.demangle import demangle
+from sizeguard.names.spellings.plain_paths import compared_text
 
 if TYPE_CHECKING:
     from sizeguard.names.rules import PlaceRule
@@ -50,7 +50,7 @@ def _fitting(level: str, pattern: str, label: Label) -> npt.NDArray[np.bool_]:
             return False
         is_symbol = level == "symbol"
         return fnmatch.fnmatchcase(text, glob) or (
-            is_symbol and fnmatch.fnmatchcase(demangle(text), glob)
+            is_symbol and fnmatch.fnmatchcase(compared_text(text), glob)
         )
 
     texts = (label.texts[i] for i in range(len(label.texts)))
