@@ -7,6 +7,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+import lief
 import pytest
 
 from sizeguard.base.errors import InconclusiveError
@@ -124,6 +125,25 @@ def test_live_set_equals_the_linkers(objects: tuple[str, Path], flags: tuple[str
     graph = build_macho_graph([objects[1] / "main.o", objects[1] / "lib.a"], library=bool(flags))
     assert removed(graph) == linked(objects, *flags)
     assert [Path(label).name for label in graph.objects] == ["main.o", "lib.a(member.o)"]
+
+
+def test_atoms_are_aligned_as_the_objects_ask(objects: tuple[str, Path]) -> None:
+    """A literal of 8 bytes took 256 in predictions; the exponent of 8 is 3."""
+    folder = objects[1]
+    graph = build_macho_graph([folder / "main.o", folder / "lib.a"], library=False)
+    nodes = graph.nodes
+    asked = {}
+    for path in (folder / "main.o", folder / "member.o"):
+        parsed = lief.MachO.parse(path)  # owns the sections
+        for section in parsed.at(0).sections:
+            name = f"{section.segment_name},{section.name}"
+            asked[name] = max(asked.get(name, 1), 1 << section.alignment)
+    by_name: dict[str, set[int]] = {}
+    for name, align in zip(graph.names, nodes.align[: nodes.sections].tolist(), strict=False):
+        by_name.setdefault(name, set()).add(align)
+    assert asked["__TEXT,__literal8"] == 8
+    assert {name: max(by_name[name]) for name in by_name} == {name: asked[name] for name in by_name}
+    assert min(by_name["__TEXT,__cstring"]) == 1
 
 
 @pytest.mark.parametrize("flags", [(), ("-dylib",)])

@@ -31,6 +31,7 @@ MERGED_TYPES = frozenset({S_CSTRING_LITERALS, *LITERALS})  # the linker keeps eq
 ARM64_ADDEND = 10
 # X86_64_RELOC_SIGNED_1 and so on → bytes of the instruction after the field.
 _IMMEDIATE = {6: 1, 7: 2, 8: 4}
+_MOST_ALIGNMENT = 1 << 15  # bytes; linkers take no larger one
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Atom:
     """Bytes between two symbols of a section, a literal, or a whole section.
 
     Symbols divide a section if the object has subsections via symbols. start: offset in the
-    section, in bytes.
+    section; size and align are in bytes, too.
     """
 
     section: int
@@ -79,10 +80,11 @@ class Atoms:
         for section in self.image.sections:
             if not section.is_debug:
                 starts = self._starts(section)
-                align = 1 << min(section.alignment, 15)
+                most = min(section.alignment, _MOST_ALIGNMENT)
                 ends = [*starts[1:], section.size]
+                # lld aligns an atom as its start in the section is aligned.
                 rows += [
-                    Atom(section.index, start, end - start, align)
+                    Atom(section.index, start, end - start, min(most, start & -start or most))
                     for start, end in zip(starts, ends, strict=True)
                 ]
         return tuple(rows)
