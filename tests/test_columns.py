@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sizeguard.columns.distinct import distinct, without
 from sizeguard.columns.pack import pack
-from sizeguard.columns.sort import descending, hash_order, packed_order
+from sizeguard.columns.sort import descending, hash_order, lexical_order, packed_order
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Texts
 
@@ -39,6 +39,12 @@ STRINGS = st.lists(
 def test_packed_order_is_the_stable_order(keys: list[int]) -> None:
     order = packed_order(np.array(keys, np.int64)).tolist()
     assert order == sorted(range(len(keys)), key=keys.__getitem__)
+
+
+@given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers()), max_size=20))
+def test_the_last_key_of_a_lexical_order_counts_most(rows: list[tuple[int, int, int]]) -> None:
+    keys = [np.array([row[i] % 1000 for row in rows], np.int64) for i in range(3)]
+    assert lexical_order(keys).tolist() == np.lexsort(keys).tolist()
 
 
 @given(SIZES)

@@ -33,10 +33,12 @@ def inherited_components(
     ok = is_open & (before >= 0) & (after < len(order))
     left, right = along[np.maximum(before, 0)], along[np.minimum(after, len(order) - 1)]
     agrees = ok & (left == right) & libraries[left]
-    start = names.start[order]
+    fill = np.flatnonzero(agrees)
+    fill = fill[names.end[order[fill]] > names.start[order[fill]]]
+    start = names.start[order[fill]]
     is_mangled = (names.buffer[start] == ord("_")) & (
         names.buffer[np.minimum(start + 1, len(names.buffer) - 1)] == ord("Z")
     )
-    fill = np.flatnonzero(agrees & ~is_mangled & (names.end[order] > start))
+    fill = fill[~is_mangled]
     result[order[fill]] = left[fill]
     return result

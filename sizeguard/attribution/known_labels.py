@@ -41,6 +41,8 @@ class KnownLabels:
 
         if self._last is None or not _is_alike(self._last, choice, dtypes):
             found = label_names(names, choice.preset, dtypes=dtypes, hashes=hashes)
+        elif np.array_equal(self._last[1], hashes):
+            found = self._last[2]  # a change of code alone leaves the names in their order
         else:
             found = _joined(self._last[2], find_hashes(self._last[1], hashes), names, choice)
         self._last = choice, hashes, found

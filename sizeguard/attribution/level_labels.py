@@ -14,7 +14,7 @@ from sizeguard.attribution.size_report import SHARED, UNATTRIBUTED
 from sizeguard.attribution.teams.team_levels import source_of_object
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.joined_texts import JoinedTexts
-from sizeguard.columns.label import Label
+from sizeguard.columns.label import Label, used_texts
 from sizeguard.columns.pool import Pool
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
@@ -78,7 +78,9 @@ def components_of_symbols(
     if not len(label.ids):
         return Label(label.ids, Texts.of([""]))
     known = set(libraries)
-    is_library = np.array([label.texts[i] in known for i in range(len(label.texts))], bool)
+    is_library = np.zeros(len(label.texts), np.bool_)
+    used = used_texts(label).tolist()  # the levels of names share a table of 21,000 texts
+    is_library[[i for i in used if label.texts[i] in known]] = True
     ids = inherited_components(spelled, label.ids, _code_in_place(ledger), is_library)
     return Label(ids, label.texts)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ from sizeguard.diff.changed_texts import ChangedTexts
 from sizeguard.diff.diff_result import METRICS, Diff, DiffLabel
 from sizeguard.diff.moves import moves
 from sizeguard.diff.side import Side, Values, side_of
+from sizeguard.diff.symbol_keys import SymbolKeys
 
 _MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
 _SHIFT = np.uint64(32)
@@ -60,8 +62,8 @@ def diff_of(
     sides = [_read(make, levels, filters, metric, unmet) for make in (old, new)]
     if len(unmet) == len(sides):
         raise unmet[-1]
-    aliases = alias_keys([side.aliases for side in sides])
-    values = [_keyed(side, aliases) for side in sides]
+    aliases = cache(lambda: alias_keys([side.aliases() for side in sides]))
+    values = _keyed(sides, aliases)
     rows, at = _changed(sides, values)
     before, after = (side.amounts.sums(ids, rows) for side, ids in zip(sides, at, strict=True))
     cause = causes(before, after, moves(sides, at, rows, aliases))
@@ -134,16 +136,22 @@ def _read(
     return side
 
 
-def _keyed(side: Side, aliases: AliasKeys | None) -> list[Values]:
-    """Replace the hashes of symbols that share bytes with the hashes of their keys."""
-    return [
-        (
-            replace(values, hashes=aliases.apply(values.hashes))
-            if values.level == "symbol" and aliases is not None
-            else values
-        )
-        for values in side.values
-    ]
+def _keyed(
+    sides: Sequence[Side], aliases: Callable[[], AliasKeys | None]
+) -> list[tuple[Values, ...]]:
+    """Replace the hashes of symbols with those of their keys."""
+    columns = []
+    for both in zip(*(side.values for side in sides), strict=True):
+        names = [values.names for values in both if values.names is not None]
+        if names:
+            symbols, of_bytes = SymbolKeys(names), aliases()
+            keys = symbols.keys() if of_bytes is None else of_bytes.apply(symbols.keys())
+            both = tuple(
+                replace(values, hashes=keys[number])
+                for values, number in zip(both, symbols.numbers, strict=True)
+            )
+        columns.append(both)
+    return list(zip(*columns, strict=True))
 
 
 def _joined(levels: Sequence[Hash]) -> Hash:
@@ -155,7 +163,10 @@ def _joined(levels: Sequence[Hash]) -> Hash:
 
 
 def _label(
-    both: Sequence[Values], at: Sequence[Int32], rows: int, aliases: AliasKeys | None
+    both: Sequence[Values],
+    at: Sequence[Int32],
+    rows: int,
+    of_symbols: Callable[[], AliasKeys | None],
 ) -> DiffLabel:
     """Return the values of the changed rows, each string once.
 
@@ -171,11 +182,9 @@ def _label(
     first = np.zeros(len(known), np.int64)
     first[number] = np.arange(rows)
     is_symbol = both[0].level == "symbol"
-    alias = (
-        aliases.numbers(known)
-        if is_symbol and aliases is not None
-        else np.full(len(known), -1, np.int64)
-    )
+    aliases = of_symbols() if is_symbol else None
+    nothing = np.full(len(known), -1, np.int64)
+    alias = nothing if aliases is None else aliases.numbers(known)
     texts = ChangedTexts(
         tuple(values.texts for values in both), side[first], value[first], is_symbol, aliases, alias
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.columns.label import Label
-from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Int32, Texts
+from sizeguard.diff.symbol_keys import UsedNames
 
 Ids = npt.NDArray[np.signedinteger]
 
@@ -19,13 +18,13 @@ Ids = npt.NDArray[np.signedinteger]
 class Holdings:
     """Bytes of each symbol in each group, as columns; a pair may occur twice.
 
-    symbol: an index into keys, the hashes of symbols' keys.
+    symbol: an index into names.
     """
 
     symbol: Int32
     group: Int32
     size: npt.NDArray[np.unsignedinteger]
-    keys: Hash
+    names: UsedNames
 
 
 class HeldBytes:
@@ -55,13 +54,10 @@ class HeldBytes:
             self._others.append((symbol[other], group[other], size[other]))
             np.subtract.at(self._size, *self._others[-1][::2])
 
-    def holdings(
-        self, symbols: Label, used: Int, groups: int, keys: Callable[[], Hash]
-    ) -> Holdings:
+    def holdings(self, symbols: Label, used: Int, groups: int) -> Holdings:
         """Return the bytes of each symbol in each of the used groups.
 
         used: the groups with bytes, of all `groups`; they are renumbered in this order
-        keys: returns the hashes of all symbols' keys
 
         Rows without a symbol's name are left out: they are empty or describe bytes in parentheses,
         which do not move.
@@ -81,7 +77,9 @@ class HeldBytes:
         bytes_ = np.concatenate(size)
         # As narrow as possible, since they stay in memory while the other image is read.
         narrow = bytes_.astype(np.min_scalar_type(int(bytes_.max(initial=0))))
-        return Holdings(np.concatenate(symbol), np.concatenate(group), narrow, keys()[known])
+        return Holdings(
+            np.concatenate(symbol), np.concatenate(group), narrow, UsedNames.of(symbols, known)
+        )
 
 
 def _are_names(texts: Texts) -> npt.NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,10 @@ from sizeguard.diff.alias_keys import AliasKeys
 from sizeguard.diff.causes import Cells
 from sizeguard.diff.holdings import Holdings
 from sizeguard.diff.side import Side
+from sizeguard.diff.symbol_keys import SymbolKeys
 
 Int32 = npt.NDArray[np.int32]
+Ids = npt.NDArray[np.integer]
 
 _MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
 _SHIFT = np.uint64(32)
@@ -24,7 +26,10 @@ _SHIFT = np.uint64(32)
 
 # More than 40 lines: one chain of column operations, each on the result of the one before.
 def moves(
-    sides: Sequence[Side], at: Sequence[Int32], rows: int, aliases: AliasKeys | None
+    sides: Sequence[Side],
+    at: Sequence[Int32],
+    rows: int,
+    aliases: Callable[[], AliasKeys | None],
 ) -> Cells:
     """Return the cells of symbols that are not in the same rows on both sides.
 
@@ -33,25 +38,25 @@ def moves(
     """
     holdings = [side.holdings for side in sides if side.holdings is not None]
     nothing = np.zeros(0, np.int64)
+    none = Cells(nothing, nothing, nothing, nothing, 0)
     if not holdings or not rows:
-        return Cells(nothing, nothing, nothing, nothing, 0)
-    hashes = [held.keys if aliases is None else aliases.apply(held.keys) for held in holdings]
-    number, known = rank_hashes(np.concatenate(hashes))
-    numbers = number[: len(hashes[0])], number[len(hashes[0]) :]
+        return none
+    names = SymbolKeys([held.names for held in holdings])
     columns = [
         _in_changed_rows(held, places, ids)
-        for held, places, ids in zip(holdings, at, numbers, strict=True)
+        for held, places, ids in zip(holdings, at, names.numbers, strict=True)
     ]
-    before, after = (_signatures(symbol, row, len(known)) for symbol, row, _ in columns)
-    leaves = before != after
-    columns = [
-        tuple(column[leaves[symbol]] for column in (symbol, row, size))
-        for symbol, row, size in columns
-    ]
+    before, after = (_signatures(symbol, row, names.count) for symbol, row, _ in columns)
+    if np.array_equal(before, after):
+        return none  # without the keys, which take as long as everything else here
+    of_bytes = aliases()
+    key, known = rank_hashes(names.keys() if of_bytes is None else of_bytes.apply(names.keys()))
+    values = len(known)
+    leaves = _summed(before, key, values) != _summed(after, key, values)
+    columns = [_some(leaves, key[symbol], row, size) for symbol, row, size in columns]
     symbol, row = (
         np.concatenate([column[i] for column in columns]).astype(np.int64) for i in (0, 1)
     )
-    values = len(known)
     keys = row * values + symbol
     cell, cells = compact(keys, rows * values)
     first = np.zeros(cells, np.int64)
@@ -64,6 +69,19 @@ def moves(
         new=sum_by(columns[1][2].astype(np.int64), cell[split:], cells),
         symbols=values,
     )
+
+
+def _some(leaves: npt.NDArray[np.bool_], symbol: Int32, *columns: Ids) -> tuple[Ids, ...]:
+    """Select the entries of some symbols."""
+    some = np.flatnonzero(leaves[symbol])
+    return (symbol[some], *(column[some] for column in columns))
+
+
+def _summed(signatures: Hash, key: Int32, keys: int) -> Hash:
+    """Sum the signatures of names with the same key."""
+    sums = np.zeros(keys, np.uint64)
+    np.add.at(sums, key, signatures)
+    return sums
 
 
 def _in_changed_rows(

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.filters import Filter, matching_rows
 from sizeguard.attribution.group import sum_by
 from sizeguard.attribution.owners.inline_pieces import span_counts
-from sizeguard.base.parallel import beside
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sums import Counts
@@ -20,7 +19,7 @@ from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.diff.alias_keys import AliasNames, alias_names
 from sizeguard.diff.holdings import HeldBytes, Holdings
-from sizeguard.diff.stable_names import hash_keys
+from sizeguard.diff.symbol_keys import UsedNames
 from sizeguard.ledger.ledger import ImageInfo
 
 # Kinds of pieces that count as instances. Unwind tables, relocations and the like only describe
@@ -58,13 +57,14 @@ class Amounts:
 class Values:
     """The values of a level.
 
-    ids: by group; texts: the texts in use; hashes: of the texts, or for symbols of their keys.
+    ids: by group; texts: the texts in use; hashes: of the texts; names: None except for symbols
     """
 
     level: str
     ids: Int32
     texts: Texts
     hashes: Hash
+    names: UsedNames | None = None
 
     def of_groups(self) -> Hash:
         """Return the hash of each group's value."""
@@ -78,6 +78,7 @@ class Side:
     amounts:  by group
     values:   for each level
     holdings: None if groups are symbols, which cannot move between groups
+    aliases:  returns the names that share bytes
     left_out: file, load, ram and count of the rows that the filters left out; empty without filters
     """
 
@@ -85,7 +86,7 @@ class Side:
     amounts: Amounts
     values: tuple[Values, ...]
     holdings: Holdings | None
-    aliases: AliasNames | None
+    aliases: Callable[[], AliasNames | None]
     left_out: tuple[int, ...]
 
 
@@ -103,7 +104,6 @@ def side_of(
         left_out = tuple(int(column[~mask].sum()) for column in columns)
     labels = [analysis.label(level) for level in levels]
     symbols, kinds = analysis.label("symbol"), analysis.label("kind")
-    keys = beside(lambda: hash_keys(symbols.texts, symbols.hashes))
     groups, ids = _groups(labels, size)
     held = HeldBytes(len(symbols.texts)) if tuple(levels) != ("symbol",) else None
     amounts = _amounts(kinds, span_counts(analysis, asked), size, groups, symbols.ids, held)
@@ -112,11 +112,11 @@ def side_of(
         analysis.image,
         amounts.take(used),
         tuple(
-            _values(level, label, of_groups[used], keys)
+            _values(level, label, of_groups[used])
             for level, label, of_groups in zip(levels, labels, ids, strict=True)
         ),
-        None if held is None else held.holdings(symbols, used, groups.count, keys),
-        alias_names(analysis.aliases()),
+        None if held is None else held.holdings(symbols, used, groups.count),
+        _alias_names(analysis.aliases()),
         left_out,
     )
 
@@ -177,7 +177,8 @@ def _amounts(
         kind, bytes_ = kinds.ids[rows], size[rows]
         np.add.at(found.size, of, bytes_)
         pieces = np.flatnonzero(is_piece[kind])
-        np.add.at(found.instances, of[pieces], count[rows][pieces])
+        # With numbers of another type, add.at takes five times as long.
+        np.add.at(found.instances, of[pieces], count[rows][pieces].astype(np.int64, copy=False))
         padding = np.flatnonzero(is_padding[kind])
         np.add.at(found.padding, of[padding], bytes_[padding])
         if held is not None:
@@ -192,12 +193,22 @@ def _is_of(kinds: Label, names: frozenset[bytes]) -> Mask:
     )
 
 
-def _values(level: str, label: Label, ids: Int | Int32, keys: Callable[[], Hash]) -> Values:
-    """Return the values in use; keys: a function that returns the hashes of all symbols' keys."""
+def _alias_names(aliases: Aliases | None) -> Callable[[], AliasNames | None]:
+    """Return a function that reads the names, since only some diffs need them."""
+    if aliases is None:
+        return lambda: None
+    # Without the group of each row.
+    short = replace(aliases, group=np.zeros(0, np.int32))
+    return lambda: alias_names(short)
+
+
+def _values(level: str, label: Label, ids: Int | Int32) -> Values:
+    """Return the values in use."""
     number, used = _in_use(label, ids)
     texts = label.texts.take(used)
     if level == "symbol":
-        return Values(level, number, texts, keys()[used])
+        names = UsedNames.of(label, used)
+        return Values(level, number, texts, names.hashes, names)
     return Values(
         level, number, texts, hash_texts(texts) if label.hashes is None else label.hashes[used]
     )

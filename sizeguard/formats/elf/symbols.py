@@ -174,9 +174,9 @@ def read_symbols(
         data=data,
         strings=strings,
         # A name outside the strings is empty.
-        name=np.minimum(table["name"].astype(np.int64) + low, high),
+        name=_at_most(table["name"].astype(np.int64) + low, high),
         address=_words(table["address"]),
-        size=np.minimum(table["size"].astype(np.uint64), np.uint64(1 << 62)).view(np.int64),
+        size=_at_most(table["size"].astype(np.uint64), np.uint64(1 << 62)).view(np.int64),
         type=info & 15,
         binding=info >> 4,
         visibility=table["other"] & 3,
@@ -220,6 +220,12 @@ def string_ends(data: Bytes, low: int, start: Int) -> Int:
         return guess
     zeros = np.append(np.sort(np.concatenate([known, more])), len(data))
     return zeros[np.searchsorted(zeros, start)]
+
+
+def _at_most(column: npt.NDArray[Any], limit: int | np.uint64) -> npt.NDArray[Any]:
+    """Replace larger numbers by the limit, in place: fresh memory takes longer than the numbers."""
+    np.minimum(column, limit, out=column)
+    return column
 
 
 def _words(column: Any) -> Int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.sort import packed_order
+from sizeguard.columns.sort import hash_order, lexical_order, packed_order
 from sizeguard.columns.texts import Int, Int8, Int32
 from sizeguard.formats.elf import (
     PT_TLS,
@@ -317,14 +317,10 @@ def _best_first(defined: Defined, ids: Int32, rows: Int, known: DistinctNames) -
     """Sort rows by place, then by size (largest first), then by the order of aliases."""
     name = ids[rows]
     length = known.texts.end[name] - known.texts.start[name]
-    keys = (  # the last key counts most
-        known.hashes[name],
-        length,
-        defined.strength[rows],
-        -defined.size[rows],
-        defined.place[rows],
-    )
-    return rows[np.lexsort(keys)]
+    by_hash = hash_order(known.hashes[name])
+    names = length | (defined.strength[rows].astype(np.int64) << 40)  # no name has a terabyte
+    keys = (names, -defined.size[rows], defined.place[rows])  # the last key counts most
+    return rows[by_hash[lexical_order([key[by_hash] for key in keys])]]
 
 
 def _alias_groups(merged: Int, name: Int32, count: int, names: int) -> tuple[Int, AliasGroups]:

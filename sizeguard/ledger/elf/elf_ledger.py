@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,17 +152,18 @@ def _cut_image(
 ) -> _Named:
     """Cut all sections into pieces, and add these to the book."""
     line = book.line
-    strings = strings_of(image, names)
-    hashed = beside(lambda: distinct_names(strings))
+    hashed = beside(partial(distinct_names, strings_of(image, names)))
     # Meanwhile do the work that does not need names: 0.1 s for libtorch_cpu.so.
     defined = defined_symbols(image, names, line)
     unwinding = read_unwinding(image, line)
     relocations = relocation_tables(image, line)
     known = hashed()
+    del hashed  # later steps use the memory of the strings again; fresh memory takes longer
     input_table = input_ranges(image, line, inputs)
     part_table, part_texts = part_ranges(image, line, inputs, parts)
     described = cache(lambda: described_code(image, line, unwinding))
     symbols, groups = symbol_ranges(image, names, known, defined, input_table.start, described)
+    del defined
     sources = ContentSources(symbols, input_table, part_table)
     has_inputs = len(input_table.start) or len(part_table.start)
     if names is image and not has_inputs and not image.is_relocatable:
