@@ -146,6 +146,18 @@ def plain_rows(ledger: Ledger, operators: list[int]) -> list[Row]:
     return own + added
 
 
+@given(ledgers())
+def test_merged_names_leave_each_owner_its_bytes(ledger: Ledger) -> None:
+    rows = OwnerRows(ledger, merge_names=True)
+    assert rows.symbol.tolist() == [
+        min(names, key=lambda name: int(ledger.hashes[name])) if names != [NONE] else NONE
+        for names in (names_of(ledger, owner) for owner in range(len(ledger.owners)))
+    ]
+    for what in ("file", "load", "ram"):
+        assert rows.sums(what).tolist() == ledger.sums.column(what).tolist()
+    assert rows.counts().tolist() == ledger.count.tolist()
+
+
 @given(ledgers(), st.lists(st.integers(1, 3), min_size=6, max_size=6), st.booleans())
 def test_names_and_operators_share_the_bytes_of_their_owner(
     ledger: Ledger, operators: list[int], is_known: bool

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +19,26 @@ Mask = npt.NDArray[np.bool_]
 Hashes = npt.NDArray[np.uint64]
 
 
+@runtime_checkable
+class MergesNames(Protocol):
+    """An analysis that can merge the rows of bytes with several names before it makes them."""
+
+    names_are_merged: bool
+
+    def with_merged_names(self) -> Analysis:
+        """Return an analysis with one row for these bytes, or the analysis itself."""
+
+
 def symbols_as_one(analysis: Analysis) -> Label:
     """Label rows with their symbol; all rows of a group of aliases get the same one of its names.
 
     The label is the name with the smallest hash, so that a snapshot gives the same rows as its
     binary.
     """
-    label, aliases = analysis.label("symbol"), analysis.aliases()
+    label = analysis.label("symbol")
+    if isinstance(analysis, MergesNames) and analysis.names_are_merged:
+        return label
+    aliases = analysis.aliases()
     if aliases is None:
         return label
     rows = np.flatnonzero(aliases.group >= 0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.attribution.alias_rows import SymbolAliases, symbols_as_one
+from sizeguard.attribution.alias_rows import MergesNames, SymbolAliases, symbols_as_one
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import matching_rows, parse_filters
 from sizeguard.attribution.levels import LEVELS
@@ -91,6 +91,8 @@ def group(
     levels = check_levels(by)
     if sort not in SORTS:
         raise InputError(f"unknown order {sort}; there are {', '.join(SORTS)}")
+    if levels == ("symbol",) and not where and isinstance(analysis, MergesNames):
+        analysis = analysis.with_merged_names()
     mask = matching_rows(analysis, parse_filters(where))
     kept = None if mask is None else np.flatnonzero(mask)
     asked = levels_asked(levels, where)

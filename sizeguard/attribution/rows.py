@@ -78,20 +78,36 @@ class LedgerAnalysis:
     Labels are computed on first use.
     """
 
-    def __init__(self, evidence: LabelSources) -> None:
-        """Make the rows."""
-        ledger, placed = evidence.ledger, evidence.placed
+    def __init__(self, evidence: LabelSources, *, merge_names: bool = False) -> None:
+        """Prepare the rows; merge_names: see `with_merged_names`."""
+        self.names_are_merged = merge_names
         self._evidence = evidence
-        self.image = replace(ledger.image, title=evidence.title)
+        self.image = replace(evidence.ledger.image, title=evidence.title)
         self._libraries = LibraryRows(evidence.libraries) if evidence.libraries else None
         if self._libraries is not None:
             self.image = self._libraries.image(self.image)
-        operators = operators_per_owner(ledger, placed) if placed is not None else None
-        self._rows = OwnerRows(ledger, operators)
         self._known: KnownLabels | None = None
         self._named: NameLabels | None = None
         self._labels: dict[str, Label] = {}
         self._longer: dict[str, Label] = {}
+
+    @cached_property
+    def _rows(self) -> OwnerRows:
+        ledger, placed = self._evidence.ledger, self._evidence.placed
+        operators = operators_per_owner(ledger, placed) if placed is not None else None
+        return OwnerRows(ledger, operators, merge_names=self.names_are_merged)
+
+    def with_merged_names(self) -> LedgerAnalysis:
+        """Return an analysis whose bytes with several names are one row, if that is possible.
+
+        A report by symbol merges these rows anyway; making and merging them takes 0.04 s for
+        libtorch_cpu.so.
+        """
+        if self._evidence.placed is not None or self._libraries is not None:
+            return self
+        merged = LedgerAnalysis(self._evidence, merge_names=True)
+        merged.image = self.image
+        return merged
 
     def look_up(self, known: KnownLabels) -> None:
         """Read the labels of names from `known`, which also stores the new ones."""
