@@ -6,6 +6,7 @@ import datetime
 import io
 import json
 import re
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -520,3 +521,22 @@ def test_two_limits_of_one_metric_have_two_titles() -> None:
         "`load`",
         "`load` since a release",
     ]
+
+
+@pytest.mark.native
+def test_long_names_stay_different_in_markdown(tmp_path: Path) -> None:
+    names = [
+        f"a_function_{'of_the_scanner_' * 6}that_reads_the_{kind}" for kind in ("head", "tail")
+    ]
+    for image, factor in (("old", 3), ("new", 12345)):
+        code = "".join(f"int {name}(int x) {{ return x * {factor}; }}\n" for name in names)
+        (tmp_path / "a.c").write_text(f"{code}int main(void) {{ return 0; }}\n")
+        subprocess.run(["gcc", "-O1", "-o", image, "a.c"], cwd=tmp_path, check=True)
+    images = [str(tmp_path / "old"), str(tmp_path / "new")]
+    for words in (["report", images[1]], ["diff", *images]):
+        done = CliRunner().invoke(
+            cli, [*words, "--by", "symbol", "--format", "markdown", "-n", "0"]
+        )
+        cells = re.findall("`(a_function_[^`]*)`", done.output)
+        assert len(cells) == len(set(cells)) == 2
+        assert all(len(cell) <= 80 for cell in cells)

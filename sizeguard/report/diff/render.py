@@ -10,7 +10,7 @@ import numpy as np
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.report.screen.fit import screen_lines
-from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, head_lines
+from sizeguard.report.screen.grid import Column, GridRow, RowName, distinct, grid_lines, head_lines
 from sizeguard.report.writers.printable import NOTHING, printable, shown
 from sizeguard.report.writers.size_rows import (
     image_json,
@@ -24,6 +24,7 @@ from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
 _AT_MOST = ", at most "
+_WIDE = 80  # characters of a name in Markdown
 _SHORT = 36  # characters of a symbol's name if it does not fit
 _NAMES = tuple(cause.replace("_", " ") for cause in CAUSES)
 
@@ -119,16 +120,21 @@ class _Shown:
     rest_delta: int = 0
 
 
-def _lines(diff: Diff, limit: int, width: int) -> _Shown:
-    """Make lines from the largest rows; describe and sum the others."""
+def _row_name(line: _Line) -> RowName:
+    return RowName(line.name, short=line.short if line.short != line.name else "")
+
+
+def _lines(diff: Diff, limit: int, width: int = _SHORT) -> _Shown:
+    """Make lines from the largest rows; describe and sum the others.
+
+    width: characters of a symbol's name if the whole name does not fit
+    """
     number = len(diff) if limit == 0 else min(limit, len(diff))
     lines = []
     for i in range(number):
         keys = list(zip(diff.by, diff.keys(i), strict=True))
-        names = "  ".join(shown(level, key, width) for level, key in keys)
-        short = "  ".join(shown(level, key, _SHORT) for level, key in _without_scopes(keys))
-        if width and len(names) > width:
-            names = f"{names[: width - 1]}…"
+        names = "  ".join(shown(level, key) for level, key in keys)
+        short = "  ".join(shown(level, key, width) for level, key in _without_scopes(keys))
         old, new = int(diff.old[i]), int(diff.new[i])
         lines.append(
             _Line(new - old, old, new, _NAMES[diff.cause[i]], _count(diff, i), names, short)
@@ -196,12 +202,11 @@ def _terminal(diff: Diff, limit: int, style: Style) -> Iterator[str]:
 
 def _rows(diff: Diff, limit: int, old: int, new: int) -> list[GridRow]:
     """Make the rows of the table: the largest changes, the others, the sum."""
-    largest = _lines(diff, limit, 0)
+    largest = _lines(diff, limit)
     rows = []
     for line in largest.lines:
         cells = [f"{line.delta:+,}", f"{line.old:,}", f"{line.new:,}", line.cause]
-        name = RowName(line.name, short=line.short if line.short != line.name else "")
-        rows.append(GridRow(cells, name, looks={0: growth_look(line.delta)}))
+        rows.append(GridRow(cells, _row_name(line), looks={0: growth_look(line.delta)}))
         if line.count:
             count = RowName(line.count, short=line.count.partition(", mean")[0])
             rows.append(GridRow(["", "", "", ""], count, "dim"))
@@ -256,9 +261,10 @@ def _markdown(diff: Diff, limit: int) -> Iterator[str]:
     yield ""
     yield f"| change | old | new | cause | {' / '.join(diff.by)} | instances |"
     yield "|---:|---:|---:|---|---|---|"
-    largest = _lines(diff, limit, 80)
-    for line in largest.lines:
-        name = markdown_cell(line.name) if line.name != NOTHING else NOTHING
+    largest = _lines(diff, limit, _WIDE - 20)
+    names = distinct([_row_name(line) for line in largest.lines], _WIDE)
+    for line, text in zip(largest.lines, names, strict=True):
+        name = markdown_cell(text) if line.name != NOTHING else NOTHING
         yield (
             f"| {line.delta:+,} | {line.old:,} | {line.new:,} | {line.cause} | {name} |"
             f" {line.count} |"

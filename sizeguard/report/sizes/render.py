@@ -6,10 +6,11 @@ It is written in pieces: a row for each symbol makes 100 MB of JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import repeat
 
 from sizeguard.attribution.size_report import ByteSums, Report
+from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.sizes.size_terminal import region_share, report_lines
 from sizeguard.report.sizes.size_tree import (
     Rest,
@@ -33,6 +34,7 @@ from sizeguard.report.writers.style import Style, share, size_text
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
 SCHEMA_VERSION = 1
+_WIDE = 80  # characters of a name in Markdown
 
 
 def report_chunks(
@@ -115,13 +117,12 @@ def _markdown(report: Report, limit: int) -> Iterator[str]:
     def rest_line(rest: Rest, indent: str) -> str:
         return line(rest.sums, f"{indent}{rest_text(f'{rest.groups:,} smaller', rest)}")
 
-    def group_lines(group: RowGroup, indent: str) -> Iterator[str]:
-        name = markdown_cell(shown(group.level, group.text, 80))
-        yield line(group.sums, indent + name + aliases_of(group))
-        for child in group.children:
-            yield from group_lines(child, indent + "&emsp;")
-        if group.rest is not None:
-            yield rest_line(group.rest, indent + "&emsp;")
+    def group_lines(groups: Sequence[RowGroup], indent: str) -> Iterator[str]:
+        for group, name in zip(groups, _names(groups), strict=True):
+            yield line(group.sums, indent + markdown_cell(name) + aliases_of(group))
+            yield from group_lines(group.children, indent + "&emsp;")
+            if group.rest is not None:
+                yield rest_line(group.rest, indent + "&emsp;")
 
     id_ = f", id {markdown_cell(image.id[:8])}" if image.id else ""
     yield (
@@ -134,16 +135,24 @@ def _markdown(report: Report, limit: int) -> Iterator[str]:
         yield ""
     yield f"| {metric} | | share | n | {' / '.join(report.by)} |"
     yield "|---:|---:|---:|---:|---|"
-    for group in tree.top:
-        yield from group_lines(group, "")
+    yield from group_lines(tree.top, "")
     if tree.rest is not None:
         yield rest_line(tree.rest, "")
-    for group in [*tree.others, *([tree.unattributed] if tree.unattributed else [])]:
-        yield from group_lines(group, "")
+    yield from group_lines(tree.others, "")
+    yield from group_lines([tree.unattributed] if tree.unattributed else [], "")
     if report.left_out is not None:
         yield line(report.left_out, "left out by the filter")
     yield f"| **{whole:,}** | {size_text(whole)} | {'100.0%' if whole else ''} | | = sum of rows |"
     yield from _markdown_regions(report)
+
+
+def _names(groups: Sequence[RowGroup]) -> list[str]:
+    """Shorten names; different ones stay different."""
+    names = [
+        RowName(shown(group.level, group.text), is_symbol=group.level == "symbol")
+        for group in groups
+    ]
+    return distinct(names, _WIDE)
 
 
 def _markdown_regions(report: Report) -> Iterator[str]:
