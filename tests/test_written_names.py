@@ -152,7 +152,10 @@ def full_with(changed: dict[str, Any]) -> Any:
     elf = SimpleNamespace(
         sections=sections, content=lambda s: given["text"] if s.index == TEXTS else bytes(50)
     )
-    symbols = [SimpleNamespace(section=section, address=4) for section in (0, CODE, TEXTS)]
+    symbols = [
+        SimpleNamespace(name="", section=section, address=4, binding=0)
+        for section in (0, CODE, TEXTS)
+    ]
     file = SimpleNamespace(elf=elf, symbols=symbols, relocations={given["source"]: table})
     return SimpleNamespace(files=[file])
 
@@ -167,7 +170,10 @@ def calling_code(opened: Opener, changed: dict[str, Any], lto: Any = ()) -> Any:
         symbol=np.array([given["symbol"]] * 2),
         addend=np.array([addend, addend]),
     )
-    symbols = [SimpleNamespace(section=section, address=4) for section in (0, CODE, TEXTS)]
+    symbols = [
+        SimpleNamespace(name="", section=section, address=4, binding=0)
+        for section in (0, CODE, TEXTS)
+    ]
     relocations = {CODE: table} | ({given["table"]: table} if "table" in given else {})
     before = b"\0x" if given.get("is_tail") else b"\0"
     evidence = opened("00", before + GELU.encode() + b"\0", RELOCATIONS)

@@ -21,11 +21,11 @@ from sizeguard.claims.verdict import (
 from sizeguard.linkgraph.elf.table_entries import POINTER
 from sizeguard.names.pointers import Pointers
 from sizeguard.verify.evidence.evidence import Evidence, functions_at
-from sizeguard.verify.evidence.object_evidence import ObjectFile
 from sizeguard.verify.evidence.placement import Node
 from sizeguard.verify.evidence.tables import pointers_of
 from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode
 from sizeguard.verify.leaks.foreign_code import KnownFunctions
+from sizeguard.verify.leaks.text_references import TextReferences
 
 NAMES = "names of deselected operators and classes"
 _ENCODINGS = (("utf-8", 1), ("utf-16-le", 2), ("utf-32-le", 4))
@@ -172,11 +172,27 @@ class Callers:
         content = self.code.evidence.shipped_bytes.at(address, POINTER)
         return int.from_bytes(content.tobytes(), "little")
 
+    @cached_property
+    def _texts(self) -> TextReferences:
+        return TextReferences(self.code.evidence.objects.files)
+
+    @cached_property
+    def full_texts(self) -> TextReferences:
+        """The references of the full build's objects."""
+        return TextReferences(self.code.full.files if self.code.full is not None else ())
+
+    def to(self, number: int, index: int, start: int) -> Iterator[tuple[Node, int]]:
+        """Yield places of the image that refer to an offset of an object's section."""
+        placed = self.code.evidence.placement.address
+        for other, source, offset in self._texts.to(number, index, start):
+            if (other, source) in placed:
+                yield (other, source), offset
+
     def _has_text(self, name: bytes) -> bool:
         """Return whether placed code or data refers to a text of its own object."""
         for number, section, content in self.code.texts:
             start = _whole_in(content, name) if name in content else -1
-            if start >= 0 and any(_references(self.code.evidence, number, section.index, start)):
+            if start >= 0 and any(self.to(number, section.index, start)):
                 return True
         return False
 
@@ -206,47 +222,26 @@ def _is_said_by_code(callers: Callers, name: bytes) -> bool:
         if start >= 0:
             if section.is_executable or section.index in evidence.objects.files[number].relocations:
                 return False  # the text is a part of a table, or of code
-            referring += list(_references(evidence, number, section.index, start))
+            referring += list(callers.to(number, section.index, start))
     if not referring or not all(callers.are_known(*place) for place in referring):
         return False
-    return code.full is None or any(_is_said_in(file, name) for file in code.full.files)
+    return code.full is None or _is_said_in(callers.full_texts, name)
 
 
-def _is_said_in(file: ObjectFile, name: bytes) -> bool:
-    """Return whether code of an object refers to a text of its data."""
-    sections = file.elf.sections
-    for section in sections:
-        if not section.is_allocated or section.is_executable or not section.file_size:
-            continue
-        content = file.elf.content(section)
-        start = _whole_in(content, name) if name in content else -1
-        sources = (source for source, _ in _references_of(file, section.index, start))
-        if start >= 0 and any(sections[source].is_executable for source in sources):
-            return True
+def _is_said_in(texts: TextReferences, name: bytes) -> bool:
+    """Return whether code of an object refers to a text of an object's data."""
+    for number, file in enumerate(texts.files):
+        for section in file.elf.sections:
+            if not section.is_allocated or section.is_executable or not section.file_size:
+                continue
+            content = file.elf.content(section)
+            start = _whole_in(content, name) if name in content else -1
+            if start >= 0 and any(
+                texts.files[other].elf.sections[source].is_executable
+                for other, source, _ in texts.to(number, section.index, start)
+            ):
+                return True
     return False
-
-
-def _references(
-    evidence: Evidence, number: int, index: int, start: int
-) -> Iterator[tuple[Node, int]]:
-    """Yield places of the image that refer to an offset of an object's section."""
-    for source, offset in _references_of(evidence.objects.files[number], index, start):
-        if (number, source) in evidence.placement.address:
-            yield (number, source), offset
-
-
-def _references_of(file: ObjectFile, index: int, start: int) -> Iterator[tuple[int, int]]:
-    """Yield sections and offsets of an object that refer to an offset of one of its sections."""
-    for source, table in file.relocations.items():
-        for offset, symbol, addend in zip(
-            table.offset.tolist(), table.symbol.tolist(), table.addend.tolist(), strict=True
-        ):
-            row = file.symbols[symbol] if symbol < len(file.symbols) else None
-            # Distances are relative to the next instruction: up to 8 bytes less.
-            if row is not None and row.section == index:
-                target = row.address + addend
-                if start - 8 <= target <= start:
-                    yield source, offset
 
 
 def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:

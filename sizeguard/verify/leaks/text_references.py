@@ -1,0 +1,58 @@
+"""Find the references of objects to texts in their data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sizeguard.verify.evidence.object_evidence import ObjectFile
+
+# Distances are relative to the next instruction: up to 8 bytes less than to the place.
+_INSTRUCTION = 8
+
+
+@dataclass(frozen=True, eq=False)
+class TextReferences:
+    """The references among the objects of a link."""
+
+    files: Sequence[ObjectFile]
+
+    @cached_property
+    def _undefined(self) -> Mapping[str, list[tuple[int, int]]]:
+        """Return name → object and number of each symbol of that name without a definition."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for number, file in enumerate(self.files):
+            for row, symbol in enumerate(file.symbols):
+                if not symbol.section and symbol.name:
+                    found.setdefault(symbol.name, []).append((number, row))
+        return found
+
+    def to(self, number: int, index: int, start: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the places that refer to an offset of a section: object, section and offset.
+
+        Other objects refer to it by a global symbol: ThinLTO makes one for a text that functions of
+        several objects use.
+        """
+        symbols = self.files[number].symbols
+        own = {row: symbol.address for row, symbol in enumerate(symbols) if symbol.section == index}
+        yield from self._to(number, own, start)
+        others: dict[int, dict[int, int]] = {}
+        for symbol in symbols:
+            if symbol.section == index and symbol.binding:
+                for other, row in self._undefined.get(symbol.name, ()):
+                    others.setdefault(other, {})[row] = symbol.address
+        for other, rows in others.items():
+            yield from self._to(other, rows, start)
+
+    def _to(
+        self, number: int, symbols: Mapping[int, int], start: int
+    ) -> Iterator[tuple[int, int, int]]:
+        """Yield an object's references to an offset by symbols: row → place of the symbol."""
+        for source, table in self.files[number].relocations.items():
+            for offset, symbol, addend in zip(
+                table.offset.tolist(), table.symbol.tolist(), table.addend.tolist(), strict=True
+            ):
+                place = symbols.get(symbol)
+                if place is not None and start - _INSTRUCTION <= place + addend <= start:
+                    yield number, source, offset
