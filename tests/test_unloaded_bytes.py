@@ -86,6 +86,21 @@ def test_names_behind_the_loaded_sections_are_found(encoding: str, tmp_path: Pat
     assert len(found.evidence) == (1 if encoding == "utf-8" else 2)  # wide ones count in any word
 
 
+def test_a_library_that_the_build_makes_is_not_the_systems(tmp_path: Path) -> None:
+    """An own libutil.so could contain what was left out of the program.
+
+    Without a soname the program needs it by its path on the command line.
+    """
+    (tmp_path / "helper.cpp").write_text(HELPER)
+    (tmp_path / "lib").mkdir()
+    library = tmp_path / "lib" / "libutil.so"
+    run(["g++", "-shared", "-fPIC", str(tmp_path / "helper.cpp"), "-o", str(library)])
+    evidence = gather(linked(tmp_path, "helper(argc)", "./lib/libutil.so"))
+    assert is_system_library("/sdk/libutil.so")
+    (unread,) = other_libraries(evidence)
+    assert unread.endswith("lib/libutil.so")
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_a_library_beside_the_toolchains_is_not_verified(named: bool, tmp_path: Path) -> None:
     (tmp_path / "helper.cpp").write_text(HELPER)

@@ -215,15 +215,22 @@ def other_libraries(evidence: Evidence) -> tuple[str, ...]:
     shipped = evidence.shipped
     if not isinstance(shipped, Elf):
         return ()
-    needed = set(needed_libraries(shipped))
-    found = [str(path) for path in evidence.linked.libraries if not is_system_library(str(path))]
-    return tuple(path for path in dict.fromkeys(found) if _is_needed(Path(path), needed))
+    # A library without a name of its own is needed by its path on the command line.
+    needed = {name.rpartition("/")[2] for name in needed_libraries(shipped)}
+    folders = {path.absolute().parent for path in (evidence.image.path, evidence.record) if path}
+    found = [
+        path
+        for path in dict.fromkeys(map(str, evidence.linked.libraries))
+        if not is_system_library(path) or any(map(Path(path).is_relative_to, folders))
+    ]
+    return tuple(path for path in found if _is_needed(Path(path), needed))
 
 
 def _is_needed(library: Path, needed: Collection[str]) -> bool:
     """Return whether an image needs a library that is not the system's.
 
-    A library of names without code stands for the one of its name, as the NDK's do for bionic's.
+    One beside the image is not, whatever its name: the build may have made it. A library of names
+    without code stands for the one of its name, as the NDK's do for bionic's.
     """
     own, has_code = "", True
     with contextlib.suppress(InputError):
@@ -232,7 +239,7 @@ def _is_needed(library: Path, needed: Collection[str]) -> bool:
         has_code = any(section.is_executable and section.size for section in elf.sections)
     if not has_code and is_system_library(own):
         return False
-    return not {own or library.name, library.name, str(library)}.isdisjoint(needed)
+    return not {own.rpartition("/")[2], library.name}.isdisjoint(needed)
 
 
 def _failed(name: str, size: int, notes: tuple[str, ...], cause: str) -> Verdict:
