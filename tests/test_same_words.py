@@ -488,6 +488,8 @@ def test_findings_that_are_not_shown_are_counted(format_: str) -> None:
     for most, text in ((1, "2 more findings"), (2, "1 more finding ("), (0, "3 findings")):
         assert text in "".join(doctor_chunks(diagnosis, most, format_, Style()))
     assert "more" not in "".join(doctor_chunks(diagnosis, 0, format_, Style()))
+    assert len(json.loads("".join(doctor_chunks(diagnosis, 1, "json", Style())))["findings"]) == 3
+    assert len("".join(doctor_chunks(diagnosis, 1, "csv", Style())).splitlines()) == 1 + 3
 
 
 def test_a_claim_that_does_not_apply_is_not_called_wrong() -> None:

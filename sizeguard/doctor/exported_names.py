@@ -25,7 +25,9 @@ def exported_names(facts: ImageFacts) -> SizeFinding | None:
     low = sum(parts.values()) - sum(len(name) + 1 for name in parts if name in shared)
     return SizeFinding(
         kind="exports",
-        title=f"{len(parts):,} inline functions and template instances are exported",
+        title=f"{len(parts):,} inline functions and template instances are exported"
+        if len(parts) > 1
+        else "1 inline function or template instance is exported",
         low=low,
         high=sum(parts.values()) + facts.hash_heads_won(len(parts)) + 8,
         metric=LOAD,

@@ -61,9 +61,11 @@ def identical_functions(facts: ImageFacts) -> SizeFinding | None:
         parts[first.name] = sum(len(each.code) + each.table for each in others)
     if low <= _SLACK:
         return None
+    repeated = sum(map(len, groups)) - len(groups)
     return SizeFinding(
         kind="identical-functions",
-        title=f"{sum(map(len, groups)) - len(groups):,} functions repeat the code of another",
+        title=f"{repeated:,} function{' repeats' if repeated == 1 else 's repeat'} the code of"
+        " another",
         low=low - _SLACK,
         high=high + _SLACK,
         metric=LOAD,

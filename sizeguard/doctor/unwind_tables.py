@@ -59,7 +59,8 @@ def unwind_tables(facts: ImageFacts) -> SizeFinding | None:
     stays = facts.has_runtime_inside or any(each.keeps for each in facts.toolchains)
     return SizeFinding(
         kind="exceptions" if throws else "unwind-tables",
-        title=f"{count:,} functions have unwind tables" + (f"; {use}" if throws else ""),
+        title=f"{count:,} function{' has' if count == 1 else 's have'} unwind tables"
+        + (f"; {use}" if throws else ""),
         low=0 if stays else min(low, high),
         high=high,
         metric=LOAD,

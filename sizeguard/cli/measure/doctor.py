@@ -17,7 +17,7 @@ from sizeguard.cli.image_options import ImagePath, Output, table_output_options
     default=10,
     show_default=True,
     type=click.IntRange(min=0),
-    help="Findings to show; 0 for all.",
+    help="Findings to show; 0 for all. JSON and CSV have all.",
 )
 @table_output_options
 def command(path: Path, most: int, output: Output) -> None:
@@ -30,7 +30,7 @@ def command(path: Path, most: int, output: Output) -> None:
     \b
     Examples:
       sizeguard doctor build/app
-      sizeguard doctor libparse.so -n 0 --format json
+      sizeguard doctor libparse.so --format json
     """
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.builds.open_build import open_build

@@ -21,14 +21,17 @@ _EVIDENCE = 4  # names to show of a finding on the terminal
 
 
 def doctor_chunks(diagnosis: Diagnosis, most: int, format_: str, style: Style) -> Iterator[str]:
-    """Write the first `most` findings, 0 for all, in pieces that end with a line."""
+    """Write the first `most` findings, 0 for all, in pieces that end with a line.
+
+    JSON and CSV have all.
+    """
     findings = diagnosis.findings[: most or None]
     if format_ == "json":
-        yield json.dumps(_json(diagnosis, findings), indent=2) + "\n"
+        yield json.dumps(_json(diagnosis), indent=2) + "\n"
     elif format_ == "csv":
         rows = [
             (f.kind, f.low, f.high, f.metric, f.confidence, f.parts, f.title, f.change)
-            for f in findings
+            for f in diagnosis.findings
         ]
         head = ["kind", "low", "high", "metric", "confidence", "parts", "title", "change"]
         yield from csv_rows(head, rows)
@@ -39,13 +42,13 @@ def doctor_chunks(diagnosis: Diagnosis, most: int, format_: str, style: Style) -
         yield "".join(f"{line}\n" for line in lines)
 
 
-def _json(diagnosis: Diagnosis, findings: tuple[SizeFinding, ...]) -> dict[str, object]:
+def _json(diagnosis: Diagnosis) -> dict[str, object]:
     return {
         "schema_version": SCHEMA_VERSION,
         "image": diagnosis.image,
         "load": diagnosis.load,
         "file": diagnosis.file,
-        "findings": [_finding_json(finding) for finding in findings],
+        "findings": [_finding_json(finding) for finding in diagnosis.findings],
         "unknown": list(diagnosis.unknown),
     }
 
