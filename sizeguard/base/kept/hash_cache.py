@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.errors import InputError, SizeguardError
 from sizeguard.base.files import check_no_output, write_atomic
 from sizeguard.base.input_files import readable
 
@@ -56,7 +56,7 @@ class HashCache:
         rows = {path: [*state, content] for path, (state, content) in self._known.items()}
         try:
             write_atomic(self._file, json.dumps({"version": _VERSION, "files": rows}))
-        except InputError:
+        except SizeguardError:
             return  # the cache only saves time: without it, files are read again
         self._is_new = False
 
