@@ -7,7 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int
+from sizeguard.linkgraph.address_slots import address_slots
 from sizeguard.linkgraph.graph import FDE, IMPORT, PART, STRING, SectionGraph
 from sizeguard.linkgraph.live import live
 
@@ -50,6 +52,9 @@ def costs_of(graph: SectionGraph) -> Costs:
     # When packed, a relative relocation is a bit of a bitmap, and any other one takes a few bytes.
     if graph.is_pic and not graph.packing:
         load += RELOCATION_SIZE * np.bincount(places, minlength=len(nodes))
+    slots = _slots_of(graph)
+    load += slot_size(graph) * slots
+    ram += SLOT_SIZE * slots
     load[nodes.kind == FDE] += HEADER_ENTRY
     imports = np.flatnonzero(nodes.kind == IMPORT)
     if graph.is_dynamic and len(imports):
@@ -64,6 +69,20 @@ def costs_of(graph: SectionGraph) -> Costs:
         )
         ram[imports] += SLOT_SIZE
     return Costs(load, ram)
+
+
+def slot_size(graph: SectionGraph) -> int:
+    """Return the bytes of a slot for an address of the image, with its relocation."""
+    return SLOT_SIZE + (RELOCATION_SIZE if graph.is_pic and not graph.packing else 0)
+
+
+def _slots_of(graph: SectionGraph) -> Int:
+    """Count the slots that the image's code loads each node's address from."""
+    found = address_slots(graph)
+    if not len(found.edges):
+        return np.zeros(len(graph.nodes), np.int64)
+    used = distinct(found.slot[live(graph)[graph.edges.source[found.edges]]])
+    return np.bincount(found.target[used], minlength=len(graph.nodes))
 
 
 def _holders(source: Int, offset: Int) -> Int:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.pack import pack
 from sizeguard.columns.texts import Int
+from sizeguard.linkgraph.address_slots import address_slots
 from sizeguard.linkgraph.costs import (
     ABSOLUTE,
     CALLS,
@@ -101,6 +102,7 @@ class ImageLayout:
         self._called[graph.edges.target[np.isin(graph.edges.type, CALLS)]] = True
         self._unwind = np.flatnonzero(nodes.kind == FDE)
         self._merged = MergedPieces(graph)
+        self._slots = address_slots(graph)
 
     def _input_sections(self) -> dict[str, _Output]:
         """Sort the input sections into output sections, in the linker's order."""
@@ -155,11 +157,14 @@ class ImageLayout:
         unwind = self._unwind[kept[self._unwind]]
         imports = self._imports[kept[self._imports]]
         relocations = int(self._relocations[kept].sum())
-        tables = {".eh_frame_hdr": HEADER_ENTRY * len(unwind)}
+        slots = self._count_slots(kept, cut)
+        if self.graph.is_pic and not self.graph.packing:
+            relocations += slots
+        tables = {".eh_frame_hdr": HEADER_ENTRY * len(unwind), ".got": SLOT_SIZE * slots}
         if self.graph.is_dynamic:
             plt = int(self._called[imports].sum())
             tables[".rela"] = RELOCATION_SIZE * (relocations + len(imports))
-            tables[".got"] = SLOT_SIZE * len(imports)
+            tables[".got"] += SLOT_SIZE * len(imports)
             tables[".plt"] = PLT_SIZE * plt
             tables |= self._dynamic(imports.tolist())
         return LaidOutPart(
@@ -172,6 +177,14 @@ class ImageLayout:
             int(nodes.size[unwind].sum()),
             tables,
         )
+
+    def _count_slots(self, kept: Bool, cut: Bool | None) -> int:
+        """Count the slots that kept code loads addresses of the image from."""
+        loads = self._slots.edges
+        is_used = kept[self.graph.edges.source[loads]]
+        if cut is not None:
+            is_used &= ~cut[loads]
+        return len(distinct(self._slots.slot[is_used]))
 
     def _dynamic(self, imports: list[int]) -> dict[str, int]:
         """Return the sizes of dynamic symbols, names, versions and needed libraries."""
@@ -263,4 +276,5 @@ def _placed(output: _Output, size: Int, align: Int, kept: Bool) -> int:
 
 def _without_suffixes(backwards: list[str]) -> list[str]:
     """Drop the texts that end another. The texts are reversed and sorted."""
-    return [a for a, b in zip(backwards, [*backwards[1:], ""], strict=True) if not b.startswith(a)]
+    following = (*backwards[1:], "")  # longer if there are no texts
+    return [a for a, b in zip(backwards, following, strict=False) if not b.startswith(a)]

@@ -34,19 +34,8 @@ from sizeguard.predict.switch_edges import SwitchEdges
 from sizeguard.predict.unselected import Unselected, without_entries
 from sizeguard.runtimes.build_facts import BuildFacts
 
-# Writable sections, which count as RAM.
-_RAM = (
-    ".data",
-    ".bss",
-    ".data.rel.ro",
-    ".init_array",
-    ".fini_array",
-    ".preinit_array",
-    ".got",
-    ".dynamic",
-    ".tdata",
-    ".tbss",
-)
+# Writable tables that linkers of ELF make; they count as RAM, as writable sections do.
+_RAM = (".got", ".dynamic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +329,8 @@ class Predictor:
         )
 
     def _difference(self, sizes: dict[str, int], margin: int) -> Size:
-        ram = sum(self._full_sizes.get(name, 0) - sizes.get(name, 0) for name in _RAM)
+        written = (name for name, output in self.layout.outputs.items() if output.is_write)
+        ram = sum(self._full_sizes.get(n, 0) - sizes.get(n, 0) for n in (*written, *_RAM))
         load = self.load_less(self._full_sizes, sizes)
         return Size(self.full.load - load, self.full.ram - ram, margin)
 

@@ -1,0 +1,84 @@
+"""Slots of the GOT on aarch64 count in predictions and costs; so do writable sections of any name.
+
+GNU ld keeps a slot, with a relocation, for each address of the image that code loads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sizeguard.linkgraph.costs import costs_of
+from sizeguard.linkgraph.graph import SectionGraph
+from sizeguard.predict.image_layout import ImageLayout
+from sizeguard.predict.predictor import Kept, Predictor, Size
+from sizeguard.predict.switch_edges import SwitchEdges
+from sizeguard.runtimes.build_facts import BuildFacts, Calibration, Dispatch
+from tests.support.made_graphs import made_graph
+
+ADR_GOT_PAGE, LD64_GOT_LO12_NC, CALL26 = 311, 312, 283
+NONE = np.zeros(0, np.int64)
+
+
+def loading(linker: str = "bfd", *, is_pic: bool = True) -> SectionGraph:
+    """Make a link: main and a table each load a's address, only the table loads b's."""
+    made = made_graph([100, 20, 4, 4], [(0, 1), (0, 2), (0, 2), (1, 2), (1, 3), (1, 3)], [0], {})
+    types = [CALL26, *[ADR_GOT_PAGE, LD64_GOT_LO12_NC, ADR_GOT_PAGE] * 2][:6]
+    edges = replace(made.edges, type=np.array(types, np.int32), symbol=made.edges.target.copy())
+    return replace(made, edges=edges, linker=linker, is_pic=is_pic)
+
+
+def test_each_symbol_that_code_loads_has_a_slot_and_a_relocation() -> None:
+    layout = ImageLayout(replace(loading(), is_dynamic=True))
+    every = np.ones(4, bool)
+    without = np.array([True, False, True, False])
+    found = [layout.sizes(kept) for kept in (every, without)]
+    assert [(each[".got"], each[".rela"]) for each in found] == [(16, 48), (8, 24)]
+    cut = layout.graph.edges.target == 2
+    assert layout.sizes(every, cut=cut)[".got"] == 8
+
+
+@pytest.mark.parametrize(
+    ("linker", "is_pic", "slot"), [("bfd", True, 32), ("bfd", False, 8), ("lld", True, 0)]
+)
+def test_a_slot_belongs_to_what_it_leads_to(linker: str, is_pic: bool, slot: int) -> None:
+    costs = costs_of(loading(linker, is_pic=is_pic))
+    assert costs.load.tolist() == [100, 20, 4 + slot, 4 + slot]
+    assert costs.ram.tolist() == [0, 0, min(slot, 8), min(slot, 8)]
+
+
+def test_code_that_is_not_kept_has_no_slots() -> None:
+    made = loading()
+    unused = replace(made, root_kind={1: "entry"})
+    only_a = replace(made, root_kind={2: "entry"})
+    assert costs_of(unused).load.tolist() == [100, 20, 36, 36]
+    assert costs_of(only_a).load.tolist() == [100, 20, 4, 4]
+
+
+def test_writable_sections_are_ram_by_their_flags() -> None:
+    """Mach-O's __DATA,__const counted as before, whatever a selection left out."""
+    made = made_graph([400, 300, 40], [(0, 1)], [0, 2], {2: "aten::add"})
+    nodes = replace(
+        made.nodes,
+        index=np.array([0, 1, 1], np.int32),
+        is_write=np.array([False, True, True]),
+    )
+    graph = replace(made, nodes=nodes, names=("__TEXT,__text", "__DATA,__const", "aten::add"))
+    calibration = Calibration(6, 16, 40, 4, 128, 256, None, is_usual=True)
+    facts = BuildFacts(
+        runtime="sizeguard",
+        dispatch=Dispatch(()),
+        switches=(),
+        guards=(),
+        verbose_texts=frozenset(),
+        verbose_feature="messages",
+        features={},
+        handler="",
+        calibration=calibration,
+    )
+    branches = SwitchEdges(NONE, NONE, NONE, NONE, NONE, (), (), {})
+    found = Predictor(graph, Size(740, 340), branches, facts)
+    assert found.size(Kept()) == Size(740, 340)
+    assert found.size(Kept(operators=frozenset())).ram < 340
