@@ -1,6 +1,6 @@
 """Slots of the GOT on aarch64 count in predictions and costs; so do writable sections of any name.
 
-GNU ld keeps a slot, with a relocation, for each address of the image that code loads.
+There is a slot, with a relocation, for each address of the image that code loads.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def test_each_symbol_that_code_loads_has_a_slot_and_a_relocation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("linker", "is_pic", "slot"), [("bfd", True, 32), ("bfd", False, 8), ("lld", True, 0)]
+    ("linker", "is_pic", "slot"),
+    [("bfd", True, 32), ("bfd", False, 8), ("lld", True, 32), ("mold", True, 0)],
 )
 def test_a_slot_belongs_to_what_it_leads_to(linker: str, is_pic: bool, slot: int) -> None:
     costs = costs_of(loading(linker, is_pic=is_pic))

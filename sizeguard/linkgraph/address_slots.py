@@ -1,7 +1,8 @@
 """Find the slots of the global offset table (GOT) for the image's own addresses.
 
-GNU ld keeps them on aarch64: a slot for each symbol that code loads, and, in an image that may be
-loaded anywhere, a relocation for it. Other linkers compute most such addresses instead.
+On aarch64, all linkers but mold keep them: a slot for each symbol that code loads, and, in an image
+that may be loaded anywhere, a relocation for it. mold computes most such addresses instead, as all
+linkers do on x86-64.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class AddressSlots:
 def address_slots(graph: SectionGraph) -> AddressSlots:
     """Find the slots of all references; none if the linker does not keep them."""
     none = np.zeros(0, np.int64)
-    if graph.linker != "bfd":
+    if graph.linker == "mold":
         return AddressSlots(none, none, none)
     edges, names = graph.edges, graph.symbols.names
     is_load = np.isin(edges.type, _LOADS) & (edges.symbol >= 0)
