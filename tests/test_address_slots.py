@@ -50,6 +50,15 @@ def test_a_slot_belongs_to_what_it_leads_to(linker: str, is_pic: bool, slot: int
     assert costs.ram.tolist() == [0, 0, min(slot, 8), min(slot, 8)]
 
 
+def test_calls_through_slots_of_macos_have_no_relocations() -> None:
+    """X86_64_RELOC_GOT_LOAD becomes the address; X86_64_RELOC_GOT stays."""
+    made = loading("ld64.lld", is_pic=False)
+    types = np.array([0x1002, 0x1003, 0x1003, 0x1003, 0x1004, 0x1004], np.int32)
+    made = replace(made, edges=replace(made.edges, type=types))
+    assert costs_of(made).load.tolist() == [100, 20, 4, 12]
+    assert ImageLayout(made).sizes(np.ones(4, bool))[".got"] == 8
+
+
 def test_code_that_is_not_kept_has_no_slots() -> None:
     made = loading()
     unused = replace(made, root_kind={1: "entry"})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,6 +56,14 @@ def graphs(draw: st.DrawFn) -> SectionGraph:
     symbols = [draw(SYMBOLS) if is_code else "" for is_code in code.tolist()]
     node = st.integers(0, count - 1)
     pairs = draw(st.lists(st.tuples(node, node), max_size=20))
+    return made(code, symbols, pairs, first)
+
+
+def made(
+    code: npt.NDArray[np.bool_], symbols: list[str], pairs: list[tuple[int, int]], first: int
+) -> SectionGraph:
+    """Make a graph of functions and switch tables. first: node of the second object's first."""
+    count = len(code)
     edges = EdgeLists()
     for place, (source, target) in enumerate(pairs):
         edges.add(source, target, RELOCATION, place)
@@ -154,6 +165,35 @@ def test_branches_are_those_of_a_loop_over_all_edges(
     graph: SectionGraph, facts: BuildFacts
 ) -> None:
     assert shown(find_branches(graph, facts, dtype_of)) == plain_branches(graph, facts)
+
+
+def test_tables_of_macos_are_known_by_their_symbols() -> None:
+    """Mach-O's sections have no names of their own: all tables are in __DATA,__const."""
+    symbols = ["f", "f.Float", "", "f.Long"]
+    code = np.array([True, True, False, True])
+    graph = made(code, symbols, [(0, 2), (2, 1), (2, 3)], 4)
+    macos = replace(
+        made(code, [name or "l_switch.table.f" for name in symbols], [(0, 2), (2, 1), (2, 3)], 4),
+        names=("__TEXT,__text", "__TEXT,__text", "__DATA,__const", "__TEXT,__text"),
+        linker="ld64.lld",
+    )
+    facts = BuildFacts(
+        runtime="sizeguard",
+        dispatch=Dispatch(()),
+        switches=(SwitchSite("t", "a.cpp", "f"),),
+        guards=(),
+        verbose_texts=frozenset(),
+        verbose_feature="",
+        features={},
+        handler="",
+        calibration=Calibration(0, 0, 0, 0, 0, 0, None, True),
+    )
+    found = shown(find_branches(macos, facts, dtype_of))
+    assert found == shown(find_branches(graph, facts, dtype_of))
+    assert [(holder, dtype, table) for _, holder, dtype, _, table in found] == [
+        (0, "Float", 2),
+        (0, "Long", 2),
+    ]
 
 
 @given(graphs(), FACTS)

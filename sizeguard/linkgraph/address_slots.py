@@ -1,8 +1,9 @@
 """Find the slots of the global offset table (GOT) for the image's own addresses.
 
-On aarch64, all linkers but mold keep them: a slot for each symbol that code loads, and, in an image
-that may be loaded anywhere, a relocation for it. mold computes most such addresses instead, as all
-linkers do on x86-64.
+On aarch64, all linkers of ELF but mold keep them: a slot for each symbol that code loads, and, in
+an image that may be loaded anywhere, a relocation for it. mold computes most such addresses
+instead, as all of them do on x86-64. ld64.lld keeps those that code uses without a load, as calls
+do.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import IMPORT, SectionGraph
 
-# R_AARCH64_GOT_LD_PREL19, ADR_GOT_PAGE, LD64_GOT_LO12_NC and LD64_GOTPAGE_LO15.
-_LOADS = (309, 311, 312, 313)
+# R_AARCH64_GOT_LD_PREL19, ADR_GOT_PAGE, LD64_GOT_LO12_NC and LD64_GOTPAGE_LO15; types of Mach-O as
+# macho_graph numbers them: X86_64_RELOC_GOT and ARM64_RELOC_POINTER_TO_GOT.
+_LOADS = (309, 311, 312, 313, 0x1004, 0x2007)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

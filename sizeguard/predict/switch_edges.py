@@ -221,7 +221,11 @@ def switch_tables(graph: SectionGraph) -> dict[int, tuple[int, ...]]:
     """
     nodes, edges = graph.nodes, graph.edges
     source = edges.source
-    is_table = np.array([".Lswitch.table." in name for name in graph.names], bool)
+    if graph.linker == "ld64.lld":  # its sections have no names of their own
+        names = [graph.symbol_of(node) for node in range(len(nodes))]
+        is_table = np.array([name.startswith("l_switch.table.") for name in names], bool)
+    else:
+        is_table = np.array([".Lswitch.table." in name for name in graph.names], bool)
     users: dict[int, tuple[int, ...]] = {}
     for edge in np.flatnonzero(is_table[edges.target] & nodes.is_exec[source]).tolist():
         table, user = int(edges.target[edge]), int(source[edge])
