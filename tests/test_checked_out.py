@@ -7,11 +7,13 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sizeguard.git import checked_out
 from sizeguard.git.checked_out import _KEPT, checked_out_commit
+from sizeguard.git.git import git_bytes
 from tests.support.any_project import AnyProject, made_project
 
 FILES = {"a.c": "1\n", "d/b.c": "1\n", ".gitignore": "*.o\n"}
@@ -90,6 +92,41 @@ def test_marks_of_the_users_index_hide_nothing(project: AnyProject, tmp_path: Pa
     project.git("config", "core.trustctime", "false")
     edit_keeping_size_and_time(tmp_path)
     assert checked_out_commit(tmp_path) == fresh(project, tmp_path) != head
+
+
+@pytest.mark.usefixtures("is_old")
+def test_the_users_settings_mark_no_file_as_unchanged(project: AnyProject, tmp_path: Path) -> None:
+    project.git("config", "core.ignoreStat", "true")
+    head = checked_out_commit(tmp_path)
+    (tmp_path / "a.c").write_text("22\n")
+    assert checked_out_commit(tmp_path) == fresh(project, tmp_path) != head
+
+
+def test_an_edit_after_git_read_the_file_keeps_no_index(
+    project: AnyProject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Edit in the second of the file's last change; the index is written a second later."""
+    time.sleep(1.1)
+    file = tmp_path / "a.c"
+    old = file.stat().st_mtime_ns
+    time.sleep(1.05 - time.time() % 1)
+    file.touch()
+    os.utime(file, ns=(old, old))
+
+    def edited(repository: Path, *arguments: str, **more: Any) -> bytes:
+        told = git_bytes(repository, *arguments, **more)
+        if "add" in arguments:
+            file.write_text("2\n")
+            os.utime(file, ns=(old, old))
+            later = time.time() + 1
+            os.utime(more["more"]["GIT_INDEX_FILE"], (later, later))
+        return told
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checked_out, "git_bytes", edited)
+        head = checked_out_commit(tmp_path)
+    assert not (tmp_path / _KEPT).exists()
+    assert checked_out_commit(tmp_path) != head
 
 
 @pytest.mark.usefixtures("is_old")

@@ -123,6 +123,23 @@ def test_a_file_that_changes_while_it_is_read_keeps_nothing(kept: Kept) -> None:
         assert not kept.place.exists(), changed
 
 
+def test_a_file_that_changes_while_others_are_hashed_makes_it_again(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hashed(path: str) -> str:
+        content = content_hash(path)
+        if path.endswith("other.o"):  # the last file
+            rewrite(kept.folder / "image")
+            settle()
+        return content
+
+    content_hash = beside._content_hash
+    with monkeypatch.context() as patched:
+        patched.setattr(beside, "_content_hash", hashed)
+        kept.read()
+    assert kept.read() == "text 1"
+
+
 def test_unknown_files_keep_nothing(kept: Kept) -> None:
     kept.more = None
     assert [kept.read(), kept.read()] == ["text 0", "text 1"]

@@ -34,6 +34,7 @@ _KEPT = Path(".sizeguard") / "checked_out.index"
 _STATES = (
     *("-c", "core.trustctime=true", "-c", "core.checkStat=default"),
     *("-c", "core.splitIndex=false", "-c", "core.untrackedCache=false"),
+    *("-c", "core.ignoreStat=false"),  # else git marks each file that it adds as unchanged
 )
 
 
@@ -59,10 +60,11 @@ def _commit_of(repository: Path) -> str:
         # assume-unchanged.
         if head:
             _read_head(repository, head, path)
+        begun = int(path.stat().st_mtime) if head else 0
         add = (*_STATES, "-c", "advice.addEmbeddedRepo=false", "add", "--all")
         git_bytes(repository, *add, more=index)
         listed = _entries(repository, index)
-        _keep(repository, path, (name for _, name in listed))
+        _keep(repository, path, begun, (name for _, name in listed))
         if left_out := _left_out(repository):
             git_bytes(repository, "update-index", "-z", "--index-info", stdin=left_out, more=index)
         for name in _submodules(repository, listed):
@@ -104,10 +106,10 @@ def _read_head(repository: Path, head: str, index: Path) -> None:
     git_bytes(repository, "read-tree", head, more={"GIT_INDEX_FILE": str(index)})
 
 
-def _keep(repository: Path, index: Path, names: Iterable[str]) -> None:
-    """Keep an index for the next commit, unless a file changed in the second of its writing.
+def _keep(repository: Path, index: Path, begun: int, names: Iterable[str]) -> None:
+    """Keep an index for the next commit, unless a file changed since the second of its beginning.
 
-    Git compares times in seconds: a later change in that second would not show.
+    Git compares times in seconds: a change in that second, after git read the file, would not show.
     """
     kept = repository / _KEPT
     if not kept.parent.is_dir() or not (repository / ".git").exists():
@@ -116,7 +118,7 @@ def _keep(repository: Path, index: Path, names: Iterable[str]) -> None:
         written = index.stat()
         if kept.is_file() and kept.stat().st_mtime_ns == written.st_mtime_ns:
             return
-        if all(_changed(f"{repository}/{name}") < int(written.st_mtime) for name in names):
+        if all(_changed(f"{repository}/{name}") < begun for name in names):
             made = kept.with_name(f"{kept.name}.{os.getpid()}")
             shutil.copy2(index, made)
             made.replace(kept)

@@ -60,8 +60,10 @@ def kept_beside(
     if more is None:
         return text
     read = sorted({str(path) for path in more} - {str(path) for path in inputs.files})
+    # States first: those of files that change meanwhile are never found again
+    state, key = _state(inputs, read), _key(inputs, read)
     if given == _key(inputs, []) and _are_older(read, start):  # else one changed while it was read
-        _store(place, _key(inputs, read), _state(inputs, read), read, text)
+        _store(place, key, state, read, text)
     return text
 
 
