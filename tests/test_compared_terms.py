@@ -226,6 +226,25 @@ def test_more_targets_of_an_app_loosen_nothing() -> None:
     assert rows([change]) == [("app added", "language for linux", "", "linux", False)]
 
 
+OPERATOR = """operators:
+  aten::relu: {is_root_operator: true, is_used_for_training: false, include_all_overloads: true}
+"""
+
+
+@pytest.mark.parametrize(
+    ("grown", "name"), [(("a", "b"), "app"), (("b",), "app for u"), (("a",), "app for t")]
+)
+def test_the_selection_of_each_target_is_a_term(grown: tuple[str, ...], name: str) -> None:
+    steps = "build: make, image: out/app, selection: a.yaml"
+    targets = "{t: {machine: x86_64-linux}, u: {machine: x86_64-linux}}"
+    own = "targets: {t: {}, u: {selection: b.yaml}}"
+    text = f"targets: {targets}\napps:\n  app: {{{steps}, {own}}}\n"
+    none = {"a.yaml": "operators: {}\n", "b.yaml": "operators: {}\n"}
+    old: Files = {"sizeguard.yaml": text, "baselines/waivers.yaml": None, **none}
+    (change,) = compared(old, {**old, **{f"{each}.yaml": OPERATOR for each in grown}})
+    assert (change.what, change.name) == ("selection widened", f"{name} operator aten::relu")
+
+
 PLACED = ("model", "input", "expected output", "waiver", "selection record", "baseline", "limit")
 
 

@@ -239,6 +239,35 @@ def test_git_that_looks_away_sees_nothing_less(repository: Path) -> None:
     assert [change.what for change in compared(repository)] == ["limit loosened", "model replaced"]
 
 
+_ONE = '- {metric: load, bytes: 3, owner: ann, expires: 2999-01-31, reason: "$Id$"}\n'
+_TWO = _ONE.replace(
+    'Id$"', 'Id: "}, {metric: ram, bytes: 9, owner: o, expires: 2999-01-31, reason: "$"'
+)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "old", "new", "what"),
+    [
+        ("ident", f"[{_ONE[2:-1]}]", f"[{_TWO[2:-1]}]", "waiver added"),
+        ("filter=short", f"[{_ONE[2:-1]}]", f"[{_TWO[2:-1]}]", "waiver added"),
+        ("working-tree-encoding=UTF-7", f"# old\n{_ONE}", f"# old+AAo-{_ONE}", "waiver removed"),
+    ],
+    ids=["ident", "filter", "encoding"],
+)
+def test_filters_of_git_hide_no_term(
+    repository: Path, attribute: str, old: str, new: str, what: str
+) -> None:
+    """Write waivers that git changes back to those of the base before it hashes the file."""
+    file = repository / "baselines" / "waivers.yaml"
+    file.write_text(old)
+    commit(repository, "waiver")
+    run_git(repository, "branch", "-f", "main", "work")
+    run_git(repository, "config", "filter.short.clean", "sed 's/Id:.*[$]/Id$/'")
+    (repository / ".gitattributes").write_text(f"baselines/waivers.yaml {attribute}\n")
+    file.write_text(new)
+    assert what in {change.what for change in compared(repository)}
+
+
 def test_a_waiver_in_a_commit_is_named_and_accepted(repository: Path) -> None:
     text = "Size-Waiver: load --bytes 300 --owner ann --reason tiles --expires 2999-01-31"
     commit(repository, f"grow\n\n{text}")

@@ -1,12 +1,13 @@
 """Read the same files from a commit and from the worktree, by content.
 
-Identities are git's content ids, after the filters of .gitattributes. So a Git LFS file or a file
-with other line ends equals its commit. Git's index is not used: a file that is marked
-assume-unchanged is read like any other.
+Identities are git's content ids, after the filters of .gitattributes that lose nothing. So a Git
+LFS file or a file with other line ends equals its commit. Git's index is not used: a file that is
+marked assume-unchanged is read like any other.
 """
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -14,12 +15,16 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from sizeguard.base.files import cannot_read
-from sizeguard.git.git import git
+from sizeguard.git.git import git, git_bytes
+from sizeguard.git.own_filters import PURE
 from sizeguard.git.submodules import GITLINK, submodule_repository
 from sizeguard.git.trees import LINK, blob_bytes, tree_entries
 
 _LINKS = 8  # links to follow at most; people make fewer
 _ARGUMENTS = 200  # files per git command
+# With these attributes, files of other content can have the same id: `ident` drops text.
+_LOSING = ("ident", "working-tree-encoding", "filter")
+_KEEPING = frozenset({b"unspecified", b"unset", *map(str.encode, PURE)})
 
 
 class FileVersions(Protocol):
@@ -173,9 +178,21 @@ class WorktreeFiles:
         new = [path for path in there if path not in self._ids]
         for i in range(0, len(new), _ARGUMENTS):
             some = new[i : i + _ARGUMENTS]
-            ids = git(self._root, "hash-object", "--", *some).split()
-            self._ids |= dict(zip(some, ids, strict=True))
+            as_is = self._filtered_with_loss(some)
+            self._hash([path for path in some if path not in as_is])
+            self._hash([path for path in some if path in as_is], "--no-filters")
         return {path: self._ids[path] for path in there}
+
+    def _hash(self, paths: Sequence[str], *options: str) -> None:
+        if paths:
+            ids = git(self._root, "hash-object", *options, "--", *paths).split()
+            self._ids |= dict(zip(paths, ids, strict=True))
+
+    def _filtered_with_loss(self, paths: Iterable[str]) -> set[str]:
+        """Return the files that .gitattributes let git hash without a part of their content."""
+        told = git_bytes(self._root, "check-attr", "-z", *_LOSING, "--", *paths).split(b"\0")
+        rows = zip(told[::3], told[2::3], strict=False)
+        return {os.fsdecode(path) for path, value in rows if value not in _KEEPING}
 
     def leads_out(self, path: str) -> bool:
         """Return whether links on a path lead out of the worktree, or in a circle."""

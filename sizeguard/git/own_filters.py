@@ -17,7 +17,7 @@ from sizeguard.git.git import common_folder, git_bytes, git_path
 from sizeguard.git.trees import attributes_of, blob_bytes
 
 # Filters whose output depends only on the file, and on keys or contents that never change.
-_PURE = frozenset({"lfs", "git-crypt"})
+PURE = frozenset({"lfs", "git-crypt"})
 _USED = re.compile(rb"(?:^|\s)filter=(\S+)", re.M)
 _COMMANDS = r"^filter\..*\.(smudge|process)$"
 
@@ -43,7 +43,7 @@ def _commands(repository: Path) -> Mapping[str, str]:
     except InputError:  # git exits with 1 if there is none
         return {}
     rows = (os.fsdecode(row).partition("\n") for row in listed.split(b"\0") if row)
-    return {name: text for name, _, text in rows if _name(name) not in _PURE}
+    return {name: text for name, _, text in rows if _name(name) not in PURE}
 
 
 def _name(setting: str) -> str:

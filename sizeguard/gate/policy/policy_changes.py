@@ -67,7 +67,7 @@ def _differences(old: Terms, new: Terms) -> Iterator[PolicyChange]:
     yield from baseline_changes(old, new)
     yield from waiver_changes(old.waivers, new.waivers)
     for name in (name for name in old.apps if name in new.apps):
-        yield from selection_changes(name, old.apps[name].selection, new.apps[name].selection)
+        yield from _selections(name, old.apps[name], new.apps[name])
         yield from _models(name, old.apps[name], new.apps[name])
     yield from record_changes(old.records, new.records)
 
@@ -186,6 +186,24 @@ def _text_of(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     return f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _selections(app: str, old: AppTerms, new: AppTerms) -> Iterator[PolicyChange]:
+    """Yield the changes of an app's selections, by target unless all targets have the same ones.
+
+    A selection that only one side has is a change of the app's steps.
+    """
+    pairs = {
+        target: (selection, new.selections[target])
+        for target, selection in old.selections.items()
+        if target in new.selections
+    }
+    found = {tuple(selection_changes(app, *pair)) for pair in pairs.values()}
+    if len(found) == 1:
+        yield from found.pop()
+        return
+    for target, pair in pairs.items():
+        yield from selection_changes(f"{app} for {target}", *pair)
 
 
 def _listed(names: Iterable[str]) -> str:

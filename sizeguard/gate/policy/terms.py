@@ -43,9 +43,13 @@ class ModelTerms:
 
 @dataclass(frozen=True, slots=True)
 class AppTerms:
-    """Terms of an app. selection: None if it is missing or cannot be read."""
+    """Terms of an app.
 
-    selection: Selection | None
+    selections: by target, or by "" for an app of a known runtime; None for one that is missing or
+        cannot be read
+    """
+
+    selections: Mapping[str, Selection | None]
     models: Mapping[str, ModelTerms]
 
 
@@ -117,7 +121,7 @@ class TermsReader:
             paths += [f"{folder}/{name}" for name in self.files.names(folder)]
         paths.append(config.rules_file)
         for app in config.apps:
-            paths += self._selections(app)
+            paths += self._selections(app).values()
             for model in (self._path(model) for model in app.models):
                 paths += [model, *self._cases(model)]
         return self.files.identities(paths)
@@ -147,24 +151,29 @@ class TermsReader:
 
     def _app(self, app: App) -> AppTerms:
         models = (self._path(model) for model in app.models)
-        return AppTerms(self._selection(app), {model: self._model(model) for model in models})
+        selections = {
+            target: self._selection(path) for target, path in self._selections(app).items()
+        }
+        return AppTerms(selections, {model: self._model(model) for model in models})
 
-    def _selection(self, app: App) -> Selection | None:
+    def _selection(self, path: str) -> Selection | None:
         # Imported on call, 5 ms: comparing identities needs no selection.
         from sizeguard.selection.read import parse_selection
 
-        path = next(iter(self._selections(app)), "")
         text = self.files.text(path)
         try:
             return parse_selection(text, path).selection if text is not None else None
         except InputError:
             return None
 
-    def _selections(self, app: App) -> Sequence[str]:
-        """List the selections that an app is built of, or that its image is verified against."""
+    def _selections(self, app: App) -> Mapping[str, str]:
+        """Map targets to the selections that an app is built of, or is verified against.
+
+        An app of a known runtime has one for all targets, by "".
+        """
         if app.is_selective:
-            return [self._path(app.selection)]
-        return list(dict.fromkeys(filter(None, map(app.claimed, app.steps))))
+            return {"": self._path(app.selection)}
+        return {target: app.claimed(target) for target in app.steps if app.claimed(target)}
 
     def _model(self, model: str) -> ModelTerms:
         roles = self._cases(model)
