@@ -106,7 +106,7 @@ class Predictor:
         self.full = full
         self.branches = branches
         self.layout = ImageLayout(graph)
-        self._table = operators(graph)
+        self._table = _registered(graph, facts.class_registrar)
         self._full_sizes = self.layout.sizes(live(graph))
         nodes = graph.nodes
         self._verbose = np.zeros(len(nodes), bool)
@@ -333,6 +333,24 @@ class Predictor:
         ram = sum(self._full_sizes.get(n, 0) - sizes.get(n, 0) for n in (*written, *_RAM))
         load = self.load_less(self._full_sizes, sizes)
         return Size(self.full.load - load, self.full.ram - ram, margin)
+
+
+def _registered(graph: SectionGraph, class_registrar: str) -> dict[str, list[int]]:
+    """Map the names of operators and custom classes to their table entries.
+
+    A name without a scope is a class if its object calls the function that registers classes. Other
+    tables also pair names with functions: those of a C library's character sets.
+    """
+    calls = [class_registrar.encode() in name for name in graph.symbols.names]
+    edges, of_object = graph.edges, graph.nodes.object
+    named = np.flatnonzero(edges.symbol >= 0)
+    named = named[np.array(calls, np.bool_)[edges.symbol[named]]]
+    registering = set(of_object[edges.source[named]].tolist())
+    found = {
+        name: [node for node in nodes if "::" in name or int(of_object[node]) in registering]
+        for name, nodes in operators(graph).items()
+    }
+    return {name: nodes for name, nodes in found.items() if nodes}
 
 
 def _is_in(name: str, chosen: Collection[str] | None) -> bool:

@@ -65,6 +65,7 @@ class BuildFacts:
     verbose_texts: messages that one build feature, verbose_feature, keeps
     features:      evidence of each build feature, with its bytes in a full build
     handler:       the mangled function that deselected cases call
+    class_registrar: a part of the name of the function that registers custom classes
     """
 
     runtime: str
@@ -76,3 +77,4 @@ class BuildFacts:
     features: Mapping[str, FeatureMarks]
     handler: str
     calibration: Calibration
+    class_registrar: str = "register_class"

@@ -1,6 +1,6 @@
-"""Slots of the GOT on aarch64 count in predictions and costs; so do writable sections of any name.
+"""Predictions count GOT slots and writable sections of any name, and keep tables of other code.
 
-There is a slot, with a relocation, for each address of the image that code loads.
+On aarch64, there is a slot, with a relocation, for each address of the image that code loads.
 """
 
 from __future__ import annotations
@@ -28,6 +28,23 @@ def loading(linker: str = "bfd", *, is_pic: bool = True) -> SectionGraph:
     types = [CALL26, *[ADR_GOT_PAGE, LD64_GOT_LO12_NC, ADR_GOT_PAGE] * 2][:6]
     edges = replace(made.edges, type=np.array(types, np.int32), symbol=made.edges.target.copy())
     return replace(made, edges=edges, linker=linker, is_pic=is_pic)
+
+
+def predictor(graph: SectionGraph, full: Size) -> Predictor:
+    calibration = Calibration(6, 16, 40, 4, 128, 256, None, is_usual=True)
+    facts = BuildFacts(
+        runtime="sizeguard",
+        dispatch=Dispatch(()),
+        switches=(),
+        guards=(),
+        verbose_texts=frozenset(),
+        verbose_feature="messages",
+        features={},
+        handler="",
+        calibration=calibration,
+    )
+    branches = SwitchEdges(NONE, NONE, NONE, NONE, NONE, (), (), {})
+    return Predictor(graph, full, branches, facts)
 
 
 def test_each_symbol_that_code_loads_has_a_slot_and_a_relocation() -> None:
@@ -76,19 +93,30 @@ def test_writable_sections_are_ram_by_their_flags() -> None:
         is_write=np.array([False, True, True]),
     )
     graph = replace(made, nodes=nodes, names=("__TEXT,__text", "__DATA,__const", "aten::add"))
-    calibration = Calibration(6, 16, 40, 4, 128, 256, None, is_usual=True)
-    facts = BuildFacts(
-        runtime="sizeguard",
-        dispatch=Dispatch(()),
-        switches=(),
-        guards=(),
-        verbose_texts=frozenset(),
-        verbose_feature="messages",
-        features={},
-        handler="",
-        calibration=calibration,
-    )
-    branches = SwitchEdges(NONE, NONE, NONE, NONE, NONE, (), (), {})
-    found = Predictor(graph, Size(740, 340), branches, facts)
+    found = predictor(graph, Size(740, 340))
     assert found.size(Kept()) == Size(740, 340)
     assert found.size(Kept(operators=frozenset())).ram < 340
+
+
+def test_tables_of_other_code_are_no_classes() -> None:
+    """The C library pairs the names of its character sets with functions."""
+    sizes = [100, 10, 20, 16, 16, 16]
+    edges = [(0, 1), (0, 2), (1, 0), (1, 3), (2, 4), (2, 5)]
+    texts = {3: "OpContext", 4: "INTERNAL", 5: "aten::add"}
+    made = made_graph(sizes, edges, [0], texts)
+    symbols = replace(made.symbols, names=(b"_ZN2sg14register_classEPv", b"f1", b"f2"))
+    objects = np.array([0, 1, 2, 1, 2, 2], np.int32)
+    nodes = replace(made.nodes, object=objects, index=np.zeros(6, np.int32))
+    named = np.where(made.edges.target == 0, 0, -1).astype(np.int32)
+    graph = replace(
+        made,
+        objects=("a.o", "b.o", "c.o"),
+        nodes=nodes,
+        symbols=symbols,
+        edges=replace(made.edges, symbol=named),
+    )
+    found = predictor(graph, Size(178, 0))
+    assert found.classes == {"OpContext"}
+    assert found.operators == {"aten::add"}
+    gone = found.unselected(Kept(operators=frozenset(), classes=frozenset())).gone
+    assert gone[2:].tolist() == [False, True, False, True]
