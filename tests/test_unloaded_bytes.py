@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,21 @@ def test_a_library_that_the_build_makes_is_not_the_systems(tmp_path: Path) -> No
     run(["g++", "-shared", "-fPIC", str(tmp_path / "helper.cpp"), "-o", str(library)])
     evidence = gather(linked(tmp_path, "helper(argc)", "./lib/libutil.so"))
     assert is_system_library("/sdk/libutil.so")
+    (unread,) = other_libraries(evidence)
+    assert unread.endswith("lib/libutil.so")
+
+
+def test_a_library_in_another_folder_of_the_build_is_not_the_systems(tmp_path: Path) -> None:
+    """CMake may write programs to bin and libraries to lib; it links in a third folder."""
+    (tmp_path / "helper.cpp").write_text(HELPER)
+    for name in ("lib", "bin", "app"):
+        (tmp_path / "build" / name).mkdir(parents=True)
+    library = tmp_path / "build" / "lib" / "libutil.so"
+    run(["g++", "-shared", "-fPIC", str(tmp_path / "helper.cpp"), "-o", str(library)])
+    found = linked(tmp_path / "build" / "app", "helper(argc)", str(library))
+    image = tmp_path / "build" / "bin" / "program"
+    image.write_bytes(found.image.read_bytes())
+    evidence = gather(replace(found, image=image))
     (unread,) = other_libraries(evidence)
     assert unread.endswith("lib/libutil.so")
 

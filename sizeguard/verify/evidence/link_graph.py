@@ -34,6 +34,7 @@ class Linked:
                None if not known
     libraries: shared libraries on the linker's command line, with those that it searches itself
     compiled:  inputs whose code the linker compiled, by LTO
+    folder:    the linker's working directory; None if not known
     """
 
     graph: SectionGraph
@@ -41,6 +42,7 @@ class Linked:
     reachable: frozenset[Node] | None
     libraries: tuple[Path, ...] = ()
     compiled: tuple[Path, ...] = ()
+    folder: Path | None = None
 
 
 def recorded(record: Path, given: Sequence[Path], objects: Objects) -> Linked:
@@ -62,7 +64,7 @@ def recorded(record: Path, given: Sequence[Path], objects: Objects) -> Linked:
     )
     libraries = tuple(file.path for file in inputs.files if file.kind == "shared")
     compiled = tuple(file.path for file in lto_inputs(inputs))
-    return Linked(graph, nodes, reachable, libraries, compiled)
+    return Linked(graph, nodes, reachable, libraries, compiled, inputs.folder)
 
 
 def dead_stripped(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -217,13 +218,28 @@ def other_libraries(evidence: Evidence) -> tuple[str, ...]:
         return ()
     # A library without a name of its own is needed by its path on the command line.
     needed = {name.rpartition("/")[2] for name in needed_libraries(shipped)}
-    folders = {path.absolute().parent for path in (evidence.image.path, evidence.record) if path}
+    folders = _of_the_build(evidence)
     found = [
         path
-        for path in dict.fromkeys(map(str, evidence.linked.libraries))
+        for path in dict.fromkeys(map(os.path.normpath, evidence.linked.libraries))
         if not is_system_library(path) or any(map(Path(path).is_relative_to, folders))
     ]
     return tuple(path for path in found if _is_needed(Path(path), needed))
+
+
+def _of_the_build(evidence: Evidence) -> set[Path]:
+    """Return the folders in which a build may have made a library.
+
+    They are those of the image and the record, and one that contains the image and the folder in
+    which it was linked. One such as /home or /usr contains other things, too.
+    """
+    image, record, linking = evidence.image.path, evidence.record, evidence.linked.folder
+    folders = {path.absolute().parent for path in (image, record) if path}
+    if linking is not None:
+        common = Path(os.path.commonpath([linking.absolute(), image.absolute().parent]))
+        if len(common.parts) > len(("/", "home")):
+            folders.add(common)
+    return folders
 
 
 def _is_needed(library: Path, needed: Collection[str]) -> bool:
