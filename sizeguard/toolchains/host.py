@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
-from sizeguard.base.fingerprint import fingerprint
+from sizeguard.base.fingerprint import files_key, fingerprint
 from sizeguard.toolchains.targets import QEMU_SYSROOT, run_prefix
 
 _VARIABLES = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "SOURCE_DATE_EPOCH")
@@ -103,21 +103,31 @@ def processor() -> str:
 def host_toolchain() -> str:
     """Hash the tools that a build command finds.
 
-    These are compilers and linker with their versions, and the variables that configure them.
+    These are compilers and linker with their versions and programs, and the variables that
+    configure them.
     """
     return fingerprint(
         {"tools": _tools(), "variables": {name: os.environ.get(name, "") for name in _VARIABLES}}
     )
 
 
-def _tools() -> Mapping[str, str]:
-    """Return the versions of the compilers and the linker."""
+def _tools() -> Mapping[str, list[str]]:
+    """Return the versions and the hashes of the compilers and the linker."""
     tools = {
         "cc": os.environ.get("CC") or "cc",
         "cxx": os.environ.get("CXX") or "c++",
         "ld": os.environ.get("LD") or "ld",
     }
-    return {name: _version(command) for name, command in tools.items()}
+    return {name: [_version(command), *_programs(command)] for name, command in tools.items()}
+
+
+def _programs(command: str) -> list[str]:
+    """Hash the programs of a command, since a script can add options and keep the version."""
+    try:
+        found = map(shutil.which, shlex.split(command))
+    except ValueError:
+        return []
+    return files_key(Path(path) for path in found if path)
 
 
 def _version(command: str) -> str:
