@@ -23,6 +23,7 @@ from sizeguard.git.git import (
     branch_ids,
     commit_id,
     git,
+    git_finds,
     head_id,
     is_id,
     top_and_head,
@@ -56,6 +57,7 @@ class History:
         self.root = root
         # By id, for this run: --unshallow gives a commit the parents that it lacked
         self._parents: dict[str, str] = {}
+        self._branches: dict[str, bool] = {}
         self._keys: dict[tuple[Hashable, ...], tuple[AnyBuildRecipe, str]] = {}
         self.place = MeasurementPlace(
             root,
@@ -111,9 +113,21 @@ class History:
     def commit(self, revision: str) -> CommitLine:
         """Read a commit.
 
-        Raises InputError if the revision names none.
+        Raises InputError if the revision names none, or only a branch of this clone: a change can
+        give its branch the name of a release, whose tag a clone may lack.
         """
+        if revision not in self._branches:
+            self._branches[revision] = not is_id(revision) and self._is_branch(revision)
+        if self._branches[revision]:
+            raise InputError(f"'{revision}' is a branch in {self.root}, not a tag or commit")
         return read_line(self.root, commit_id(self.root, revision))
+
+    def _is_branch(self, name: str) -> bool:
+        found = (
+            git_finds(self.root, "show-ref", "--verify", "--quiet", f"refs/{kind}/{name}")
+            for kind in ("heads", "tags")
+        )
+        return next(found) and not next(found)
 
     def base(self, asked: str = "") -> Base | None:
         """Find the merge base with the branch that growth and terms are compared with.
