@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError
-from sizeguard.formats.elf import SHT_INIT_ARRAY
+from sizeguard.formats.elf import SHT_INIT_ARRAY, Symbol
 from sizeguard.formats.linkmap.link_map import NO_INPUT, LinkMap, file_key
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.macho import MachoImage, plain
-from sizeguard.verify.evidence.object_evidence import Objects
+from sizeguard.verify.evidence.object_evidence import NamedPiece, Objects
 from sizeguard.verify.evidence.placement import (
     Node,
     Placement,
@@ -132,10 +132,20 @@ def _initializers(
             if section.type != SHT_INIT_ARRAY or table is None:
                 continue
             for i in table.symbol.tolist():
-                symbol = file.symbols[i]
-                start = address.get((number, symbol.section))
-                if start is not None and start + symbol.address in image.initializers:
-                    found.setdefault(
-                        (number, section.index), image.initializers[start + symbol.address]
-                    )
+                for start in _addresses_of(objects, number, file.symbols[i], address):
+                    if start in image.initializers:
+                        found.setdefault((number, section.index), image.initializers[start])
     return found
+
+
+def _addresses_of(
+    objects: Objects, number: int, symbol: Symbol, address: Mapping[Node, int]
+) -> Iterator[int]:
+    """Yield the addresses that an object's symbol may have; another object may define it."""
+    pieces = [NamedPiece(number, symbol.section, symbol.address, symbol.size, symbol.name)]
+    if symbol.binding:
+        pieces += objects.index.get(symbol.name, ())
+    for piece in pieces:
+        start = address.get((piece.object, piece.section))
+        if start is not None:
+            yield start + piece.offset
