@@ -373,3 +373,23 @@ def test_offsets_are_of_the_full_build_in_the_same_object(runtime: Evidence) -> 
 
 def _is_code(evidence: Evidence, node: tuple[int, int]) -> bool:
     return evidence.placement.section(node).is_executable
+
+
+def test_an_object_of_thinlto_has_another_place_in_the_full_builds_archive(
+    runtime: Evidence,
+) -> None:
+    (piece,) = runtime.objects.find(CALLED)
+    node = (piece.object, piece.section)
+
+    def at(path: str) -> Any:
+        files = list(runtime.objects.files)
+        files[piece.object] = replace(files[piece.object], path=Path(path))
+        return replace(runtime.objects, files=tuple(files))
+
+    image = replace(runtime, objects=at("app.lto.libk.a(matrix.cpp.o at 642292).o"))
+    for path, expected in (
+        ("x/app.lto.libk.a(matrix.cpp.o at 946100).o", True),
+        ("app.lto.libk.a(softmax.cpp.o at 642292).o", False),
+        ("app.lto.libk.a(matrix.cpp.o).o", True),
+    ):
+        assert DeselectedCode(image, at(path)).is_of_full(node, piece.offset) == expected, path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,6 +51,7 @@ _ALIKE = 0.8
 UNLOADED = "the file, outside of loaded sections"
 _MANGLED = "_Z"
 _LOCAL = "_GLOBAL__N_"  # marks a name in an anonymous namespace
+_PLACE = re.compile(r" at \d+\)")  # of a member in its archive
 
 
 class ObjectText(NamedTuple):
@@ -100,6 +102,14 @@ def key_of(symbol: str, file: ObjectFile | None) -> str:
     if file is None or _LOCAL not in name:
         return name
     return f"{name}@{file.path.name}({file.member.rpartition('/')[2]})"
+
+
+def _file_name(file: ObjectFile) -> tuple[str, str]:
+    """Return the names of an object's file and member, which are the same in the full build.
+
+    lld writes app.lto.libkernels.a(matrix.cpp.o at 642292).o for a member at that place.
+    """
+    return _PLACE.sub(")", file.path.name), file.member
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,10 +221,9 @@ class DeselectedCode:
         if self.full is None:
             return True
         symbol = evidence.reasons.symbol_at(node, offset)
-        file = evidence.objects.files[node[0]]
+        own = _file_name(evidence.objects.files[node[0]])
         return self.key(symbol, node[0]) in self.known and any(
-            (other.path.name, other.member) == (file.path.name, file.member)
-            for other in self.full.files
+            _file_name(other) == own for other in self.full.files
         )
 
     @cached_property
