@@ -14,6 +14,7 @@ import pytest
 from sizeguard.git import checked_out
 from sizeguard.git.checked_out import _KEPT, checked_out_commit
 from sizeguard.git.git import git_bytes
+from sizeguard.git.worktrees import worktree
 from tests.support.any_project import AnyProject, made_project
 
 FILES = {"a.c": "1\n", "d/b.c": "1\n", ".gitignore": "*.o\n"}
@@ -100,6 +101,16 @@ def test_the_users_settings_mark_no_file_as_unchanged(project: AnyProject, tmp_p
     head = checked_out_commit(tmp_path)
     (tmp_path / "a.c").write_text("22\n")
     assert checked_out_commit(tmp_path) == fresh(project, tmp_path) != head
+
+
+def test_names_that_differ_in_case_are_two_files(project: AnyProject, tmp_path: Path) -> None:
+    """A repository that was made on another disk says that names have no case."""
+    project.git("config", "core.ignoreCase", "true")
+    (tmp_path / "A.c").write_text("2\n")
+    made = checked_out_commit(tmp_path)
+    assert [project.git("show", f"{made}:{name}") for name in ("A.c", "a.c")] == ["2", "1"]
+    with worktree(tmp_path, tmp_path / _KEPT.parent) as tree, tree.check_out(made) as files:
+        assert [(files / name).read_text() for name in ("A.c", "a.c")] == ["2\n", "1\n"]
 
 
 def test_an_edit_after_git_read_the_file_keeps_no_index(

@@ -61,8 +61,8 @@ def _commit_of(repository: Path) -> str:
         if head:
             _read_head(repository, head, path)
         begun = int(path.stat().st_mtime) if head else 0
-        add = (*_STATES, "-c", "advice.addEmbeddedRepo=false", "add", "--all")
-        git_bytes(repository, *add, more=index)
+        told = (*_STATES, *_case(repository), "-c", "advice.addEmbeddedRepo=false")
+        git_bytes(repository, *told, "add", "--all", more=index)
         listed = _entries(repository, index)
         _keep(repository, path, begun, (name for _, name in listed))
         if left_out := _left_out(repository):
@@ -78,6 +78,12 @@ def _commit_of(repository: Path) -> str:
     parents = ["-p", head] if head else []
     made = git_bytes(repository, "commit-tree", tree, *parents, "-m", text, more=_NOBODY)
     return made.decode().strip()
+
+
+def _case(repository: Path) -> Sequence[str]:
+    """Let git tell A.h from a.h where the disk does, also in a copy from another disk."""
+    is_told = (repository / ".git").exists() and not (repository / ".GIT").exists()
+    return ("-c", "core.ignoreCase=false") if is_told else ()
 
 
 def _left_out(repository: Path) -> bytes:
