@@ -77,12 +77,22 @@ def slot_size(graph: SectionGraph) -> int:
 
 
 def _slots_of(graph: SectionGraph) -> Int:
-    """Count the slots that the image's code loads each node's address from."""
+    """Count the slots of each node: those that only it loads, and those for its address.
+
+    A slot goes with the last code that loads it, which may be before what it leads to.
+    """
     found = address_slots(graph)
     if not len(found.edges):
         return np.zeros(len(graph.nodes), np.int64)
-    used = distinct(found.slot[live(graph)[graph.edges.source[found.edges]]])
-    return np.bincount(found.target[used], minlength=len(graph.nodes))
+    source = graph.edges.source[found.edges].astype(np.int64)
+    is_live = live(graph)[source]
+    slot, source = found.slot[is_live], source[is_live]
+    first, last = found.target.copy(), np.full(len(found.target), -1, np.int64)
+    first[slot] = source
+    np.maximum.at(last, slot, source)
+    np.minimum.at(first, slot, source)
+    holder = np.where(first == last, first, found.target)
+    return np.bincount(holder[distinct(slot)], minlength=len(graph.nodes))
 
 
 def _holders(source: Int, offset: Int) -> Int:
