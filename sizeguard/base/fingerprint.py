@@ -44,14 +44,12 @@ def files_key(paths: Iterable[Path]) -> list[str]:
 
 
 @functools.cache
-def code_hash(*, rooms: tuple[str, ...] = ()) -> str:
+def code_hash() -> str:
     """Hash this package's code, its data and the versions of the libraries that read binaries.
 
     Another version may find something else in the same binary. Takes 15 ms.
-
-    rooms: hash only these folders of the package and the files beside them; by default all
     """
-    return fingerprint({**reading_versions(), "code": _hash_of_code(rooms or _rooms())})
+    return fingerprint({**reading_versions(), "code": _hash_of_code(_rooms())})
 
 
 def reading_versions() -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""Store a result next to a build, and use it again while the files that it comes from are the same.
+"""Store a result next to a build, and use it again while no file that it comes from changes.
 
-Files are the same if none changed its state on disk, or else if their contents have equal hashes,
-which takes 15 ms more for this package alone.
+A file is unchanged if its state on disk is: device, inode, size and the times of the last changes.
+Contents alone would not do: a change could commit a false result for them to a build folder, but
+cannot know the inodes and the times that its files will have.
 """
 
 from __future__ import annotations
@@ -15,15 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sizeguard.base.digest import content_digest
 from sizeguard.base.errors import SizeguardError
 from sizeguard.base.files import write_atomic
-from sizeguard.base.fingerprint import code_hash, code_state, fingerprint, reading_versions
+from sizeguard.base.fingerprint import code_state, reading_versions
 from sizeguard.base.kept.hash_cache import SETTLED, state_of
 
-_VERSION = 1
+_VERSION = 2
 _MOST = 64 << 20  # bytes; the names of the runtime's own full build have 0.1 MB
-_MISSING = "missing"
 
 
 class Inputs(NamedTuple):
@@ -48,22 +47,20 @@ def kept_beside(
         others that are unknown, so that nothing is stored
     """
     known = _known(place)
-    if known is not None:
-        state = _state(inputs, known["read"])
-        if state is not None and known["state"] == state:
-            return str(known["text"])
-        if known["key"] == _key(inputs, known["read"]):
-            _store(place, known["key"], state, known["read"], known["text"])
-            return str(known["text"])
-    given, start = _key(inputs, []), time.time_ns()
+    if known is not None and known["state"] == _state(inputs, known["read"], time.time_ns()):
+        return str(known["text"])
+    start = time.time_ns()
+    before = _state(inputs, (), start)
     text, more = make()
-    if more is None:
+    if more is None or before is None:
         return text
     read = sorted({str(path) for path in more} - {str(path) for path in inputs.files})
-    # States first: those of files that change meanwhile are never found again
-    state, key = _state(inputs, read), _key(inputs, read)
-    if given == _key(inputs, []) and _are_older(read, start):  # else one changed while it was read
-        _store(place, key, state, read, text)
+    state = _state(inputs, read, start)
+    if state is not None and before == _state(inputs, (), start):  # nothing changed while it read
+        parts = {"state": state, "read": read, "text": text}
+        entry = {"version": _VERSION, "check": _check(parts), **parts}
+        with contextlib.suppress(SizeguardError):  # a read-only folder stores nothing
+            write_atomic(place, json.dumps(entry))
     return text
 
 
@@ -72,19 +69,13 @@ def _known(place: Path) -> dict[str, Any] | None:
     try:
         with place.open("rb") as file:
             entry = json.loads(file.read(_MOST))
-        parts = {name: entry[name] for name in ("key", "state", "read", "text")}
-        if (entry["version"], entry["check"]) != (_VERSION, _check(parts)):
-            return None
-        return parts
+        parts = {name: entry[name] for name in ("state", "read", "text")}
+        is_whole = (entry["version"], entry["check"]) == (_VERSION, _check(parts))
+        read = parts["read"]
+        is_list = isinstance(read, list) and all(isinstance(path, str) for path in read)
+        return parts if is_whole and is_list and isinstance(parts["state"], str) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-
-
-def _store(place: Path, key: str, state: str | None, read: Sequence[str], text: str) -> None:
-    parts = {"key": key, "state": state, "read": read, "text": text}
-    entry = {"version": _VERSION, "check": _check(parts), **parts}
-    with contextlib.suppress(SizeguardError):  # a read-only folder stores nothing
-        write_atomic(place, json.dumps(entry))
 
 
 def _check(parts: object) -> int:
@@ -92,49 +83,31 @@ def _check(parts: object) -> int:
     return zlib.crc32(json.dumps(parts).encode())
 
 
-def _state(inputs: Inputs, read: Iterable[str]) -> str | None:
+def _state(inputs: Inputs, read: Iterable[str], now: int) -> str | None:
     """Describe the inputs by the states of their files.
 
-    Returns None if a file is missing, or so new that a write might not change its times.
+    Returns None if a file is missing, or so new at a time, in nanoseconds, that a later write might
+    not change its times.
     """
     code = code_state(inputs.rooms)
-    newest = time.time_ns() - SETTLED
     states: dict[str, object] = {}
     for path in _paths(inputs, read):
         states[path] = state = state_of(path)
-        if state is None or max(state[3:]) > newest:
+        if state is None or max(state[3:]) > now - SETTLED:
             return None
     return json.dumps([code, reading_versions(), inputs.said, states])
 
 
-def _key(inputs: Inputs, read: Iterable[str]) -> str:
-    """Hash the code that makes the result, what it is told, and each file with its path."""
-    hashes = {path: _content_hash(path) for path in _paths(inputs, read)}
-    code = code_hash(rooms=inputs.rooms)
-    return fingerprint({"code": code, "said": inputs.said, "files": hashes})
-
-
-def _are_older(paths: Iterable[str], start: int) -> bool:
-    """Return whether all files were written before a time, in nanoseconds."""
-    states = map(state_of, paths)
-    return all(state is not None and max(state[3:]) < start - SETTLED for state in states)
-
-
-def _content_hash(path: str) -> str:
-    if state_of(path) is None:  # reading a pipe would wait for its writer
-        return _MISSING
-    try:
-        with Path(path).open("rb") as file:
-            return content_digest(file)
-    except OSError:
-        return _MISSING
-
-
 def _paths(inputs: Inputs, read: Iterable[str]) -> Iterator[str]:
-    """Yield the paths of all files, those below folders in order."""
+    """Yield the paths of all files, those below folders in order.
+
+    A link to a folder is not followed; it has no state.
+    """
     for path in (*map(str, inputs.files), *read):
         if not os.path.isdir(path):  # noqa: PTH112  (a Path takes 10 µs)
             yield path
             continue
-        found = (f"{folder}/{name}" for folder, _, names in os.walk(path) for name in names)
-        yield from sorted(found)
+        for folder, inner, names in os.walk(path):
+            inner.sort()
+            links = (name for name in inner if os.path.islink(f"{folder}/{name}"))  # noqa: PTH114
+            yield from (f"{folder}/{name}" for name in (*links, *sorted(names)))
