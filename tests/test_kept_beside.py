@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from sizeguard.base.kept import beside
-from sizeguard.base.kept.beside import Inputs, kept_beside
+from sizeguard.base.kept.beside import KeptInputs, kept_beside
 from tests.support.kept_files import settle
 
 
@@ -39,7 +39,7 @@ class Kept:
             self.made.append(f"text {len(self.made)}")
             return self.made[-1], self.more
 
-        return kept_beside(self.place, Inputs(self.said, self.files, self.rooms), make)
+        return kept_beside(self.place, KeptInputs(self.said, self.files, self.rooms), make)
 
     def entry(self) -> dict[str, object]:
         found: dict[str, object] = json.loads(self.place.read_text())
@@ -162,5 +162,5 @@ def test_errors_are_passed_on_and_keep_nothing(kept: Kept) -> None:
         raise ValueError
 
     with pytest.raises(ValueError):
-        kept_beside(kept.place, Inputs(None, kept.files), make)
+        kept_beside(kept.place, KeptInputs(None, kept.files), make)
     assert not kept.place.exists()

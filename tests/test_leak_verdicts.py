@@ -392,7 +392,7 @@ def test_a_needed_library_of_others_leaves_the_inputs_undecided(
     opened: Opener, monkeypatch: pytest.MonkeyPatch, library: str, needed: list[str], verdict: str
 ) -> None:
     evidence = opened("00")
-    evidence.__dict__["linked"] = SimpleNamespace(libraries=(Path(library),))
+    evidence.__dict__["linked"] = SimpleNamespace(libraries=(Path(library),), folder=None)
     monkeypatch.setattr(explained_bytes, "needed_libraries", lambda image: needed)
     assert explained(evidence) == FINE | {STRANGERS: (verdict, 0)}
 

@@ -156,7 +156,7 @@ def table_texts(sources: Sources) -> set[str]:
 
 
 def hashes_of_code(sources: Sources) -> set[str]:
-    """Functions that hash this package's own files."""
+    """Functions that list this package's own files, to hash them."""
     return {
         where(module, node)
         for module, node in functions(sources, "__file__")
@@ -283,7 +283,7 @@ ONE_OF_EACH: Mapping[Callable[[Sources], set[str]], set[str]] = {
     releases: {"base.memory.release"},
     first_errors: {"toolchains.logged.first_error"},
     table_texts: {"names.registered", "operators.name"},
-    hashes_of_code: {"base.fingerprint._code_files"},
+    hashes_of_code: {"base.fingerprint._code_paths"},
     shared_class_names: set(),
     equal_bodies: set(),
     private_imports: set(),

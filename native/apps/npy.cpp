@@ -86,7 +86,7 @@ Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
   const char* shape = find_value(header, "'shape'");
   const int dtype = type == nullptr || (*type != '<' && *type != '|') ? -1 : find_dtype(type + 1);
   if (dtype < 0 || order == nullptr || *order != 'F' || shape == nullptr) {
-    return context.fail(Error::Invalid, "not a dtype or order of .npy that this program reads");
+    return context.fail(Error::Invalid, "not a dtype or order that this program reads");
   }
   int64_t sizes[kMaxDims];
   size_t dim = 0;
@@ -102,7 +102,7 @@ Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
   const auto available = static_cast<int64_t>(size - start - length);
   if (*shape != ')' || count < 0 ||
       count > available / element_size(static_cast<ScalarType>(dtype))) {
-    return context.fail(Error::Invalid, "the .npy file is too short for its shape");
+    return context.fail(Error::Invalid, "the .npy file is too short");
   }
   const unsigned char* elements = bytes + start + length;
   if (dtype == static_cast<int>(ScalarType::Bool) &&

@@ -64,7 +64,7 @@ Status Program::check_inputs(Context& context, Span<const Value> inputs) const {
     const InputSpec spec = input(i);
     const Value& value = inputs[i];
     if (value.tag != spec.tag) {
-      std::snprintf(text, sizeof text, "input %zu is not of the kind that the program takes", i);
+      std::snprintf(text, sizeof text, "input %zu is not of the kind the program takes", i);
       return context.fail(Error::Invalid, text);
     }
     if (spec.tag != Tag::Tensor) continue;
@@ -94,8 +94,7 @@ Status Program::check_inputs(Context& context, Span<const Value> inputs) const {
 Status Program::run(Context& context, Span<const Value> inputs, Value* outputs) {
   SG_TRY(check_inputs(context, inputs));
   if (!complete_)
-    return context.fail(Error::Missing,
-                        "the program names operators or classes that this build lacks");
+    return context.fail(Error::Missing, "this build lacks operators or classes of the program");
   const size_t slot_count = code_->slot_count;
   auto* slots = context.allocate_zeroed<Value>(slot_count);  // zeros are None
   if (slots == nullptr) return Failed{};

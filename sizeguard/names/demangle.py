@@ -177,15 +177,23 @@ def _is_repeating(name: str) -> bool:
 
 
 def _demangled(name: str) -> str:
-    """Return the library's result for a name; empty if the name is not mangled, or is damaged."""
+    """Return the text of a name; empty if the name is not mangled, or is damaged."""
+    text = _by_library(name)
+    if text:
+        return text
+    from sizeguard.names.spellings.refused_names import refused_name  # few names need it
+
+    return refused_name(name, _by_library)
+
+
+def _by_library(name: str) -> str:
+    """Return the library's result for a name; empty if it refuses the name."""
     import pycxxfilt
 
     try:
         return str(pycxxfilt.demangle(name))
     except ValueError:
-        from sizeguard.names.spellings.refused_names import refused_name  # few names need it
-
-        return refused_name(name)
+        return ""
 
 
 def _clones(suffix: str) -> str:

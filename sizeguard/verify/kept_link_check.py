@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sizeguard.base.kept.beside import Inputs, kept_beside
+from sizeguard.base.kept.beside import KeptInputs, kept_beside
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
 from sizeguard.formats.linkmap import read_link_map
@@ -32,7 +32,7 @@ def checked_map(build: Build) -> LinkMap | None:
         found.append(evidence.link_map)
         return "", evidence.files_read()
 
-    inputs = Inputs({"folder": str(build.image.parent)}, tuple(build.files()), ROOMS)
+    inputs = KeptInputs({"folder": str(build.image.parent)}, tuple(build.files()), ROOMS)
     kept_beside(build.image.parent / FILE, inputs, check)
     if found:
         return found[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sizeguard.base.kept.beside import Inputs, kept_beside
+from sizeguard.base.kept.beside import KeptInputs, kept_beside
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
 from sizeguard.claims.claim import Vocabulary
@@ -28,5 +28,5 @@ def names_of_build(build: Build, words: Vocabulary) -> BuildNames:
         return names_text(names_of(evidence, words)), evidence.files_read()
 
     said = {"words": repr(words), "folder": str(build.image.parent)}
-    text = kept_beside(place, Inputs(said, tuple(build.files())), read)
+    text = kept_beside(place, KeptInputs(said, tuple(build.files())), read)
     return parse_names(text, str(place))

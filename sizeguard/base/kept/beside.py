@@ -25,7 +25,7 @@ _VERSION = 2
 _MOST = 64 << 20  # bytes; the names of the runtime's own full build have 0.1 MB
 
 
-class Inputs(NamedTuple):
+class KeptInputs(NamedTuple):
     """What a result comes from, as far as it is known before it is made.
 
     said:  values that JSON can write
@@ -39,7 +39,7 @@ class Inputs(NamedTuple):
 
 
 def kept_beside(
-    place: Path, inputs: Inputs, make: Callable[[], tuple[str, Iterable[Path] | None]]
+    place: Path, inputs: KeptInputs, make: Callable[[], tuple[str, Iterable[Path] | None]]
 ) -> str:
     """Return the text that `place` stores for the inputs; else make it, and store it.
 
@@ -83,7 +83,7 @@ def _check(parts: object) -> int:
     return zlib.crc32(json.dumps(parts).encode())
 
 
-def _state(inputs: Inputs, read: Iterable[str], now: int) -> str | None:
+def _state(inputs: KeptInputs, read: Iterable[str], now: int) -> str | None:
     """Describe the inputs by the states of their files.
 
     Returns None if a file is missing, or so new at a time, in nanoseconds, that a later write might
@@ -98,7 +98,7 @@ def _state(inputs: Inputs, read: Iterable[str], now: int) -> str | None:
     return json.dumps([code, reading_versions(), inputs.said, states])
 
 
-def _paths(inputs: Inputs, read: Iterable[str]) -> Iterator[str]:
+def _paths(inputs: KeptInputs, read: Iterable[str]) -> Iterator[str]:
     """Yield the paths of all files, those below folders in order.
 
     A link to a folder is not followed; it has no state.

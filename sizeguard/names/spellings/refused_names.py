@@ -7,6 +7,7 @@ std::string. Patterns and reports need their scopes. libLLVM-19 has 4 such names
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 # clang's lambda $_0 inside a function, and its members
 _LAMBDA = re.compile(r"_ZZ(.+)E(N[KVRO]*\d+\$_\d+.*)\Z")
@@ -22,26 +23,20 @@ _PIECE = re.compile(
 )
 
 
-def refused_name(name: str, depth: int = 0) -> str:
-    """Return the demangled text of a name that the library refuses; empty if it stays unknown."""
+def refused_name(name: str, readable: Callable[[str], str], depth: int = 0) -> str:
+    """Return the demangled text of a name that the library refuses; empty if it stays unknown.
+
+    readable: demangles a name with the library; empty if it refuses
+    """
     if (found := _INSIDE.match(name) or _LAMBDA.match(name)) and depth < _DEEPEST:
-        function = _readable(f"_Z{found[1]}") or refused_name(f"_Z{found[1]}", depth + 1)
+        function = readable(f"_Z{found[1]}") or refused_name(f"_Z{found[1]}", readable, depth + 1)
         # References count the parts of the function, too; _ stands for them.
-        member = _readable("_Z" + _REFERENCE.sub("1_", found[2]))
+        member = readable("_Z" + _REFERENCE.sub("1_", found[2]))
         scope = f"{function.removeprefix('auto ')}::"
         return _FIRST.sub(lambda first: scope + first[0], member, count=1) if function else ""
     if "cv" in name and 0 < name.count("SaI") <= _MOST_ALLOCATORS:
-        return _readable(_with_nested_allocators(name))
+        return readable(_with_nested_allocators(name))
     return ""
-
-
-def _readable(name: str) -> str:
-    import pycxxfilt
-
-    try:
-        return str(pycxxfilt.demangle(name))
-    except ValueError:
-        return ""
 
 
 def _with_nested_allocators(name: str) -> str:

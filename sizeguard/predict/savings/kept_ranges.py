@@ -9,7 +9,7 @@ import json
 from collections.abc import Collection
 from pathlib import Path
 
-from sizeguard.base.kept.beside import Inputs, kept_beside
+from sizeguard.base.kept.beside import KeptInputs, kept_beside
 from sizeguard.builds.build_record import Build
 from sizeguard.predict.savings.case_range_types import CaseRange, CaseRanges, InlinedRange
 from sizeguard.runtimes.runtime import Runtime
@@ -48,7 +48,7 @@ def case_ranges(build: Build, runtime: Runtime, functions: Collection[str]) -> C
         return _text(found), ()
 
     files = (build.image,) if build.debug is None else (build.image, build.debug)
-    return _parsed(kept_beside(build.image.parent / FILE, Inputs(said, files, ROOMS), read))
+    return _parsed(kept_beside(build.image.parent / FILE, KeptInputs(said, files, ROOMS), read))
 
 
 def _text(ranges: CaseRanges) -> str:
