@@ -118,7 +118,7 @@ def test_units_at_0_were_not_linked() -> None:
 
 
 def test_units_that_share_a_table_prepare_it_once() -> None:
-    """After dwz thousands of units share one; 4,000 small units took 109 s."""
+    """dwz lets thousands of units share a table; a file with 4,000 units took 109 s."""
     count = 3_000
     shapes = [bytes((1, 0x11, 0, 0, 0))]
     for code in range(2, count):

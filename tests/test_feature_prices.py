@@ -13,9 +13,8 @@ from sizeguard.claims.listed_names import BuildNames, FeatureMarks
 from sizeguard.claims.names_file import names_text, parse_names
 from sizeguard.predict import what_if
 from sizeguard.predict.predictor import Kept, Predictor, Size
-from sizeguard.predict.switch_edges import SwitchEdges
-from sizeguard.runtimes.build_facts import BuildFacts, Calibration, Dispatch
 from tests.support.made_graphs import made_graph
+from tests.support.made_predictors import made_predictor
 
 NONE = np.zeros(0, np.int64)
 FULL = 1000  # bytes of sections: main 400, check 300, its helper 40, a shared function 260
@@ -26,20 +25,8 @@ CONSTANT, SHARE = 10, 20
 def predictor(
     marks: FeatureMarks, feature: tuple[int, int] | None = (CONSTANT, SHARE)
 ) -> Predictor:
-    calibration = Calibration(6, 16, 40, 4, 128, 256, feature, is_usual=True)
-    facts = BuildFacts(
-        runtime="sizeguard",
-        dispatch=Dispatch(()),
-        switches=(),
-        guards=(),
-        verbose_texts=frozenset(),
-        verbose_feature="messages",
-        features={"checks": marks, "messages": FeatureMarks()},
-        handler="",
-        calibration=calibration,
-    )
-    branches = SwitchEdges(NONE, NONE, NONE, NONE, NONE, (), (), {})
-    return Predictor(GRAPH, Size(FULL, 0), branches, facts)
+    features = {"checks": marks, "messages": FeatureMarks()}
+    return made_predictor(GRAPH, Size(FULL, 0), features, feature)
 
 
 def test_functions_are_those_of_this_build_and_the_rest_is_measured() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,13 +119,12 @@ def test_a_link_to_a_folder_keeps_nothing(kept: Kept, tmp_path_factory: Any) -> 
 
 
 def test_a_file_that_changes_while_it_is_read_keeps_nothing(kept: Kept) -> None:
-    class Changing(list[Path]):
-        def __iter__(self) -> object:  # type: ignore[override]
-            rewrite(kept.folder / changed)
-            return super().__iter__()
+    def read_while_it_changes(changed: str) -> Iterator[Path]:
+        rewrite(kept.folder / changed)
+        yield kept.folder / "other.o"
 
     for changed in ("image", "other.o"):
-        kept.more = Changing([kept.folder / "other.o"])
+        kept.more = read_while_it_changes(changed)
         kept.read()
         assert not kept.place.exists(), changed
 

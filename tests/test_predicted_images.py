@@ -14,9 +14,8 @@ from sizeguard.linkgraph.costs import costs_of
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.predict.image_layout import ImageLayout
 from sizeguard.predict.predictor import Kept, Predictor, Size
-from sizeguard.predict.switch_edges import SwitchEdges
-from sizeguard.runtimes.build_facts import BuildFacts, Calibration, Dispatch
 from tests.support.made_graphs import made_graph
+from tests.support.made_predictors import made_predictor
 
 ADR_GOT_PAGE, LD64_GOT_LO12_NC, CALL26 = 311, 312, 283
 NONE = np.zeros(0, np.int64)
@@ -31,20 +30,7 @@ def loading(linker: str = "bfd", *, is_pic: bool = True) -> SectionGraph:
 
 
 def predictor(graph: SectionGraph, full: Size) -> Predictor:
-    calibration = Calibration(6, 16, 40, 4, 128, 256, None, is_usual=True)
-    facts = BuildFacts(
-        runtime="sizeguard",
-        dispatch=Dispatch(()),
-        switches=(),
-        guards=(),
-        verbose_texts=frozenset(),
-        verbose_feature="messages",
-        features={},
-        handler="",
-        calibration=calibration,
-    )
-    branches = SwitchEdges(NONE, NONE, NONE, NONE, NONE, (), (), {})
-    return Predictor(graph, full, branches, facts)
+    return made_predictor(graph, full, {})
 
 
 def test_each_symbol_that_code_loads_has_a_slot_and_a_relocation() -> None:

@@ -183,7 +183,7 @@ class _Header:
 
 
 def _is_index(name: bytes) -> bool:
-    """Return whether a member is a table for linkers."""
+    """Return whether a member is an index of symbols, which linkers read."""
     return name in _INDEXES or name[:2] == _OF_WINDOWS
 
 

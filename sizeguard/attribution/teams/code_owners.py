@@ -102,7 +102,7 @@ def path_pattern(glob: str) -> re.Pattern[str]:
 
 
 def _folder(name: str) -> str:
-    """Translate a name between slashes; each * but the last ends as early as it can."""
+    """Translate one part of a path; each * but the last matches as few letters as possible."""
     first, *others = (
         "".join("[^/]" if character == "?" else re.escape(character) for character in text)
         for text in re.split(r"\*+", name)

@@ -211,7 +211,7 @@ class Mentions:
         return sorted(found)
 
     def shapes_of(self, unit: Unit) -> _ScopeShapes:
-        """Return the prepared table of a unit, which others may share."""
+        """Return the shapes of a unit's entries; units that share a table share the result."""
         key = id(unit.abbreviations)
         if key not in self._shapes:
             self._shapes[key] = _ScopeShapes(unit)
