@@ -27,6 +27,7 @@ def test_a_file_is_made_if_a_build_wrote_it(tmp_path: Path) -> None:
     assert f"{folder}/./selected/../old.o" in made
     assert f"{folder}/gone.res" in made  # a temporary file
     assert foreign not in made
+    assert f"{folder}/selected/../selected/ctime" not in made  # as depfiles spell it
     assert outside not in made
     assert f"{tmp_path}/gone.res" not in made
     made.save([new, old, foreign, outside], content_hash)

@@ -1,7 +1,8 @@
 """Track the files in a build folder that its own tools made: outputs and by-products.
 
-A file counts as made if a build wrote it: it did not exist before, or it had other content. Names
-do not matter. A file that the user put into the folder is an input like any other.
+A file counts as made if it did not exist before the build's tools ran, or if its state on disk
+changed since. Its name does not matter. A file that the user put into the folder is an input like
+any other.
 """
 
 from __future__ import annotations
@@ -45,9 +46,10 @@ class MadeFiles:
         if inside in self.earlier or inside.startswith(f"{_TEMPORARY}/"):
             return True
         state = state_of(path)
-        return state is None or self.there.get(path) != state
+        return state is None or self.there.get(f"{self.folder}/{inside}") != state
 
     def _inside(self, path: str) -> str:
+        """Return a path relative to the folder; empty for a path outside."""
         top = f"{self.folder}/"
         at = os.path.normpath(path) if "/." in path else path
         return at[len(top) :] if at.startswith(top) else ""
@@ -73,7 +75,7 @@ class MadeFiles:
     def save(self, outputs: Iterable[str], hash_of: Hash) -> None:
         """Write the record.
 
-        Outputs: absolute paths of files to hash; other files are not hashed.
+        outputs: absolute paths of files to hash; other files are not hashed
         """
         made = sorted(self._inside(path) for path in folder_states(self.folder) if path in self)
         inside = {self._inside(path): path for path in outputs if path in self}
