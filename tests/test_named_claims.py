@@ -25,7 +25,7 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
 from tests.support.recorded_evidence import Opener, opener_of_programs, runtime_evidence
@@ -167,6 +167,13 @@ def test_constants_of_a_big_endian_image_are_in_its_order(
     changed = replace(evidence, twin=made)
     assert judged(changed, f"subject@0x{first.hex()}").verdict == expected
     assert judged(changed, f"subject@0x{first[::-1].hex()}").verdict == FAIL
+
+
+@pytest.mark.parametrize("constant", [CONSTANT, "0xfde8c3c0"])  # nowhere; in main
+def test_an_inlined_function_with_a_constant_has_its_host(opened: Opener, constant: str) -> None:
+    evidence = replace(opened("13"))
+    evidence.__dict__["inlined"] = {"small": Inlined(0x1041, 2, "main")}
+    assert judged(evidence, f"small@{constant}", ok=True).cause == "inlined: into main"
 
 
 def test_a_constant_in_one_of_two_parts(opened: Opener) -> None:

@@ -1,9 +1,13 @@
-"""Verdicts on symbols and operators of any image that a user named, in any spelling."""
+"""Verdicts on symbols and operators that a user names, such as in `verify --absent NAME`.
+
+They are decided for an image of any project, with or without a known runtime.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sizeguard.base.errors import InputError
 from sizeguard.claims.verdict import (
@@ -25,7 +29,7 @@ from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.registrations import judge_registered
 
-_MARKED = re.compile(r"(.+)@(0x[0-9a-fA-F]{5,16})")
+_WITH_CONSTANT = re.compile(r"(.+)@(0x[0-9a-fA-F]{5,16})")
 
 
 def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...]:
@@ -34,11 +38,11 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
     `f@0x1122334455667788` adds a constant that occurs only in its code. A pattern and an operator
     without its overload get a verdict for each match.
 
-    Raises InputError for an empty name, and for a pattern with a constant.
+    Raises InputError for an empty name, a malformed constant, and a pattern with a constant.
     """
     if not text.strip():
         raise InputError(f"--{expect}: the name is empty; write --{expect} SYMBOL")
-    marked = _MARKED.fullmatch(text)
+    marked = _WITH_CONSTANT.fullmatch(text)
     if marked is None and "@0x" in text:
         raise InputError(f"{text}: a constant after @ is 0x and 5 to 16 hexadecimal digits")
     operators = names.operators_called(text) if marked is None else ()
@@ -57,7 +61,7 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
     code = _code(names.evidence, lost or found.names or (found.text,))
     if marked:
         code = _with_constant(names.evidence, code, int(marked[2], 16))
-    # A constant elsewhere disproves absence; presence it proves only of a known name.
+    # A constant disproves absence under any name, but proves presence only of a known one.
     is_shown = bool(code.there) and expect == ABSENT
     if not found.names and not is_shown and not names.unknown_ok:
         return (_unknown(names.evidence, found, text, expect),)
@@ -97,48 +101,48 @@ def _unknown(evidence: Evidence, found: Resolved, text: str, expect: str) -> Ver
     return Verdict("symbol", text, expect, INCONCLUSIVE, UNKNOWN, 0, notes, (), note)
 
 
-# More than 40 lines: one search over all images and objects for a constant.
 def _with_constant(evidence: Evidence, found: FoundCode, value: int) -> FoundCode:
-    """Look for a constant, which survives inlining and renaming.
+    """Add the places of a constant, which survives inlining and renaming.
 
     If it is anywhere in the image, the code is still present.
     """
+    places, size = _occurrences(evidence, value)
+    if not places:
+        note = f"its constant {value:#x} is not in the image"
+        return replace(found, evidence=(*found.evidence, note))
+    there = dict(found.there)
+    notes: list[str] = []
+    pieces: list[NamedPiece] = []
+    for place in places:
+        note = f"its constant {value:#x} is at {place:#x}"
+        if not any(start <= place < start + length for start, length in found.there):
+            there[place] = size
+            if piece := _piece_at(evidence, place, size):
+                pieces.append(piece)
+                note += f", in {demangle(piece.symbol)}" if piece.symbol else ""
+        notes.append(note)
+    return replace(
+        found,
+        there=tuple(sorted(there.items())),
+        placed=(*found.placed, *pieces),
+        evidence=(*notes, *found.evidence),
+    )
+
+
+def _occurrences(evidence: Evidence, value: int) -> tuple[list[int], int]:
+    """Find the addresses of a constant in the shipped image; also return its size in bytes."""
     size = 8 if value >> 32 else 4
     image = evidence.shipped
     places = evidence.shipped_bytes.constant(value.to_bytes(size, "little"))
     if isinstance(image, Elf) and image.layout.order == ">":  # code of aarch64_be is little-endian
-        places = [*evidence.shipped_bytes.constant(value.to_bytes(size, "big")), *places]
-    if not places:
-        return FoundCode(
-            found.there,
-            found.pieces,
-            found.placed,
-            (*found.evidence, f"its constant {value:#x} is not in the image"),
-        )
-    there = dict(found.there)
-    notes = list(found.evidence)
-    pieces: list[NamedPiece] = []
-    for place in places:
-        node = evidence.placement.owner(place)
-        covered = any(start <= place < start + length for start, length in found.there)
-        inside = (
-            evidence.reasons.symbol_at(node, place - evidence.placement.address[node])
-            if node
-            else ""
-        )
-        notes.insert(
-            0,
-            f"its constant {value:#x} is at {place:#x}"
-            + (f", in {demangle(inside)}" if inside and not covered else ""),
-        )
-        if not covered:
-            there[place] = size
-            if node:
-                pieces.append(
-                    NamedPiece(
-                        node[0], node[1], place - evidence.placement.address[node], size, inside
-                    )
-                )
-    return FoundCode(
-        tuple(sorted(there.items())), found.pieces, (*found.placed, *pieces), tuple(notes)
-    )
+        places += evidence.shipped_bytes.constant(value.to_bytes(size, "big"))
+    return places, size
+
+
+def _piece_at(evidence: Evidence, address: int, size: int) -> NamedPiece | None:
+    """Return the bytes at an address as a piece of the input section that contains them."""
+    node = evidence.placement.owner(address)
+    if node is None:
+        return None
+    offset = address - evidence.placement.address[node]
+    return NamedPiece(*node, offset, size, evidence.reasons.symbol_at(node, offset))
