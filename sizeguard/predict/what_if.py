@@ -1,6 +1,6 @@
 """Predict changed selections: add operators to a selection, drop models, compare the sizes.
 
-Nothing is compiled and no source is read.
+Nothing is compiled and no C++ is read.
 """
 
 from __future__ import annotations

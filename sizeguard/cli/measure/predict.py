@@ -47,7 +47,12 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     help="Also select this operator and everything that it calls.",
     shell_complete=candidates.one_of(candidates.operators),
 )
-@click.option("--drop", multiple=True, metavar="MODEL", help="Leave out this model.")
+@click.option(
+    "--drop",
+    multiple=True,
+    metavar="MODEL",
+    help="Leave out the operators and dtypes that only this model needs.",
+)
 @click.option(
     "-n",
     "limit",
@@ -71,13 +76,14 @@ def command(
 ) -> None:
     """Predict the size of a selective build from the full build.
 
-    Compiles nothing and reads no sources. The link is modelled exactly, but the compiler only in
-    part, so predictions for dtypes have a margin. Effects of inlining and smaller switches on the
+    Compiles nothing and reads no C++. The link is modelled exactly, but the compiler only in part,
+    so predictions for dtypes have a margin. Effects of inlining and smaller switches on the
     remaining functions are not predicted.
 
     Each operator and each dtype branch has a saving: the bytes that leaving out only this one
-    frees, with an interval that contains the saving of a rebuild. It is "unknown" if the build has
-    no debug information or was made with LTO.
+    frees, with an interval that contains the saving of a rebuild. A saving is "unknown" with LTO,
+    for machines other than x86-64 Linux, for dtypes without debug information, and for the last
+    dtype of a switch.
 
     \b
     Examples:
