@@ -14,8 +14,11 @@ from pathlib import Path
 import pytest
 
 from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.base.errors import InputError
+from sizeguard.diff.compare import diff
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.macho import read_macho
+from sizeguard.snapshots.snapshot import read_snapshot
 from tests.support.image_laws import SIZEGUARD
 from tests.support.macho_samples import SOURCES
 
@@ -230,6 +233,9 @@ def test_debug_information_is_read_for_levels_that_ask_for_it(tmp_path: Path) ->
     assert rows(image, "symbol", *given, "--save", str(kept)) == whole
     assert rows(kept, "symbol") == whole
     assert rows(kept, "symbol,dtype") == rows(image, "symbol,dtype", *given)
+    snapshot = read_snapshot(kept)
+    with pytest.raises(InputError, match="no row of kernel-all meets symbol==nothing"):
+        diff(snapshot, snapshot, ["symbol"], ["symbol==nothing"])
     found = read_elf(image).section(".debug_info")
     assert found is not None
     content = bytearray(image.read_bytes())

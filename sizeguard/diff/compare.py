@@ -124,7 +124,7 @@ def _read(
     """
     analysis = make()
     side = side_of(analysis, levels, filters, metric)
-    if side.left_out and side.left_out[3] == int(analysis.count.sum()):
+    if not side.is_met:
         unmet.append(no_match(analysis, filters))
     names = analysis.label("symbol").texts
     del analysis

@@ -80,6 +80,7 @@ class Side:
     holdings: None if groups are symbols, which cannot move between groups
     aliases:  returns the names that share bytes
     left_out: file, load, ram and count of the rows that the filters left out; empty without filters
+    is_met:   a row meets the filters
     """
 
     image: ImageInfo
@@ -88,6 +89,7 @@ class Side:
     holdings: Holdings | None
     aliases: Callable[[], AliasNames | None]
     left_out: tuple[int, ...]
+    is_met: bool
 
 
 def side_of(
@@ -118,6 +120,7 @@ def side_of(
         None if held is None else held.holdings(symbols, used, groups.count),
         _alias_names(analysis.aliases()),
         left_out,
+        mask is None or bool(mask.any()),
     )
 
 
