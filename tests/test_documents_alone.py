@@ -71,6 +71,26 @@ def test_documents_alone_are_known(case: str, tmp_path: Path) -> None:
         assert project.git("status", "--porcelain") == ""
 
 
+def test_a_submodule_that_git_ignores_is_no_document(tmp_path: Path) -> None:
+    part = made_project(tmp_path / "part", "", {"lib.cpp": "int x;"})
+    project = made_project(tmp_path / "work")
+    allow = ("-c", "protocol.file.allow=always")
+    project.git(*allow, "submodule", "--quiet", "add", str(part.root), "lib")
+    project.git("config", "--file", ".gitmodules", "submodule.lib.ignore", "all")
+    project.commit("Add lib")
+    project.git("update-ref", "refs/remotes/origin/main", "main")
+    project.git("checkout", "--quiet", "-b", "change")
+    part.write({"lib.cpp": "int y[100];"})
+    entry = f"160000,{part.commit('Grow')},lib"
+    project.git("update-index", "--cacheinfo", entry)
+    project.write({"README.md": "x"})
+    project.git("add", "README.md")
+    project.git("commit", "--quiet", "-m", "Change")
+    runner = acting(project, tmp_path)
+    assert not runner.failed, runner.log
+    assert "steps.documents.outputs.only" not in runner.expressions
+
+
 def test_what_cannot_be_told_is_measured(tmp_path: Path) -> None:
     project = made_project(tmp_path / "work")
     project.git("update-ref", "refs/remotes/origin/main", "main")

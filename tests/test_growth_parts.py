@@ -122,11 +122,13 @@ def test_a_lock_file_that_leads_to_a_pipe_is_not_waited_for(tmp_path: Path) -> N
     assert (found.old, found.new) == ("v0.1.0", "")
 
 
-def test_the_commit_of_a_submodule_is_its_version(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ignored", ["none", "all"])
+def test_the_commit_of_a_submodule_is_its_version(ignored: str, tmp_path: Path) -> None:
     other = made_project(tmp_path / "zed", "", {"zed.c": ZED})
     project = made_project(tmp_path / "tree", "", {"main.c": MAIN})
     allow = ("-c", "protocol.file.allow=always")
     project.git(*allow, "submodule", "--quiet", "add", str(other.root), "third_party/zed")
+    project.git("config", "--file", ".gitmodules", "submodule.third_party/zed.ignore", ignored)
     project.commit("Add zed")
     old = other.git("rev-parse", "HEAD")
     inside = AnyProject(project.root / "third_party" / "zed")

@@ -20,7 +20,7 @@ from sizeguard.claims.verdict import PASS
 from sizeguard.gate.gate_result import Base, GateResult
 from sizeguard.gate.reference.base_branch import named_base
 from sizeguard.gate.reference.ci_event import ci_event
-from sizeguard.git.git import branch_id, commit_id, git
+from sizeguard.git.git import DIFF, branch_id, commit_id, git
 from sizeguard.report.gate.render import gate_text, write_step_summary
 
 POLICY = frozenset({"sizeguard.yaml", "baselines"})  # files and folders, of any project
@@ -42,7 +42,7 @@ def base_of_change(root: Path, asked: str) -> Base | None:
 
 def changed_paths(root: Path, base: str) -> list[str]:
     """List the paths that differ from the base; the entry of a link or a submodule is empty."""
-    words = git(root, "diff", "--raw", "-z", "--no-renames", "--no-abbrev", base, "HEAD")
+    words = git(root, *DIFF, "--raw", "-z", "--no-renames", "--no-abbrev", base, "HEAD")
     fields = [word for word in words.split("\0") if word]
     return [
         path if set(about[1:].split()[:2]) <= _PLAIN else ""

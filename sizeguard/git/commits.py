@@ -240,6 +240,7 @@ def _patch_ids(repository: Path, commits: Sequence[Commit], *how: str) -> dict[s
         "--no-textconv",
         "--no-color",
         "--no-prefix",
+        "--ignore-submodules=none",
     )
     output = git_piped(
         repository,

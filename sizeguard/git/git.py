@@ -33,6 +33,9 @@ _CONFIG = (
     "diff.submodule=short",
 )
 
+# Compare submodules, too, also those that .gitmodules lets git ignore.
+DIFF = ("diff", "--ignore-submodules=none")
+
 # Prefixes of a branch's full name, tried before any other revision of that name. Those of remotes
 # come first, because a change may be on a branch that is called origin/main.
 _PLACES = ("refs/remotes/", "refs/heads/", "")

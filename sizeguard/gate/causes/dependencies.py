@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.git.git import git, git_bytes
+from sizeguard.git.git import DIFF, git, git_bytes
 from sizeguard.git.trees import file_of, tree_entries
 
 _SUBMODULE = "160000 "  # how git's entry of a submodule begins
@@ -50,7 +50,7 @@ class ChangedDependency:
 def changed_files(root: Path, commit: str) -> frozenset[str]:
     """List the files that differ from a commit or are new, relative to the root."""
     try:
-        told = git_bytes(root, "diff", "--name-only", "--no-ext-diff", "-z", "--relative", commit)
+        told = git_bytes(root, *DIFF, "--name-only", "--no-ext-diff", "-z", "--relative", commit)
         new = git_bytes(root, "ls-files", "--others", "--exclude-standard", "-z")
     except (BuildError, InputError):
         return frozenset()
