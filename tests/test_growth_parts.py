@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.gate.causes.dependencies import changed_dependencies, changed_files
+from sizeguard.gate.causes.dependencies import (
+    ChangedDependency,
+    changed_dependencies,
+    changed_files,
+)
+from sizeguard.gate.causes.growth_parts import growth_by_dependency
 from tests.support.any_project import AnyProject, made_project
+from tests.support.made_up import MadeUp, Part
 
 CONFIG = """targets: {x86_64-linux: }
 apps:
@@ -136,3 +142,15 @@ def test_the_commit_of_a_submodule_is_its_version(ignored: str, tmp_path: Path) 
     new = inside.commit("Change")
     (found,) = changed_dependencies(project.root, "HEAD", changed_files(project.root, "HEAD"))
     assert (found.name, found.old, found.new) == ("zed", old[:12], new[:12])
+
+
+def test_a_dependency_in_a_folder_lib_has_the_objects_below_it() -> None:
+    objects = {
+        "CMakeFiles/app.dir/lib/a.cpp.o": 1, "lib/b.o": 2, "libzed.a(zed.o)": 4, "": 8,
+        "/usr/lib/gcc/crtbegin.o": 16, "/tmp/main.o": 32,
+    }  # fmt: skip
+    analysis = MadeUp([Part({"object": name}, load=size) for name, size in objects.items()])
+    (found,) = growth_by_dependency(
+        MadeUp([]), analysis, [ChangedDependency("lib", "lib", "1", "2")]
+    )
+    assert (found.old, found.new) == (0, 3)

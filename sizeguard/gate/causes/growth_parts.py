@@ -15,6 +15,7 @@ from sizeguard.gate.causes.growth_result import MOVED, Cause, DependencyGrowth, 
 _LINE = re.compile(r":\d+$")
 _SPLIT = re.compile(r"[/\\()!]")
 _LIBRARY = re.compile(r"^lib|(?:-[0-9a-f]{16})?\.(?:a|rlib|so|lib|dll|dylib)(?:\.[\d.]+)?$")
+_SYSTEM = ("/usr/lib", "/lib")  # a dependency may be in a folder of that name, too
 _OF_TOOLS = re.compile(r"-(?:src|build|subbuild)$|-v?\d[\w.+-]*$|\.dir$")
 
 
@@ -66,6 +67,8 @@ def _bytes_of(analysis: Analysis, dependency: ChangedDependency) -> int:
         return _plain(text) == name or text.startswith(f"{dependency.name}/")
 
     def is_object(text: str) -> bool:
+        if text.startswith(_SYSTEM):
+            return False
         parts = _SPLIT.split(text)
         return folder in f"/{text}" or any(_plain(_LIBRARY.sub("", part)) == name for part in parts)
 
@@ -81,6 +84,7 @@ def _rows(analysis: Analysis, level: str, fits: Callable[[str], bool]) -> npt.ND
 
 
 def _plain(name: str) -> str:
-    """Reduce a name to what package managers and compilers spell equally."""
-    plain = _OF_TOOLS.sub("", name)
-    return plain.lower().replace("-", "_").removeprefix("lib")
+    """Reduce a name to what package managers and compilers spell equally; empty only if it is."""
+    plain = _OF_TOOLS.sub("", name) or name
+    plain = plain.lower().replace("-", "_")
+    return plain.removeprefix("lib") or plain
