@@ -87,6 +87,7 @@ FUNCTIONS = ("src/a.cpp:1", "src/a.cpp:5", "src/a.cpp:14", "src/a.cpp:15")
         ("{ return x; }", "{ return x + 1; }", ("", "", "14", "")),
         ("\nint third", "\n// third\nint third", ("", "", "14", "")),
         ("return 4;", "return 4;  // }", ("", "", "", "16")),
+        ("int fourth(int x) {\n  return 4;\n}\n", "", ("", "", "", "")),
         ("int fourth(int x) {\n", "int fourth(int x) {\n  x = 3;\n", ("", "", "", "16")),
     ],
 )
@@ -110,6 +111,20 @@ def test_other_files_and_odd_names(repository: Path) -> None:
     assert edited(repository, *places) == ["src/new.cpp:1", "", ""]
     assert edited_ranges(repository, "HEAD", ["src/new.cpp"]) == {"src/new.cpp": [(1, 1)]}
     assert edited_ranges(repository, "no-such-commit", ["src/a.cpp"]) == {}
+
+
+def test_all_files_of_a_change_are_compared(repository: Path) -> None:
+    names = [f"src/{number}.cpp" for number in range(150)]
+    for name in names:
+        (repository / name).write_text("int a;\n")
+    run_git(repository, "add", ".")
+    found = edited_ranges(repository, "HEAD", sorted(names))
+    assert found == {name: [(1, 1)] for name in names}
+
+
+def test_lines_removed_at_the_beginning_of_a_file_are_an_edit_of_it(repository: Path) -> None:
+    (repository / "src/a.cpp").write_text(BEFORE.partition("\n\n")[2])
+    assert edited(repository, "src/a.cpp", "src/a.cpp:1") == ["src/a.cpp:1", ""]
 
 
 def test_lines_that_look_like_a_diff(repository: Path) -> None:

@@ -11,13 +11,14 @@ from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.files import text_of_file
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import AppResult
-from sizeguard.git.git import git_bytes
+from sizeguard.git.git import DIFF, git_bytes
 
 _PLACE = re.compile(r"(.+?)(?::(\d+))?")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _LONGEST = 3_000  # lines of a function
 _FILES = 100  # files that one call of git diff compares
-Ranges = Sequence[tuple[int, int]]  # first and last line of each edit
+# First and last line of each edit; of removed lines, the lines behind and before their place
+Ranges = Sequence[tuple[int, int]]
 
 
 def with_edited_lines(result: AppResult, root: Path, commit: str) -> AppResult:
@@ -35,11 +36,18 @@ def edited_ranges(root: Path, commit: str, paths: Sequence[str]) -> Mapping[str,
     inside = [path for path in paths if path[:1] != "/" and ".." not in path.split("/")]
     options = ["--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--relative"]
     options += ["--src-prefix=a/", "--dst-prefix=b/"]
-    words = ["diff", *options, commit, "--", *(f":(literal){path}" for path in inside[:_FILES])]
+    text = ""
     try:
-        text = git_bytes(root, *words).decode(errors="replace")
+        for at in range(0, len(inside), _FILES):
+            specs = [f":(literal){path}" for path in inside[at : at + _FILES]]
+            text += git_bytes(root, *DIFF, *options, commit, "--", *specs).decode(errors="replace")
     except (BuildError, InputError):
         return {}  # annotations then point to the policy
+    return _ranges_of(text)
+
+
+def _ranges_of(text: str) -> Mapping[str, Ranges]:
+    """Read the output of git diff."""
     found: dict[str, list[tuple[int, int]]] = {}
     ranges: list[tuple[int, int]] = []
     left = 0  # lines of the hunk may look like a header
@@ -53,7 +61,7 @@ def edited_ranges(root: Path, commit: str, paths: Sequence[str]) -> Mapping[str,
         elif hunk := _HUNK.match(line):
             first, count = int(hunk[2]), int(hunk[3] or 1)
             left = int(hunk[1] or 1) + count
-            ranges.append((first, first + count - 1) if count else (max(first, 1), max(first, 1)))
+            ranges.append((first, first + count - 1) if count else (first + 1, first))
     return found
 
 
@@ -71,7 +79,8 @@ def first_edit(path: Path, line: int, ranges: Ranges) -> int:
     if not ranges:
         return 0
     last = _end(path, line) if line else 1 << 30
-    lines = [max(first, line) for first, end in ranges if first <= last and end >= line]
+    found = [(first, end) for first, end in ranges if first <= last and end >= line]
+    lines = [max(min(first, end), line, 1) for first, end in found]
     return min(lines, default=0)
 
 
