@@ -60,3 +60,11 @@ def test_two_models_of_one_name_are_refused(tmp_path: Path) -> None:
     shutil.copytree(MLP, copy)
     with pytest.raises(InputError, match=r"duplicate model name in mlp\.sgp, mlp\.sgp"):
         trace_in(tmp_path, MLP / "model.pt2", copy / "model.pt2")
+
+
+@pytest.mark.parametrize("name", ["a,b", " a"])
+def test_a_name_that_the_tracer_would_split_or_strip_is_refused(tmp_path: Path, name: str) -> None:
+    shutil.copy(MLP / "case0_input0.npy", tmp_path)
+    shutil.copy(MLP / "model.pt2", tmp_path / f"{name}.pt2")
+    with pytest.raises(InputError, match=rf"'{name}\.sgp': .*; rename it"):
+        trace_in(tmp_path, tmp_path / f"{name}.pt2")

@@ -64,6 +64,12 @@ def _has_cases(program: Path) -> bool:
 
 def _check_names(programs: Sequence[Path]) -> None:
     names = [program.name for program in programs]
+    for name in names:
+        # model_tracer gets one list, splits it at commas, and strips each name.
+        if "," in name or name != name.strip():
+            raise InputError(
+                f"'{name}': a traced model has no comma and no leading space in its name; rename it"
+            )
     if len(set(names)) < len(names):
         raise InputError(
             f"duplicate model name in {', '.join(names)}: a selection records needs by model name"
@@ -91,7 +97,9 @@ def trace_programs(
 ) -> None:
     """Trace programs with bundled inputs on an instrumented build.
 
-    Raises BuildError if it crashes or exceeds its time limit.
+    timeout: seconds for all programs
+
+    Raises BuildError if the tracer crashes, exceeds the time limit or lacks an operator.
     """
     if instrumented.model_tracer is None:
         raise InputError(
