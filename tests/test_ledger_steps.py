@@ -116,7 +116,7 @@ def test_sections_are_cut_into_symbols_and_gaps(
     start, end = np.array(ranges, np.int64).reshape(-1, 2).T
     nothing = np.zeros(len(ranges), np.int32)
     small = nothing.astype(np.int8)
-    symbols = DisjointSymbols(start, end, nothing, nothing, small, small)
+    symbols = DisjointSymbols(start, end, nothing, nothing, small)
     starts, which, many = cut_by_symbols(low_, high, symbols)
     assert list(zip(starts.tolist(), which.tolist(), strict=True)) == pieces
     assert many.tolist() == counts

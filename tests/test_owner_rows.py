@@ -69,7 +69,6 @@ def ledgers(draw: st.DrawFn) -> Ledger:
         "segment": [NONE] * count,
         "kind": [KIND[draw(SOME_KINDS)] for _ in group],
         "analyzer": [ANALYZER[draw(SOME_ANALYZERS)] for _ in group],
-        "confidence": [100] * count,
         "symbol": [
             draw(st.integers(NONE, len(SYMBOLS) - 1)) if g == NONE else groups[g][0] for g in group
         ],

@@ -191,7 +191,7 @@ def test_functions_of_c_in_a_program_of_go_come_from_unwind_records() -> None:
     ]
     image = parse_elf(Path("x"), make_elf(Form(), sections))
     line, none = Line.of(image), np.zeros(0, np.int64)
-    symbols = DisjointSymbols(none, none, *[none] * 4)
+    symbols = DisjointSymbols(none, none, *[none] * 3)
     described = np.array([0x10, 0xA0]), np.array([0x20, 0xB0])
     found = nameless_functions(image, line, symbols, described)
     starts = found.rows.start.tolist()

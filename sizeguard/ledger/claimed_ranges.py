@@ -44,7 +44,6 @@ class OwnerTable:
         names: Sequence[bytes] = (),
         part: bytes = b"",
         input_: int = NONE,
-        confidence: int = 100,
     ) -> int:
         """Return the index of a row, new or existing; several names make an alias group."""
         members = tuple(self.symbols.setdefault(name, len(self.symbols)) for name in names)
@@ -54,7 +53,6 @@ class OwnerTable:
             self.segments.setdefault(segment, len(self.segments)),
             KIND[kind],
             ANALYZER[analyzer],
-            confidence,
             members[0] if members else NONE,
             group,
             input_,
@@ -64,8 +62,8 @@ class OwnerTable:
 
     def owners(self, used: npt.NDArray[np.bool_]) -> Owners:
         """Return the used rows; rows whose bytes are covered by stronger claims are not used."""
-        table = np.array(list(self._rows), np.int32).reshape(-1, 9)[used]
-        small = ("kind", "analyzer", "confidence")
+        table = np.array(list(self._rows), np.int32).reshape(-1, len(Owners.COLUMNS))[used]
+        small = ("kind", "analyzer")
         kinds = (np.int8 if name in small else np.int32 for name in Owners.COLUMNS)
         return Owners.of(
             {

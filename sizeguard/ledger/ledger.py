@@ -64,16 +64,15 @@ class ImageInfo:
 class Owners:
     """Owners of spans, as columns; NONE if not known.
 
-    section:    index into Ledger.sections, which contain the bytes
-    segment:    index into Ledger.segments
-    kind:       index into ledger.kinds.KINDS: code, rodata, unwind, padding …
-    analyzer:   index into ledger.kinds.ANALYZERS: the analyzer that found the owner
-    confidence: percent; 100 for facts stated in the file, less for inferred ones
-    symbol:     index into Ledger.symbols; for an alias group, its first name
-    group:      index into Ledger.groups if several symbols share the bytes
-    input:      index into Ledger.inputs: the row of the linker map
-    part:       index into Ledger.parts: a name more precise than a symbol, such as a registration
-                entry
+    section:  index into Ledger.sections, which contain the bytes
+    segment:  index into Ledger.segments
+    kind:     index into ledger.kinds.KINDS: code, rodata, unwind, padding …
+    analyzer: index into ledger.kinds.ANALYZERS: the analyzer that found the owner
+    symbol:   index into Ledger.symbols; for an alias group, its first name
+    group:    index into Ledger.groups if several symbols share the bytes
+    input:    index into Ledger.inputs: the row of the linker map
+    part:     index into Ledger.parts: a name more precise than a symbol, such as a registration
+              entry
 
     Slots and stubs of imports have the import as their symbol.
 
@@ -86,7 +85,6 @@ class Owners:
         "segment",
         "kind",
         "analyzer",
-        "confidence",
         "symbol",
         "group",
         "input",
@@ -126,11 +124,6 @@ class Owners:
     def analyzer(self) -> Int8:
         """Index into ledger.kinds.ANALYZERS."""
         return self._make("analyzer")
-
-    @cached_property
-    def confidence(self) -> Int8:
-        """Confidence in percent."""
-        return self._make("confidence")
 
     @cached_property
     def symbol(self) -> Int32:

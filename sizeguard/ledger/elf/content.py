@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=np.signedinteger)
 
-STRING_CONFIDENCE = 80
-PADDING_CONFIDENCE = 90
-
 
 @dataclass(frozen=True, slots=True)
 class RowRanges:
@@ -126,7 +123,6 @@ class PieceRows:
     section: Int
     kind: Int8
     analyzer: Int8
-    confidence: Int8
     symbol: Int32
     group: Int32
     input: Int32 | int
@@ -188,7 +184,6 @@ def _uncut_rows(
         np.repeat(chosen, count),
         np.repeat(kinds[chosen], count),
         _analyzers(evidence, which, by_input, by_part),
-        _of(symbols.confidence, which, 100),
         _of(symbols.symbol, which, NONE),
         _of(symbols.group, which, NONE),
         by_input,
@@ -238,7 +233,6 @@ def _fill(image: Elf, line: Line, rows: PieceRows, gaps: Int) -> PieceRows:
     rows.kind[strings] = KIND["string"]
     alone = strings if isinstance(rows.input, int) else strings[rows.input[strings] < 0]
     rows.analyzer[alone] = ANALYZER["strings"]
-    rows.confidence[alone] = STRING_CONFIDENCE
     return rows
 
 
@@ -246,7 +240,6 @@ def _pad(rows: PieceRows, which: Int) -> None:
     """Mark rows as padding."""
     rows.kind[which] = KIND["padding"]
     rows.analyzer[which] = ANALYZER["padding"]
-    rows.confidence[which] = PADDING_CONFIDENCE
 
 
 class _Ranges(NamedTuple):

@@ -29,8 +29,6 @@ from sizeguard.ledger.elf.owner_table import DisjointPieces, Line, disjoint
 from sizeguard.ledger.kinds import ANALYZER
 from sizeguard.ledger.ledger import NONE, AliasGroups
 
-LABEL_CONFIDENCE = 60
-
 Flags = npt.NDArray[np.bool_]
 
 
@@ -43,7 +41,6 @@ class DisjointSymbols:
     symbol: Int32
     group: Int32
     analyzer: Int8
-    confidence: Int8
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +88,9 @@ def symbol_ranges(
 ) -> tuple[DisjointSymbols, AliasGroups]:
     """Cut the symbols into disjoint ranges.
 
-    defined: the symbols of `names`.
-    starts: starts of input sections on the line, where a label ends at the latest.
-    described: returns starts and ends of the code with unwind records; called for labels
+    defined:   the symbols of `names`, see defined_symbols
+    starts:    starts of input sections on the line, where a label ends at the latest
+    described: returns starts and ends of the code with unwind records; called only for labels
 
     Where symbols overlap, the smaller one owns the bytes. A label is a symbol without a size,
     usually from assembly. It extends to the end of the code that its unwind record describes, or at
@@ -112,20 +109,15 @@ def symbol_ranges(
     # Groups of labels are numbered after those of symbols with a size.
     label_group = np.where(free.group >= 0, free.group + len(claims.groups.first) - 1, NONE)
     at = np.searchsorted(start, label_start)
+    by_table = np.full(len(start), ANALYZER["symbol table"], np.int8)
     ranges = DisjointSymbols(
         start=np.insert(start, at, label_start),
         end=np.insert(stop, at, label_stop),
         symbol=np.insert(symbol[which], at, ids[free.row]),
         group=np.insert(claims.group[which], at, label_group).astype(np.int32),
-        analyzer=_marked(len(start), ANALYZER["symbol table"], at, ANALYZER["label"]),
-        confidence=_marked(len(start), 100, at, LABEL_CONFIDENCE),
+        analyzer=np.insert(by_table, at, ANALYZER["label"]),
     )
     return ranges, _both(claims.groups, free.groups)
-
-
-def _marked(count: int, value: int, at: Int, inserted: int) -> Int8:
-    """Return a column of `count` equal values, with another value inserted at some places."""
-    return np.insert(np.full(count, value, np.int8), at, inserted)
 
 
 def _label_ends(
@@ -160,7 +152,7 @@ def _is_inside(places: Int, start: Int, stop: Int) -> Flags:
 def _ends(places: Int, start: Int, stop: Int) -> Int:
     """Return the end of the last range that contains each place, else the start of the next one.
 
-    It is the maximum behind all ranges.
+    Behind all ranges it is the largest int64.
     """
     nowhere = np.iinfo(np.int64).max
     if not len(start):
@@ -351,15 +343,15 @@ def _is_repeated(keys: Int) -> Flags:
 
 
 def _labels(image: Elf, known: DistinctNames, defined: Defined, ids: Int32) -> Int:
-    """Return rows of labels in constant sections, in order, except .L1, $x and the like.
+    """Return rows of labels in read-only sections, in order, except .L1, $x and the like.
 
     Writable sections are left out, since linkers put _end and similar labels there.
     """
-    fixed = np.array(
+    read_only = np.array(
         [s.is_allocated and not s.is_writable and not s.is_nobits for s in image.sections]
         or [False]
     )
-    rows = defined.labels[fixed[defined.section[defined.labels]]]
+    rows = defined.labels[read_only[defined.section[defined.labels]]]
     initial = (
         known.texts.buffer[known.texts.start[ids[rows]]] if len(rows) else np.zeros(0, np.uint8)
     )

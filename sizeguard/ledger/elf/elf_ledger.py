@@ -256,7 +256,6 @@ def _owners(
         "segment": np.array(extra.segment, np.int32),
         "kind": np.array([KIND[kind] for _, kind, _ in what], np.int8),
         "analyzer": np.array([ANALYZER[analyzer] for _, _, analyzer in what], np.int8),
-        "confidence": np.full(len(what), 100, np.int8),
         **dict.fromkeys(("symbol", "group", "input", "part"), nobody),
     }
 

@@ -23,7 +23,7 @@ from sizeguard.ledger.partition import NOBODY, strongest
 Column = int | npt.NDArray[np.signedinteger]
 T = TypeVar("T", bound=np.signedinteger)
 
-COLUMNS = ("start", "kind", "analyzer", "confidence", "symbol", "group", "input", "part")
+COLUMNS = ("start", "kind", "analyzer", "symbol", "group", "input", "part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,6 @@ class Pieces:
     section: Column
     kind: Column
     analyzer: Column
-    confidence: Column = 100
     symbol: Column = NONE
     group: Column = NONE
     input: Column = NONE

@@ -25,7 +25,6 @@ from sizeguard.ledger.elf.relocation_holders import Fixed
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE
 
-TAIL_CONFIDENCE = 50
 _ALIGNMENT = 4  # of exception tables, in bytes; compilers pad with zeros
 
 
@@ -238,5 +237,4 @@ def _exception_pieces(table: _Exceptions, holders: Holders, held: Int) -> Pieces
         np.int8
     )
     said[table.is_zero] = ANALYZER["padding"]
-    confidence = np.where(is_tail, TAIL_CONFIDENCE, 100).astype(np.int8)
-    return Pieces(table.start, table.section, kind, said, confidence, **holders.columns(held))
+    return Pieces(table.start, table.section, kind, said, **holders.columns(held))

@@ -19,7 +19,7 @@ from sizeguard.ledger.partition import UNATTRIBUTED, Claims, Partition
 
 Bool = npt.NDArray[np.bool_]
 _NOTHING = np.zeros(0, np.int64)
-_FIELDS = ("section", "segment", "kind", "analyzer", "confidence")  # fields of a context
+_FIELDS = ("section", "segment", "kind", "analyzer")  # fields of a context
 Column = int | Int | Int32
 
 # Strength of evidence. A section yields to any claim inside it, a filler only to claims of entries.
@@ -130,7 +130,7 @@ class OwnerColumns:
             if name != "context"
         }
         table = np.array(list(contexts), np.int32).reshape(-1, len(_FIELDS))
-        small = ("kind", "analyzer", "confidence")
+        small = ("kind", "analyzer")
         for name, column in zip(_FIELDS, table.T, strict=True):
             columns[name] = column.astype(np.int8 if name in small else np.int32)[context]
         self._columns.clear()
@@ -147,23 +147,20 @@ class ClaimTable:
         self.sections: dict[str, int] = {}
         self.segments: dict[str, int] = {}
         self._ranges = ranges
-        self.contexts: dict[tuple[int, int, int, int, int], int] = {}
+        self.contexts: dict[tuple[int, int, int, int], int] = {}
         self._claims: list[Claimed] = []
         self._ranks: list[int] = []
         self._lengths: list[int] = []
         self._count = 0
         self._file, self._zeros = (_Space([], [], []) for _ in range(2))
 
-    def context(
-        self, section: str, segment: str, kind: str, analyzer: str, confidence: int = 100
-    ) -> int:
+    def context(self, section: str, segment: str, kind: str, analyzer: str) -> int:
         """Return the number of a combination of an owner's properties other than names."""
         fields = (
             self.sections.setdefault(section, len(self.sections)),
             self.segments.setdefault(segment, len(self.segments)),
             KIND[kind],
             ANALYZER[analyzer],
-            confidence,
         )
         return self.contexts.setdefault(fields, len(self.contexts))
 

@@ -28,7 +28,7 @@ from sizeguard.ledger.macho.claim_columns import (
     ClaimTable,
     one,
 )
-from sizeguard.ledger.macho.named_ranges import CONFIDENCE, MAP, SOURCES, NamedRanges
+from sizeguard.ledger.macho.named_ranges import MAP, SOURCES, NamedRanges
 from sizeguard.ledger.macho.unwind_claims import UNWIND_SECTIONS, exception_claims, unwind_claims
 
 _KINDS_BY_TYPE = {
@@ -91,11 +91,11 @@ class Contents:
     inputs: Sequence[InputSection]
     pointers: Fixups
 
-    def context(self, section: Section, kind: str, analyzer: str, confidence: int = 100) -> int:
+    def context(self, section: Section, kind: str, analyzer: str) -> int:
         """Return the context of claims on a section."""
         # An object has one segment without a name; there, the section names its later segment.
         segment = self.image.segments[section.segment].name or section.segment_name
-        return self.table.context(section.full_name, segment, kind, analyzer, confidence)
+        return self.table.context(section.full_name, segment, kind, analyzer)
 
 
 def contents(of: Contents) -> Iterator[tuple[Section, Claimed]]:
@@ -302,7 +302,7 @@ def _contexts(of: Contents, section: Section, special: Int | None, source: Int8)
     for i in np.unique(which).tolist():
         kind, said = kinds[i // len(SOURCES)], SOURCES[i % len(SOURCES)]
         analyzer = "padding" if special is None else said
-        context[i] = of.context(section, kind, analyzer, CONFIDENCE[said])
+        context[i] = of.context(section, kind, analyzer)
     found: Int = context[which]
     return found
 

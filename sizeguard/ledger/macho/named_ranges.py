@@ -27,7 +27,6 @@ from sizeguard.ledger.macho.nops import MOST_PADDING, is_padding, paddings
 
 STAB, MAP, NEXT, START = "stabs", "linker map", "label", "function starts"
 SOURCES = (STAB, MAP, NEXT, START)
-CONFIDENCE = {STAB: 100, MAP: 100, NEXT: 90, START: 50}
 
 # Labels that assemblers make, and ld64.lld's names for things that are not symbols: "literal
 # string: …", "CIE", "compact unwind info".
