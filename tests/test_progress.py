@@ -14,6 +14,7 @@ import pytest
 
 from sizeguard.base import progress as progress_module
 from sizeguard.base.progress import Progress, Pulse, announce, pulsing
+from sizeguard.measurement import build_times
 from sizeguard.measurement.build_times import announcement, remember
 
 SCRIPT = """
@@ -133,8 +134,19 @@ def test_a_build_is_announced_with_how_long_the_last_one_took(tmp_path: Path) ->
     remember(tmp_path, "core", 0.2)
     assert announcement(tmp_path, "4f2a91cdead", "full") == "building 4f2a91c: full, about 3:41"
     assert announcement(tmp_path, "4f2a91cdead", "core") == "building 4f2a91c: core"
-    (tmp_path / "build_times.json").write_text("[damaged")
-    assert announcement(tmp_path, "4f2a91cdead", "full") == "building 4f2a91c: full"
+    for damaged in ("[damaged", "[]", '{"full": "long"}', '{"full": Infinity}'):
+        (tmp_path / "build_times.json").write_text(damaged)
+        assert announcement(tmp_path, "4f2a91cdead", "full") == "building 4f2a91c: full"
+
+
+def test_times_of_the_recipes_that_were_built_last_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_times, "_MOST", 2)
+    for what in ("full", "core", "full", "vision"):
+        remember(tmp_path, what, 60)
+    assert announcement(tmp_path, "4f2a91cdead", "full").endswith("about 1:00")
+    assert announcement(tmp_path, "4f2a91cdead", "core").endswith(": core")
 
 
 def test_a_log_hears_of_long_work_once_a_minute(

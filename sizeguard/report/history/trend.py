@@ -1,4 +1,4 @@
-"""A badge and a trend of a history: small files that a README shows.
+"""Write a history as a badge or as a trend: small files that a README shows.
 
 The badge is the JSON of a shields.io endpoint. The trend is an SVG without scripts or fonts, with a
 line for each app and target.
@@ -15,7 +15,8 @@ from sizeguard.report.writers.plot import escaped
 from sizeguard.report.writers.printable import middle
 from sizeguard.report.writers.style import change_text
 
-_GREW, _SAME, _UNKNOWN = "orange", "blue", "lightgrey"
+_GREW, _NOT_GREW, _UNKNOWN = "orange", "blue", "lightgrey"
+# Pixels: the width, the height of a row, the width of its curve, and the start of its text
 _WIDTH, _ROW, _PLOT, _TEXT = 480, 40, 160, 172
 _STYLE = (
     "text{font:12px system-ui,sans-serif;fill:#1b1f24}path{fill:none;stroke:#2f5d9e;stroke-width:2}"
@@ -34,7 +35,7 @@ def badge_json(history: SizeHistory) -> str:
     (line,) = history.lines
     loads = _loads(line)
     message = _message(loads)
-    color = _UNKNOWN if not loads else _GREW if loads[-1] > loads[-2:][0] else _SAME
+    color = _UNKNOWN if not loads else _GREW if loads[-1] > loads[-2:][0] else _NOT_GREW
     label = middle(f"{line.app} {line.target}", 60)
     content = {"schemaVersion": 1, "label": label, "message": message, "color": color}
     return json.dumps(content)
@@ -71,7 +72,7 @@ def _message(loads: Sequence[int]) -> str:
 
 
 def _curve(loads: Sequence[int], top: int) -> str:
-    """Draw the loads from the least to the most; equal ones in the middle."""
+    """Draw the loads over the whole height of a row; equal ones in the middle."""
     least, most = min(loads), max(loads)
     high = _ROW - 12
     points = []
