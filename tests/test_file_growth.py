@@ -124,4 +124,5 @@ def test_pages_of_an_image() -> None:
     headers = [struct.unpack_from("<IIQQQQ", data, table + i * size) for i in range(count)]
     segments = sum(kind == 1 and file_size > 0 for kind, _, _, _, _, file_size in headers)
     assert segments > 1
-    assert segment_pages(image) == segments * (PAGE if machine == 62 else 16 * PAGE)
+    em_x86_64 = 62
+    assert segment_pages(image) == segments * (PAGE if machine == em_x86_64 else 16 * PAGE)

@@ -35,7 +35,7 @@ NODE = st.integers(0, SIZE - 1)
 
 @st.composite
 def graphs(draw: st.DrawFn) -> SectionGraph:
-    """Draw graphs of sections; up to four sections are entries of up to three operators."""
+    """Draw graphs of sections, of which up to four are entries of two operators and a class."""
     entries = draw(st.dictionaries(NODE, st.sampled_from(["a::a(t)", "a::b(t)", "c"]), max_size=4))
     return made_graph(
         draw(st.lists(st.integers(0, 40), min_size=SIZE, max_size=SIZE)),
@@ -65,10 +65,11 @@ def test_laws_of_any_graph(graph: SectionGraph) -> None:
         barred[table[name]] = True
         frees = int(costs[kept & ~reachable(graph, graph.roots, without=barred)].sum())
         assert cost.exclusive <= frees
+        # No operator's code refers to an entry.
         if not any(
             reachable(graph, graph.edges.target[_from(graph, i)])[entries].any() for i in entries
         ):
-            assert cost.exclusive == frees  # no operator's code refers to an entry
+            assert cost.exclusive == frees
 
 
 def _from(graph: SectionGraph, node: int) -> slice:
@@ -104,7 +105,7 @@ def check_reports(place: Path) -> None:
         for name, cost in found.items():
             if "::" in name:
                 assert sums[name] == [cost.exclusive, cost.shared]
-    for name in sorted(found)[::9]:
+    for name in sorted(found)[::9]:  # all 182 take a second
         if "::" in name:
             assert why(graph, find_subject(graph, name, dtype_of)).frees == found[name].exclusive
 

@@ -3,10 +3,11 @@
     python -m tests.soak.surviving_mutants --outcomes FILE [--module NAME]… [--leak NAME]…
         [--tricks TEST]… [--minutes N] [--judged FILE]
 
-FILE is that of verdict_mutants or room_mutants. The leaks are those of tests/test_leaks.py, each
-linked once by gcc. A mutant verifies, in a forked process, the leaks whose verification runs its
-line. `--tricks tests/test_later_tricks.py` runs these tests in their place; a test's id works, too.
-A mutant with which all findings stay is "harmless"; the others are printed, and the exit code is 1.
+--outcomes has the file that verdict_mutants or room_mutants wrote; --judged keeps the verdicts of
+this script, so that a run can be continued. The leaks are those of tests/test_leaks.py, each linked
+once by gcc. A mutant verifies, in a forked process, the leaks whose verification runs its line.
+`--tricks tests/test_later_tricks.py` runs these tests in their place; a test's id works, too. A
+mutant with which all findings stay is "harmless"; the others are printed, and the exit code is 1.
 """
 
 from __future__ import annotations

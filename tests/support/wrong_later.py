@@ -1,6 +1,7 @@
-"""Wrong command lines of engineers of firmware, Android and ML: other machines, units and packages.
+"""Wrong command lines of firmware, Android and ML engineers: other machines, units and packages.
 
-Like tests/support/wrong_invocations.py, they were written before they were run.
+The last ones give an option twice, or one that has no effect. Like those of wrong_invocations.py,
+all were written before they were run.
 """
 
 from __future__ import annotations

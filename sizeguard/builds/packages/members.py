@@ -34,7 +34,7 @@ def member_of(path: Path) -> str:
 
 
 def copy_of_member(path: Path, to: Path) -> None:
-    """Copy a member out of its container, even if an earlier command has unpacked it.
+    """Copy a member as its container has it now, even if it was unpacked earlier.
 
     Raises InputError if the container has no such member.
     """

@@ -6,7 +6,7 @@ import torch
 
 from .recorder import Recorder, Ref, Script, operator
 from .tensors import ALL, DTYPES, FLOATING, INF, NAN, layouts, pairs, scalar, special, values
-from .views import looked_at
+from .views import output_with_strides
 
 CONTIGUOUS, PRESERVE, CHANNELS_LAST = (
     torch.contiguous_format,
@@ -19,7 +19,7 @@ def with_strides(r: Recorder, tensor: torch.Tensor, *arguments: object, **keywor
     """Record a call with a requested memory layout, and the strides of its result."""
 
     def body(script: Script) -> None:
-        looked_at(script, script.call(r.name, tensor, *arguments, **keywords))
+        output_with_strides(script, script.call(r.name, tensor, *arguments, **keywords))
 
     r.script(body)
 

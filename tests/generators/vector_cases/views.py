@@ -8,8 +8,8 @@ from .recorder import Recorder, Ref, Script, operator
 from .tensors import ALL, layouts, scalar, values
 
 
-def looked_at(script: Script, result: Ref) -> None:
-    """Output the numbers, and the strides, since later views depend on them."""
+def output_with_strides(script: Script, result: Ref) -> None:
+    """Output a tensor, and its strides, since later views depend on them."""
     script.output(result)
     for dim in range(result.value.dim()):
         if result.value.size(dim) > 1:
@@ -20,7 +20,7 @@ def view_case(r: Recorder, tensor: torch.Tensor, *arguments: object) -> None:
     """Record a view of a constant."""
 
     def shown(script: Script) -> None:
-        looked_at(script, script.call(r.name, tensor, *arguments))
+        output_with_strides(script, script.call(r.name, tensor, *arguments))
 
     r.script(shown)
 
@@ -281,7 +281,7 @@ def pieces(
             script.output(base, *views)
         else:
             for view in views:
-                looked_at(script, view)
+                output_with_strides(script, view)
 
     r.script(body)
 
