@@ -39,7 +39,7 @@ from sizeguard.names.spellings.plain_paths import (
     may_have_path,
     plain_path,
 )
-from sizeguard.names.spellings.rust_hashes import has_hashes
+from sizeguard.names.spellings.rust_hashes import MANGLED_HASH, has_hashes
 from sizeguard.names.spellings.second_readings import LP64, second_readings
 
 # The underscore that Mach-O adds before each name: there is none, names have it, names lost it
@@ -60,7 +60,7 @@ _UNMANGLED = re.compile(
 # The same type may be shown as std::string or as std::basic_string<char, …>.
 _STREAMS = ("string", "istream", "ostream", "iostream")
 _TYPEDEFS = frozenset((*_STREAMS, *(f"basic_{each}" for each in _STREAMS)))
-_RUST = re.compile(rb"17h[0-9a-f]{16}E")
+_RUST = re.compile(MANGLED_HASH.pattern.encode())
 # Claims request the instances of few templates again and again. In libtorch_cpu.so that many
 # demangled names take about 200 MB, that many places 256 MB.
 _SHOWN_KEPT = 1 << 19

@@ -25,8 +25,8 @@ from sizeguard.names.rewrites import (
 from sizeguard.names.short import split_name, top_level
 from sizeguard.names.spellings.legacy_rust import legacy_rust
 from sizeguard.names.spellings.omitted import agree_without_omitted
+from sizeguard.names.spellings.rust_hashes import MANGLED_HASH
 
-_RUST_HASH = re.compile(r"17h[0-9a-f]{16}E")
 SHOWN_HASH = re.compile(r"::h[0-9a-f]{16}\Z")
 _SPACE = re.compile(r"(?<![\w\"]) | (?![\w\"])")
 _QUALIFIERS = re.compile(r"(?: ?(?:const|volatile|&&?))+(?=\.|\Z)")
@@ -128,7 +128,7 @@ def shown_symbol(symbol: str) -> str:
     if base.startswith("_R"):
         # Suffixes of clones and of LLVM, such as .llvm.123, are not part of the name
         return demangle_rust(base.partition(".")[0]) or symbol
-    if base.startswith("_ZN") and (hashed := _RUST_HASH.search(base)):
+    if base.startswith("_ZN") and (hashed := MANGLED_HASH.search(base)):
         return legacy_rust(base[: hashed.end()]) or symbol
     return demangle(symbol)
 

@@ -15,8 +15,8 @@ from sizeguard.names.demangle import (
 from sizeguard.names.rewrites import ANONYMOUS, normal, without_tags
 from sizeguard.names.short import CALL, without_groups
 from sizeguard.names.spelling import SHOWN_HASH, shown_symbol
+from sizeguard.names.spellings.rust_hashes import MANGLED_HASH
 
-_HASHED = re.compile(r"17h[0-9a-f]{16}E")
 _ODD = re.compile(r"decltype| for |''")
 _MEMBER = re.compile(r"(?: (?:const|volatile|&&?))+(?=::)")
 _TAIL = re.compile(r"(?: (?:const|volatile|&&?))*(?:\.[\w.]+)?\Z")
@@ -92,7 +92,7 @@ def shortened_symbol(symbol: str) -> str:
     to find out that the text is short enough.
     """
     base = symbol[1:] if symbol.startswith("__Z") else symbol
-    if not base.startswith("_Z") or len(base) > MOST_MANGLED or _HASHED.search(base):
+    if not base.startswith("_Z") or len(base) > MOST_MANGLED or MANGLED_HASH.search(base):
         return ""
     return demangle_shortened(without_clones(base))
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+# The end of a mangled function of Rust before its v0 mangling: _ZN4core3fmt17h0123456789abcdefE
+MANGLED_HASH = re.compile(r"17h([0-9a-f]{16})E")
 _OF_FUNCTION = re.compile(r"::h([0-9a-f]{16})\Z")
 _OF_CRATE = re.compile(r"(?<=\w)\[([0-9a-f]{5,16})\]")  # core[39b02397e671b2d1]
 _CRATE = re.compile(r"C(?:s([0-9a-zA-Z]*)_)?(?=\d|u\d)")  # Cs4X4t9plMPHF_4core
-_LEGACY = re.compile(r"__?ZN.*17h([0-9a-f]{16})E")
+_LEGACY = re.compile(rf"__?ZN.*{MANGLED_HASH.pattern}")
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
