@@ -8,7 +8,7 @@ import pytest
 
 from sizeguard.gate.changed_terms import changed_terms
 from sizeguard.gate.gate_result import MEASURED, Base
-from sizeguard.gate.policy.policy_changes import compare_terms
+from sizeguard.gate.policy.changes.policy_changes import compare_terms
 from sizeguard.gate.policy.terms import TermsReader
 from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.gate.request import Request
@@ -16,6 +16,7 @@ from sizeguard.projects.reader import read_config
 from tests.support.changed_projects import (
     BASELINE,
     CONFIG,
+    NAMES_FILE,
     REVIEWED,
     TRICKS,
     WAIVER,
@@ -185,7 +186,7 @@ def test_rules_for_components_are_terms(old: str, new: str, what: str) -> None:
 
 def test_the_quick_comparison_reads_the_file_with_rules() -> None:
     files = changed({"sizeguard.yaml": f"rules: rules.yaml\n{CONFIG}", "rules.yaml": "rules: []\n"})
-    read = TermsReader(GivenFiles(files), Path("/project"), case_role)
+    read = TermsReader(GivenFiles(files), Path("/project"), case_role, NAMES_FILE)
     found = read.identities(terms(files).config)
     assert found["rules.yaml"] == blob("rules: []\n")
     assert {*files} - {*found} == {

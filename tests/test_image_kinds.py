@@ -20,9 +20,9 @@ from sizeguard.gate.policy.baselines import (
     measurement_of_baseline,
     parse_baseline,
 )
+from sizeguard.gate.policy.changes.reviewed_changes import _replaced
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
 from sizeguard.gate.policy.needed import machine_checks
-from sizeguard.gate.policy.reviewed_changes import _replaced
 from sizeguard.gate.remade_advice import with_remade_advice
 from sizeguard.gate.review_result import Baseline
 from sizeguard.measurement.measured_analysis import measurement_of

@@ -10,7 +10,7 @@ import pytest
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.changed_terms import changed_terms, with_changed_terms
 from sizeguard.gate.gate_result import GateResult
-from sizeguard.gate.policy.policy_changes import compare_terms
+from sizeguard.gate.policy.changes.policy_changes import compare_terms
 from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.gate.reference.ci_event import VARIABLES
 from sizeguard.gate.request import Request

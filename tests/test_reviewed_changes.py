@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sizeguard.gate.policy.reviewed_changes import (
+from sizeguard.gate.policy.changes.reviewed_changes import (
     baseline_changes,
     record_changes,
     waiver_changes,

@@ -27,9 +27,9 @@ from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.pe.layout import PeLayout, PeSection, SymbolRecords
 from sizeguard.formats.pe.symbols import libraries
 from sizeguard.gate.policy.baselines import baseline_text, measurement_of_baseline, parse_baseline
+from sizeguard.gate.policy.changes.reviewed_changes import _replaced
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference
 from sizeguard.gate.policy.needed import needed_checks
-from sizeguard.gate.policy.reviewed_changes import _replaced
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measured_builds import measure_build

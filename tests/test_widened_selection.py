@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sizeguard.gate.policy.widened_selection import selection_changes
+from sizeguard.gate.policy.changes.widened_selection import selection_changes
 from sizeguard.selection.provenance import Provenance
 from sizeguard.selection.selection import SelectedOperator, Selection
 

@@ -37,8 +37,9 @@ def changed_terms(
     text = files.text(CONFIG)
     if text is None:
         return (PolicyChange("policy added", CONFIG, "", apps, False, place=CONFIG),)
-    before = TermsReader(files, root, case_role)
-    after = TermsReader(WorktreeFiles(root), root, case_role)
+    names = _names_file(request)
+    before = TermsReader(files, root, case_role, names)
+    after = TermsReader(WorktreeFiles(root), root, case_role, names)
     by_commits = any(waiver.is_trailer for waiver in waivers)
     # Most changes touch no terms: reading and comparing them takes 0.1 s, two hashes take 0.02 s.
     if not by_commits and before.identities(request.config) == after.identities(request.config):
@@ -50,10 +51,17 @@ def changed_terms(
         return (PolicyChange("policy replaced", CONFIG, why, apps, True, None, INCONCLUSIVE),)
     new = after.read(request.config)
     # The comparison takes 15 ms to import, and most changes touch no terms.
-    from sizeguard.gate.policy.policy_changes import TRAILER, compare_terms
+    from sizeguard.gate.policy.changes.policy_changes import TRAILER, compare_terms
 
     accepted = request.history.trailers(base.commit, TRAILER)
     return compare_terms(old, replace(new, waivers=tuple(waivers)), accepted)
+
+
+def _names_file(request: Request) -> str:
+    """Return the path of the full build's names, if the project has the runtime's sources."""
+    if not request.is_selective or not request.has_own_sources:
+        return ""
+    return request.tree.names_file().relative_to(request.root).as_posix()
 
 
 def _counted(things: Sized, what: str) -> str:

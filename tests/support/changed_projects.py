@@ -65,6 +65,12 @@ WAIVER = (
 )
 VISION = "native/apps/vision/selected_operators.yaml"
 REVIEWED = "baselines/vision.linux.gcc-12.2-bfd-2.40-Os.yaml"
+NAMES_FILE = "native/operators/names.json"
+NAMES = """\
+{"schema_version": 1, "operators": {"aten::relu": "relu"}, "dtypes": {}, "classes": [],
+ "features": {"checks": {"texts": ["bad magic"], "without": [], "functions": [], "hosts": []}},
+ "helpers": [], "bodies": {}, "others": []}
+"""
 PROJECT: Mapping[str, str] = {
     "sizeguard.yaml": CONFIG,
     VISION: SELECTION,
@@ -78,6 +84,7 @@ PROJECT: Mapping[str, str] = {
     "native/models/lstm/model.pt2": "lstm",
     "native/CMakeLists.txt": "",
     "native/runtime/a.cpp": "",
+    NAMES_FILE: NAMES,
     REVIEWED: BASELINE.format(app="vision"),
     "baselines/language.linux.gcc-12.2-bfd-2.40-Os.yaml": BASELINE.format(app="language"),
     "baselines/waivers.yaml": WAIVER,
@@ -271,6 +278,16 @@ TRICKS: Mapping[str, Trick] = {
     "record of a selection": Trick(
         {"baselines/selections/vision.yaml": None}, "selection record removed",
         "baselines/selections/vision.yaml", short("kernels: {}\n"), "",
+    ),
+    "another text in place of a feature's": Trick(
+        {NAMES_FILE: NAMES.replace("bad magic", "usage:")}, "names changed", NAMES_FILE,
+        "signs of feature checks: 1, with bad magic", "signs of feature checks: 1, with usage:",
+    ),
+    "function excused from being a kernel": Trick(
+        {NAMES_FILE: NAMES.replace('"helpers": []', '"helpers": ["relu(Tensor)"]')},
+        "names changed", NAMES_FILE,
+        "functions that are not kernels: 0",
+        "functions that are not kernels: 1, with relu(Tensor)",
     ),
     "waiver added": Trick(
         {"baselines/waivers.yaml": WAIVER + WAIVER.replace("load", "ram")},

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sizeguard.gate.policy.terms import Terms, TermsReader
 from sizeguard.projects.reader import parse_config
-from tests.support.changed_projects import PROJECT, Files, blob
+from tests.support.changed_projects import NAMES_FILE, PROJECT, Files, blob
 
 
 class GivenFiles:
@@ -46,4 +46,4 @@ def terms(files: Mapping[str, str]) -> Terms:
     """Read the terms of files."""
     root = Path("/project")
     read = parse_config(root, files["sizeguard.yaml"].encode())
-    return TermsReader(GivenFiles(files), root, case_role).read(read)
+    return TermsReader(GivenFiles(files), root, case_role, NAMES_FILE).read(read)

@@ -1,7 +1,7 @@
 """The terms that a change is judged by, as one value, read from a commit or from the worktree.
 
 Terms are sizeguard.yaml with its limits, the baselines, the waivers, the apps' selections and
-models, and the reviewed trace records of selections.
+models, the reviewed trace records of selections, and the names that claims are checked with.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.project import CONFIG, App, Config
 
 if TYPE_CHECKING:
+    from sizeguard.claims.listed_names import BuildNames
     from sizeguard.selection.selection import Selection
 
 
@@ -61,6 +62,8 @@ class Terms:
     records:   content ids of the trace records of selections, by path
     apps:      by name
     rules:     content id of the project's own rules; empty if it has none
+    names:     of the sources' full build; None for a missing or damaged file
+    names_file: its path; empty if the project has no sources of a known runtime
     """
 
     config: Config
@@ -70,6 +73,8 @@ class Terms:
     records: Mapping[str, str]
     apps: Mapping[str, AppTerms]
     rules: str = ""
+    names: BuildNames | None = None
+    names_file: str = ""
 
     def pairs(self) -> Sequence[tuple[str, str]]:
         """List each app with each of its targets."""
@@ -89,11 +94,13 @@ class TermsReader:
     """Reads terms below the root of a project.
 
     case_role: returns what a file of that name next to a model is: input, expected output or empty
+    names_file: path of the names of the full build; empty without sources of a known runtime
     """
 
     files: FileVersions
     root: Path
     case_role: Callable[[str], str]
+    names_file: str = ""
 
     def read(self, config: Config) -> Terms:
         """Read the terms of a configuration with metrics that were checked before.
@@ -112,6 +119,8 @@ class TermsReader:
             self._records(),
             {app.name: self._app(app) for app in config.apps},
             self._rules(config),
+            self._names(),
+            self.names_file,
         )
 
     def identities(self, config: Config) -> Mapping[str, str]:
@@ -119,7 +128,7 @@ class TermsReader:
         paths = [CONFIG]
         for folder in (FOLDER, RECORDS.as_posix()):
             paths += [f"{folder}/{name}" for name in self.files.names(folder)]
-        paths.append(config.rules_file)
+        paths += [config.rules_file, self.names_file]
         for app in config.apps:
             paths += self._selections(app).values()
             for model in (self._path(model) for model in app.models):
@@ -144,6 +153,16 @@ class TermsReader:
         if config.rules_file:
             return dict(self.files.identities([config.rules_file])).get(config.rules_file, "")
         return fingerprint({"rules": config.rules}) if config.rules else ""
+
+    def _names(self) -> BuildNames | None:
+        # Imported on call, as in _selection.
+        from sizeguard.claims.names_file import parse_names
+
+        text = self.files.text(self.names_file) if self.names_file else None
+        try:
+            return parse_names(text.decode(), self.names_file) if text is not None else None
+        except (InputError, UnicodeDecodeError):
+            return None  # the check of the full build's names reports it
 
     def _records(self) -> Mapping[str, str]:
         folder = RECORDS.as_posix()

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from sizeguard.claims.verdict import PASS
 
+# First words of `what` for changes of reviewed files, which a trailer can accept.
+BASELINE, WAIVER, RECORD, NAMES = "baseline", "waiver", "selection record", "names"
+ACCEPTABLE = (BASELINE, WAIVER, RECORD, NAMES)
 # States of a waiver. All states but used and unused fail. Unused: this run did not measure its app
 # or target.
 USED, UNUSED, SPENT, EXCEEDED, EXPIRED = "used", "unused", "spent", "exceeded", "expired"
@@ -17,7 +20,7 @@ WAIVER_STATES = (USED, UNUSED, SPENT, EXCEEDED, EXPIRED)
 class PolicyChange:
     """One difference between the terms of the merge base and the change.
 
-    Terms are sizeguard.yaml, baselines, waivers, selections and models.
+    Terms are sizeguard.yaml, baselines, waivers, selections, models and names of the full build.
 
     what:     limit loosened, app removed, baseline replaced, …
     name:     the term: load growth of vision

@@ -27,7 +27,7 @@ from sizeguard.gate.gate_result import (
     SelectionFinding,
     ShippedSection,
 )
-from sizeguard.gate.policy.terms_result import PolicyChange, WaiverUse
+from sizeguard.gate.policy.terms_result import ACCEPTABLE, PolicyChange, WaiverUse
 from sizeguard.report.gate.findings.finding_texts import (
     growth_text,
     library_text,
@@ -38,9 +38,6 @@ from sizeguard.report.gate.findings.finding_texts import (
 )
 from sizeguard.report.gate.moved_code import changed
 from sizeguard.report.verify.verify_words import claim_message
-
-# Prefixes of `what` for changes that a trailer can accept.
-ACCEPTABLE = ("baseline", "waiver", "selection record")
 
 MARKS = {PASS: "✓", FAIL: "✗", INCONCLUSIVE: "?", NOT_RUN: "–"}
 

@@ -11,18 +11,16 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from sizeguard.claims.verdict import FAIL
-from sizeguard.gate.policy.limit_changes import limit_changes
-from sizeguard.gate.policy.reviewed_changes import (
-    BASELINE,
-    RECORD,
-    WAIVER,
+from sizeguard.gate.policy.changes.limit_changes import limit_changes
+from sizeguard.gate.policy.changes.names_changes import names_changes
+from sizeguard.gate.policy.changes.reviewed_changes import (
     baseline_changes,
     record_changes,
     waiver_changes,
 )
+from sizeguard.gate.policy.changes.widened_selection import selection_changes
 from sizeguard.gate.policy.terms import AppTerms, Terms
-from sizeguard.gate.policy.terms_result import PolicyChange
-from sizeguard.gate.policy.widened_selection import selection_changes
+from sizeguard.gate.policy.terms_result import ACCEPTABLE, PolicyChange
 from sizeguard.projects.project import CONFIG, App, Config, Target
 from sizeguard.projects.project import FAIL as FAIL_MODE
 
@@ -41,7 +39,7 @@ def compare_terms(
     The base's `policy_changes` decides whether a loosened term fails.
 
     accepted: commit and text of each trailer `Size-Accept: NAME`, which accepts the baselines,
-              waivers and records of that name; * and ? match any part
+              waivers, records and names files of that name; * and ? match any part
     """
     fails = old.config.policy_changes == FAIL_MODE
     changes = [_accepted(change, accepted) for change in _differences(old, new)]
@@ -70,11 +68,12 @@ def _differences(old: Terms, new: Terms) -> Iterator[PolicyChange]:
         yield from _selections(name, old.apps[name], new.apps[name])
         yield from _models(name, old.apps[name], new.apps[name])
     yield from record_changes(old.records, new.records)
+    yield from names_changes(new.names_file, old.names, new.names)
 
 
 def _accepted(change: PolicyChange, trailers: Iterable[tuple[str, str]]) -> PolicyChange:
     """Note the first trailer that accepts a change of a reviewed file."""
-    if change.accepted or not change.what.startswith((BASELINE, WAIVER, RECORD)):
+    if change.accepted or not change.what.startswith(ACCEPTABLE):
         return change
     for commit, text in trailers:
         if fnmatch.fnmatchcase(change.name, text.strip().replace("[", "[[]")):

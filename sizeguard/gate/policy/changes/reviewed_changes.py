@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sizeguard.gate.policy.baselines import is_named_for
 from sizeguard.gate.policy.terms import Terms
-from sizeguard.gate.policy.terms_result import PolicyChange, Waiver
+from sizeguard.gate.policy.terms_result import BASELINE, RECORD, WAIVER, PolicyChange, Waiver
 from sizeguard.gate.review_result import Baseline
 from sizeguard.measurement.metric_kinds import TOTALS
 
-BASELINE, WAIVER, RECORD = "baseline", "waiver", "selection record"
 _SLACK = "page_slack"
 _OF_IMAGE = ("machine", "kind")
 _NAMED = 3  # sizes to name besides the totals

@@ -1,0 +1,1 @@
+"""Differences between the terms of the merge base and of a change."""
