@@ -286,7 +286,7 @@ def buckets_hash(analysis: Analysis, question: Question) -> str:
     """
     if question.narrow:
         report = group(analysis, ("operator", "dtype", "section"), question.metric.filters)
-        column = getattr(report, question.metric.column).tolist()
+        column = getattr(report, question.metric.column(analysis)).tolist()
         return fingerprint(
             {"rows": sorted([*report.keys(i), size] for i, size in enumerate(column) if size)}
         )
@@ -298,7 +298,7 @@ def buckets_hash(analysis: Analysis, question: Question) -> str:
 
 def rows_of(old: Analysis, new: Analysis, metric: Metric) -> tuple[CulpritRow, ...]:
     """Diff the metric by operator, dtype and symbol; the rows sum to its change."""
-    found = diff(old, new, LEVELS, metric.filters, metric.column)
+    found = diff(old, new, LEVELS, metric.filters, metric.column(old, new))
     return tuple(
         CulpritRow(found.keys(i), int(found.old[i]), int(found.new[i]), CAUSES[found.cause[i]])
         for i in range(len(found))

@@ -1,9 +1,10 @@
 """Measure a metric path (load, operator/aten::add.Tensor, symbol/*gemm*) in an analysis.
 
 Totals (load, ram, file, page_slack) are those of build.json. All other metrics are loaded bytes of
-the rows with that name on that level; region/NAME is the used part of a memory region, with
-initialized data in both of its regions. Operators are named with their overload, and no name means
-several; symbols are named in any spelling, or by a pattern for the sum of its matches.
+the rows with that name on that level, or the memory of a section of zeros; region/NAME is the used
+part of a memory region, with initialized data in both of its regions. Operators are named with
+their overload, and no name means several; symbols are named in any spelling, or by a pattern for
+the sum of its matches.
 """
 
 from __future__ import annotations
@@ -47,9 +48,13 @@ class Metric:
         """Return the path."""
         return f"{self.kind}/{self.name}" if self.name else self.kind
 
-    @property
-    def column(self) -> str:
-        """The column of an analysis that the metric sums."""
+    def column(self, *analyses: Analysis) -> str:
+        """Return the column of analyses that the metric sums.
+
+        A section of zeros has no loaded bytes; of it, the memory counts.
+        """
+        if self.kind == "section" and any(_is_of_zeros(each, self.name) for each in analyses):
+            return "ram"
         return {"ram": "ram", "file": "file", "page_slack": "file"}.get(self.kind, "load")
 
     @property
@@ -147,7 +152,16 @@ def metric_value(analysis: Analysis, metric: Metric) -> int:
     if metric.kind == "region":
         regions = analysis.image.regions or ()
         return sum(region.used for region in regions if region.name == metric.name)
-    return _sum(analysis, metric.kind, analysis.load, lambda text: text == metric.name)
+    column = getattr(analysis, metric.column(analysis))
+    return _sum(analysis, metric.kind, column, lambda text: text == metric.name)
+
+
+def _is_of_zeros(analysis: Analysis, section: str) -> bool:
+    load, ram = (
+        _sum(analysis, "section", column, lambda text: text == section)
+        for column in (analysis.load, analysis.ram)
+    )
+    return not load and ram > 0
 
 
 def symbol_bytes(analysis: Analysis, names: Iterable[str]) -> int:
