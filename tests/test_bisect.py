@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ import jsonschema
 import pytest
 
 import sizeguard
-from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.errors import BuildError, InconclusiveError, InputError
 from sizeguard.bisect.bisect_result import BisectResult
 from sizeguard.bisect.whole_range import Question, bisect
 from sizeguard.git.commits import line_of, undone_pairs
@@ -851,3 +852,32 @@ def test_a_worker_of_another_toolchain_is_refused(
     recipe, measurer = CommandRecipe("true", "app"), DaskMeasurer(place, scheduler)
     with measurer, pytest.raises(InconclusiveError, match="another toolchain"):
         list(measured_by(measurer, [Wish(names["good"], "not the key", recipe)]))
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (CancelledError("lost"), "the connection to tcp://.* was lost"),
+        (OSError(28, "No space left on device", "/tmp"), "a worker of tcp://.* No space left"),
+    ],
+)
+def test_a_lost_scheduler_or_a_full_disk_of_a_worker_is_an_error_of_the_build(
+    spike: tuple[SmallRepository, dict[str, str]], scheduler: str, tmp_path: Path,
+    raised: Exception, said: str, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    from distributed import Future
+
+    from sizeguard.measurement.distributed import DaskMeasurer
+
+    def result(*_: object) -> None:
+        raise raised
+
+    monkeypatch.setattr(Future, "result", result)
+    repository, names = spike
+    place = MeasurementPlace(repository.path, tmp_path / "trees", Store(tmp_path / "store"))
+    wish = Wish(names["good"], "not the key", CommandRecipe("true", "app"))
+    with DaskMeasurer(place, scheduler) as measurer:
+        (attempt,) = measurer.attempts([wish])
+    assert isinstance(attempt.error, BuildError)
+    assert re.match(said, str(attempt.error))

@@ -7,7 +7,9 @@ have the same paths as those here, because compilers write paths into binaries.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -126,6 +128,9 @@ class DaskMeasurer:
         try:
             # Imported on use: Dask is optional, and its import takes 1.0 s.
             from distributed import Client
+
+            # It would write tracebacks of a lost connection, which is an error of attempts here.
+            logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         except ImportError as error:
             raise InputError(
                 "--scheduler needs Dask; install with: pip install 'sizeguard[distributed]'"
@@ -176,7 +181,7 @@ class DaskMeasurer:
             return
         where = f"{self._workers()} of {self._address}"
         announce(f"building {len(wishes)} on {where}")
-        with pulsing(f"waiting for {where}"):
+        with pulsing(f"waiting for workers of {self._address}"):
             for future in as_completed(wishes, loop=self._client.loop):
                 yield self._attempt(wishes[future], future)
 
@@ -186,32 +191,38 @@ class DaskMeasurer:
         return f"{count} worker{'' if count == 1 else 's'}"
 
     def _attempt(self, wish: Wish | HeadWish, future: Future) -> Attempt:
-        from distributed import KilledWorker
-
         commit = wish if isinstance(wish, Wish) else None
         try:
-            answer = future.result()
+            answer = self._answer(future)
             if isinstance(wish, Wish):
                 return Attempt(wish, self._keep(answer))
-            self._raise(answer)
             if answer.head is not None:
                 wish.heads.keep(answer.head, wish.recipe)
-        except KilledWorker as error:
-            told = f"workers of {self._address} were killed: {error}".partition("\n")[0]
-            return Attempt(commit, None, BuildError(told))
         except SizeguardError as error:
             return Attempt(commit, None, error)
         return Attempt(commit, None)
 
-    def _raise(self, answer: Answer) -> None:
+    def _answer(self, future: Future) -> Answer:
+        """Return the answer of a worker; raise the error of a failed one."""
+        from distributed import KilledWorker
+
+        try:
+            answer: Answer = future.result()
+        except KilledWorker as error:
+            told = f"workers of {self._address} were killed: {error}".partition("\n")[0]
+            raise BuildError(told) from error
+        except CancelledError as error:
+            raise BuildError(f"the connection to {self._address} was lost") from error
+        except OSError as error:
+            raise BuildError(f"a worker of {self._address}: {error}") from error
         if answer.error:
             kinds = {3: InconclusiveError, 2: InputError}
             raise kinds.get(answer.exit_code, SizeguardError)(
                 f"a worker of {self._address} {answer.error}"
             )
+        return answer
 
     def _keep(self, answer: Answer) -> MeasuredCommit:
-        self._raise(answer)
         stored = self._place.store.put_snapshot(answer.key, answer.facts, answer.snapshot)
         return MeasuredCommit(
             answer.commit,
