@@ -7,6 +7,8 @@ be verified beside a full build, since names.json lacks the operator.
 from __future__ import annotations
 
 from tests.support.refactoring_edits import (
+    ADD_HEAD,
+    ADDED,
     GEMM,
     KERNELS,
     NORMALIZATION,
@@ -39,15 +41,6 @@ Result<Tensor> permute(Context& context, Tensor self, IntArrayRef dims) {
 }
 
 """
-_ADDED = """\
-    if constexpr (std::is_floating_point_v<T>) {
-      total.number += element;
-    } else {
-      total.integer = static_cast<int64_t>(static_cast<uint64_t>(total.integer) +
-                                           static_cast<uint64_t>(element));
-    }
-"""
-_ADD_HEAD = "/// Adds elements. Integers wrap around; floats accumulate in a double.\n"
 _NEW_KERNEL = """\
 Result<Tensor> square(Context& context, Tensor self) {
   const ScalarType dtype = self.scalar_type();
@@ -91,17 +84,17 @@ FORMS = (
         "tag_dispatch",
         (
             Edit(
-                REDUCTION, _ADDED, "    accumulate(total, element, std::is_floating_point<T>());\n"
+                REDUCTION, ADDED, "    accumulate(total, element, std::is_floating_point<T>());\n"
             ),
             Edit(
                 REDUCTION,
-                _ADD_HEAD,
+                ADD_HEAD,
                 "template <typename T>\nvoid accumulate(Accumulator& total, T element,"
                 " std::true_type) {\n  total.number += element;\n}\n\ntemplate <typename T>\n"
                 "void accumulate(Accumulator& total, T element, std::false_type) {\n"
                 "  total.integer = static_cast<int64_t>(static_cast<uint64_t>(total.integer) +\n"
                 "                                       static_cast<uint64_t>(element));\n}\n\n"
-                + _ADD_HEAD,
+                + ADD_HEAD,
             ),
         ),
     ),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from tests.support.refactoring_edits import (
+    ADD_HEAD,
+    ADDED,
     KERNELS,
     MATRIX,
     NORMALIZATION,
@@ -53,15 +55,6 @@ _REDUCED = """\
           *reinterpret_cast<bool*>(target) = total.integer != 0;
       }
 """
-_ADDED = """\
-    if constexpr (std::is_floating_point_v<T>) {
-      total.number += element;
-    } else {
-      total.integer = static_cast<int64_t>(static_cast<uint64_t>(total.integer) +
-                                           static_cast<uint64_t>(element));
-    }
-"""
-_ADD_HEAD = "/// Adds elements. Integers wrap around; floats accumulate in a double.\n"
 _NORMALIZE = """\
 template <typename T>
 SG_DTYPE_BODY void normalize_channels(int64_t images, int64_t channels, int64_t length,
@@ -85,12 +78,12 @@ LATER = (
     Refactoring(
         "if_constexpr_in_a_helper",
         (
-            Edit(REDUCTION, _ADDED, "    accumulate(total, element);\n"),
+            Edit(REDUCTION, ADDED, "    accumulate(total, element);\n"),
             Edit(
                 REDUCTION,
-                _ADD_HEAD,
+                ADD_HEAD,
                 "template <typename T>\nvoid accumulate(Accumulator& total, T element) {\n"
-                f"{_ADDED}}}\n\n{_ADD_HEAD}",
+                f"{ADDED}}}\n\n{ADD_HEAD}",
             ),
         ),
     ),

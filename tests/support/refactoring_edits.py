@@ -16,6 +16,17 @@ QUANTIZATION = f"{KERNELS}/quantization.cpp"
 COPY = "native/operators/copy.cpp"
 GEMM = "native/operators/gemm.cpp"
 
+# The body and the comment of the function that adds elements, in reduction.cpp
+ADDED = """\
+    if constexpr (std::is_floating_point_v<T>) {
+      total.number += element;
+    } else {
+      total.integer = static_cast<int64_t>(static_cast<uint64_t>(total.integer) +
+                                           static_cast<uint64_t>(element));
+    }
+"""
+ADD_HEAD = "/// Adds elements. Integers wrap around; floats accumulate in a double.\n"
+
 
 @dataclass(frozen=True)
 class Edit:
