@@ -10,7 +10,6 @@ An import inside a function must save time: its module may not be loaded anyway.
 from __future__ import annotations
 
 import ast
-import fnmatch
 import functools
 import graphlib
 import re
@@ -113,28 +112,6 @@ REPEATED_NAMES = frozenset({"__init__", "__main__", "runtime", "reader", "render
 RUNTIME_WORDS = re.compile(
     r"\bsg::|2sg7kernels|\b7kernels|\bSG_[A-Z]|\btorch::executor|\bat::native"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """An exception for an arrow that a later step of the work removes.
-
-    source, target: globs of dotted modules; target is WORDS for a runtime's words in a module,
-                    SIZES for its large functions
-    """
-
-    step: int
-    source: str
-    target: str
-
-    def covers(self, source: str, target: str) -> bool:
-        """Return whether the exception is for an arrow."""
-        return fnmatch.fnmatchcase(source, self.source) and fnmatch.fnmatchcase(target, self.target)
-
-
-WORDS, SIZES = "(words)", "(sizes)"
-
-EXCEPTIONS: tuple[Pending, ...] = ()
 
 
 AT_ONCE, ON_CALL, FOR_TYPES = range(3)
@@ -313,8 +290,8 @@ def folder_problems(root: Path) -> Iterator[str]:
             yield f"file name {name} is there {len(places)} times: {', '.join(places)}"
 
 
-def word_problems(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield module and message for each string with a runtime's words outside runtimes/."""
+def word_problems(root: Path) -> Iterator[str]:
+    """Yield a message for each string with a runtime's words outside runtimes/."""
     for module, path in modules(root).items():
         if room_of(module) == "runtimes":
             continue
@@ -325,42 +302,23 @@ def word_problems(root: Path) -> Iterator[tuple[str, str]]:
                 continue
             text = node.value.decode("latin-1") if isinstance(node.value, bytes) else node.value
             if isinstance(text, str) and RUNTIME_WORDS.search(text):
-                yield (
-                    module,
-                    f"{path}:{node.lineno}: a runtime's words outside runtimes/: {text!r}",
-                )
-
-
-def _large(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield module and message for each large function that no comment explains."""
-    for module, path in modules(root).items():
-        for line in large_functions(path, _tree(path)):
-            yield module, line
+                yield f"{path}:{node.lineno}: a runtime's words outside runtimes/: {text!r}"
 
 
 def problems(root: Path) -> list[str]:
     """Return a line for each violation of the layout."""
     found = arrows(root)
-    lines = []
-    used: set[Pending] = set()
-    for arrow in found:
-        problem = arrow_problem(arrow)
-        if not problem:
-            continue
-        pending = [each for each in EXCEPTIONS if each.covers(arrow.source, arrow.target)]
-        used.update(pending)
-        if not pending:
-            lines.append(f"{arrow.source}:{arrow.line}: imports {arrow.target}: {problem}")
+    lines = [
+        f"{arrow.source}:{arrow.line}: imports {arrow.target}: {problem}"
+        for arrow in found
+        if (problem := arrow_problem(arrow))
+    ]
     lines += [f"circle of files: {' → '.join(circle)}" for circle in circles(found)]
     lines += folder_problems(root)
     lines += late_import_problems(found, root)
-    for kind, broken in ((WORDS, word_problems(root)), (SIZES, _large(root))):
-        for module, line in broken:
-            pending = [each for each in EXCEPTIONS if each.covers(module, kind)]
-            used.update(pending)
-            if not pending:
-                lines.append(line)
-    lines += [f"exception is no longer needed: {each}" for each in EXCEPTIONS if each not in used]
+    lines += word_problems(root)
+    for path in modules(root).values():
+        lines += large_functions(path, _tree(path))
     return lines
 
 

@@ -38,10 +38,6 @@ def test_the_package_keeps_its_layout(layout: ModuleType) -> None:
     assert layout.problems(ROOT / "sizeguard") == []
 
 
-def test_every_exception_is_of_a_step_to_come(layout: ModuleType) -> None:
-    assert {each.step for each in layout.EXCEPTIONS} <= {10}
-
-
 BROKEN = {
     "an arrow back": (
         {"base/a": "from sizeguard.git.b import B\n", "git/b": "B = 1\n"},
@@ -107,11 +103,7 @@ BROKEN = {
 @pytest.mark.parametrize("case", BROKEN)
 def test_what_breaks_the_layout_is_named(layout: ModuleType, tmp_path: Path, case: str) -> None:
     files, message = BROKEN[case]
-    found = [
-        line
-        for line in layout.problems(package(tmp_path, files))
-        if not line.startswith("exception is no longer needed")
-    ]
+    found = layout.problems(package(tmp_path, files))
     assert any(message in line for line in found), found
 
 
@@ -123,12 +115,6 @@ def test_a_folder_with_too_many_files_is_named(layout: ModuleType, tmp_path: Pat
     assert any("16 files at one level" in line for line in beyond)
 
 
-def test_an_exception_that_nothing_needs_is_named(layout: ModuleType, tmp_path: Path) -> None:
-    found = layout.problems(package(tmp_path, {"base/a": "X = 1\n"}))
-    unused = [line for line in found if line.startswith("exception is no longer needed")]
-    assert len(unused) == len(layout.EXCEPTIONS)
-
-
 def test_what_is_allowed_is_no_problem(layout: ModuleType, tmp_path: Path) -> None:
     files = {
         "base/words": "A = 1\n",
@@ -138,8 +124,7 @@ def test_what_is_allowed_is_no_problem(layout: ModuleType, tmp_path: Path) -> No
         "report/gate/render": "from sizeguard.gate.gate_result import C\n",
         "gate/gate_result": "C = 1\n",
     }
-    found = layout.problems(package(tmp_path, files))
-    assert [line for line in found if not line.startswith("exception")] == []
+    assert layout.problems(package(tmp_path, files)) == []
 
 
 LONG = "def f():\n" + "    x = 1\n" * 40
