@@ -196,3 +196,34 @@ def test_nothing_matches_a_pattern_only_where_names_are_known(
     (found,) = size_checks(subject, [zero], SizeReference("", None), {})
     assert found.verdict == verdict
     assert "section/.debug* matches nothing" in found.advice
+
+
+def test_what_the_base_used_of_a_waiver_counts_for_growth_alone() -> None:
+    """Creep and a maximum count from before the waiver: all its bytes are above them."""
+    reference = SizeReference("base", measured(20))
+    subject = CheckedApp("a", "t", measured(30), lambda metric: 10, used=lambda metric: 4)
+    limits = [
+        limit("load", ABSOLUTE, "20 B"),
+        limit("load", GROWTH, "0"),
+        replace(limit("load", CREEP, "0"), since="v1"),
+    ]
+    found = size_checks(subject, limits, reference, {"v1": reference})
+    assert {check.kind: (check.verdict, check.waived) for check in found} == {
+        ABSOLUTE: ("pass", 10),
+        GROWTH: ("fail", 6),
+        CREEP: ("pass", 10),
+    }
+
+
+@pytest.mark.parametrize(
+    ("size", "nameless", "verdict"),
+    [(0, 4, "pass"), (0, 5, "inconclusive"), (3, 5, "pass"), (5, 0, "fail")],
+)
+def test_a_symbol_that_is_gone_may_be_the_code_without_a_name(
+    size: int, nameless: int, verdict: str
+) -> None:
+    """The base has its name; a symbol that is found is all of it."""
+    base = replace(measured(20), symbols={"f": 4})
+    now = replace(measured(20), symbols={"f": size}, nameless=nameless)
+    found = checked(now, base, replace(limit("symbol/f", ABSOLUTE, "4 B"), only_images_know=True))
+    assert [each for each, _ in found.values()] == [verdict]

@@ -110,14 +110,10 @@ def _is_listed(limit: Limit) -> bool:
 def _metrics(limit: Limit, now: Measurement, base: Measurement | None) -> Sequence[str]:
     """List the metrics that the limit applies to: itself, or each name of its family.
 
-    A family without a name is a metric, too, so that a check tells that it matches nothing.
+    A family without a name, or of an unmeasured level, is a metric, too: its check tells that.
     """
     measured = (now, base)
     level, name = split_metric(limit.metric)
-    if level == "region" and not any(
-        each is not None and level in each.tables for each in measured
-    ):
-        return [limit.metric]  # the regions are unknown: one check reports that, even for a family
     if not is_family(limit.metric):
         if level != "operator":
             return [limit.metric]
