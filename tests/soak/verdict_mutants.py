@@ -1,4 +1,4 @@
-"""Change one expression of a deciding module at a time; unit tests must fail.
+"""Change one expression of a deciding module at a time; a test must fail.
 
     python -m tests.soak.verdict_mutants [--module NAME]… [--deciding N] [--count N] [--seed N]
         [--minutes N] [--outcomes FILE] [--list]
@@ -7,9 +7,9 @@ Mutants swap comparisons, verdicts, `and` with `or`, minima with maxima, signs a
 and negate conditions. All that decide are run in the modules of DECIDING; the rest, and all those
 of the modules of RECORDED, are drawn. Tests are collected once. Probes find the tests that run
 each line; those of its line judge a mutant, in a process that forks from the collection. Those in
-files that import its module come first; the others run if a mutant is left. A survivor is printed
-with its line. FILE is as that of room_mutants. Exit code 1 if one that decides survives in a
-module of DECIDING.
+files that import its module come first; the others run if a mutant is left, and native ones at
+last. A survivor is printed with its line. FILE is as that of room_mutants. Exit code 1 if one that
+decides survives in a module of DECIDING.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import os
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -127,22 +127,22 @@ RECORDED = (
     "sizeguard.verify.leaks.toolchain_files",
     "sizeguard.verify.leaks.written_names",
 )
-# On recorded objects and measurements; repositories of two steps are long, and others are kept.
+# Tests on recorded objects and measurements, and whole gates of small repositories.
 TESTS = (
-    "any_builds", "branch_verdicts", "ci_events", "claims_by_name", "code_windows",
-    "compared_models", "compared_terms", "contradictions", "creep_shares", "deselected_code",
-    "dtype_bodies", "evidence_parts", "external_calls", "fail_if", "file_growth", "foreign_code",
-    "found_images", "gate", "gate_base", "gate_config", "gate_decisions", "gate_edges", "gate_skip",
-    "gate_waivers", "given_snapshots", "growth_history", "growth_references", "handler_units",
-    "hidden_bytes", "image_kinds", "inlined_bodies", "joined_results", "judge", "judged_app",
-    "judged_claims", "judged_edges", "judged_images", "kept_names", "kernel_users", "leak_verdicts",
-    "link_evidence", "listed_claims", "many_apps", "moved_bytes", "named_claims", "noreturn",
-    "other_tools", "policy_changes", "policy_files", "project_root", "recorded_gate",
-    "recorded_macho", "recorded_verify", "reference_paths", "regions", "requests",
-    "reviewed_changes", "second_reader", "selection_check", "shared_apps", "shipped_libraries",
-    "size_checks", "store_in_ci", "stripped_functions", "symbol_metrics", "unknown_sections",
-    "unloaded_bytes", "verify_evidence", "waiver_list", "whole_run", "widened_selection",
-    "written_names",
+    "any_builds", "baseline_names", "branch_verdicts", "ci_events", "claims_by_name",
+    "code_windows", "compared_models", "compared_terms", "contradictions", "creep_shares",
+    "deselected_code", "dtype_bodies", "evidence_parts", "external_calls", "fail_if", "file_growth",
+    "foreign_code", "found_images", "gate", "gate_base", "gate_config", "gate_decisions",
+    "gate_edges", "gate_skip", "gate_waivers", "given_snapshots", "growth_history",
+    "growth_references", "handler_units", "hidden_bytes", "image_kinds", "inlined_bodies",
+    "joined_results", "judge", "judged_app", "judged_claims", "judged_edges", "judged_images",
+    "kept_names", "kernel_users", "leak_verdicts", "link_evidence", "listed_claims", "many_apps",
+    "moved_bytes", "named_claims", "noreturn", "other_tools", "policy_changes", "policy_files",
+    "project_root", "recorded_gate", "recorded_macho", "recorded_verify", "reference_paths",
+    "regions", "remade_advice", "requests", "reviewed_changes", "second_reader", "selection_check",
+    "shared_apps", "shipped_libraries", "size_checks", "store_in_ci", "store_limits",
+    "stripped_functions", "symbol_metrics", "unknown_sections", "unloaded_bytes", "verify_evidence",
+    "waiver_list", "whole_run", "widened_selection", "written_names",
 )  # fmt: skip
 _Named = tuple[str, ast.FunctionDef]
 _Spanned = tuple[ast.AST, tuple[int, int]]  # with the first and last line of its statement
@@ -337,20 +337,25 @@ def _apply(node: ast.AST, which: int) -> None:
     ast.fix_missing_locations(node)
 
 
-def _judge(session: Session, mutant: Mutant) -> str:
-    """Return KILLED, "survives" or "no test"."""
+def _judge(session: Session, mutant: Mutant, among: Collection[int]) -> str:
+    """Return KILLED, "survives" or "no test". among: the tests that have not run yet."""
     tests = session.tests_of(mutant.lines)
     if not tests:
         return "no test"
-    return "survives" if session.killer(mutant.change(), tests) is None else KILLED
+    left = [test for test in tests if test in among]
+    return KILLED if left and session.killer(mutant.change(), left) else "survives"
 
 
-def _near(session: Session, among: Iterable[Mutant]) -> list[int]:
-    """List the tests in files that import one of the mutants' modules."""
-    modules = {mutant.module for mutant in among}
+def _steps(session: Session, mutants: Iterable[Mutant]) -> list[set[int]]:
+    """Group the tests: those in files that import a mutant's module, other units, native ones."""
+    modules = {mutant.module for mutant in mutants}
     texts = {path: path.read_text(encoding="utf-8") for path in {i.path for i in session.items}}
     near = {path for path, text in texts.items() if modules & imported(text)}
-    return [at for at, item in enumerate(session.items) if item.path in near]
+    steps: list[set[int]] = [set(), set(), set()]
+    for at, item in enumerate(session.items):
+        is_unit = item.get_closest_marker("native") is None
+        steps[2 if not is_unit else 0 if item.path in near else 1].add(at)
+    return steps
 
 
 def imported(text: str) -> set[str]:
@@ -389,21 +394,21 @@ def main(arguments: list[str]) -> int:
     left = [mutant for mutant in drawn if mutant.key not in outcomes.known]
 
     def work(session: Session) -> None:
-        every = range(len(session.items))
         # 84 mutants of three modules took 2 min with 347 near tests; with all, 94 took 20 min.
-        for tests, is_last in ((_near(session, left), False), (every, True)):
+        steps = _steps(session, left)
+        for i, tests in enumerate(steps):
             if all(mutant.key in outcomes.known for mutant in left):
                 break
-            session.trace(tests)
-            seconds = sum(session.seconds.values())
+            session.trace(sorted(tests))
+            seconds = sum(session.seconds[test] for test in tests)
             print(f"{len(tests)} tests, {seconds:.0f} s", flush=True)
             for mutant in left:
-                judge = partial(_judge, session, mutant)
-                outcomes.of(mutant, judge, is_last=is_last)
+                judge = partial(_judge, session, mutant, tests)
+                outcomes.of(mutant, judge, is_last=i == len(steps) - 1)
 
     files = [f"tests/test_{name}.py" for name in chosen.tests or TESTS]
     if left:
-        collected(files, probes(left), work)
+        collected(files, probes(left), work, marks="")
     counts: dict[str, Counter[str]] = {words: Counter() for words in ("that decide", "of the rest")}
     for mutant in drawn:
         decides = mutant.decides and mutant.module in DECIDING
