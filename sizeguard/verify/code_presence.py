@@ -25,6 +25,7 @@ from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.why_there import explain
 
+_MOST_SHOWN = 3  # notes of objects
 # Kinds of claims on code that compilers inline into other functions.
 _MAY_BE_INLINED = frozenset({"kernel", "dtype"})
 
@@ -37,6 +38,7 @@ class FoundCode:
     pieces: its definitions in the objects
     placed: the definitions that are in the image
     host:   the function that it was inlined into
+    doubt:  why these places do not show that the code is present; empty if they do
     """
 
     there: tuple[tuple[int, int], ...]
@@ -44,6 +46,7 @@ class FoundCode:
     placed: tuple[NamedPiece, ...]
     evidence: tuple[str, ...]
     host: str = ""
+    doubt: str = ""
 
     @property
     def bytes(self) -> int:
@@ -60,19 +63,27 @@ def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence
         address = evidence.placement.where(piece) or 0
         there[address] = max(there.get(address, 0), piece.size)
         notes.append(f"{evidence.objects.label(piece)}: {piece.size} bytes at {address:#x}")
+    is_number = not there
     for name in symbols:
         for symbol in evidence.symbols.get(name, ()):
+            is_number &= symbol.section < 0
             if symbol.address not in there:
                 there[symbol.address] = symbol.size
                 notes.append(f"the image names {symbol.size} bytes at {symbol.address:#x} {name}")
+    doubt = "an absolute symbol, such as one of --defsym, is no code" if is_number and there else ""
     hosts: list[NamedPiece] = []
     if not there:
         there, hosts, notes = _inlined(evidence, {*symbols, *(piece.symbol for piece in pieces)})
     if not there:
-        there, notes = _by_bytes(evidence, pieces)
+        there, notes, doubt = _by_bytes(evidence, pieces)
     host = demangle(hosts[0].symbol) if hosts else ""
     return FoundCode(
-        tuple(sorted(there.items())), tuple(pieces), (*placed, *hosts), tuple(notes), host
+        tuple(sorted(there.items())),
+        tuple(pieces),
+        (*placed, *hosts),
+        tuple(notes),
+        host,
+        doubt,
     )
 
 
@@ -105,25 +116,35 @@ def _inlined(
     return there, hosts, notes
 
 
-def _by_bytes(evidence: Evidence, pieces: Sequence[NamedPiece]) -> tuple[dict[int, int], list[str]]:
+def _by_bytes(
+    evidence: Evidence, pieces: Sequence[NamedPiece]
+) -> tuple[dict[int, int], list[str], str]:
     """Look for the machine code of definitions that the map does not place."""
     there: dict[int, int] = {}
     notes: list[str] = []
     weak = 0
+    runs = False
     for piece in pieces:
+        label = evidence.objects.label(piece)
         copies = evidence.placement.copies(piece)
         if copies is None:
             weak += 1
-        for address in copies or ():
+            continue
+        for address in copies:
             there[address] = piece.size
-            notes.append(f"the machine code of {evidence.objects.label(piece)} is at {address:#x}")
+            runs |= evidence.is_code(address)
+            notes.append(f"the machine code of {label} is at {address:#x}")
+        for offset in evidence.unloaded_copies(piece):
+            there.setdefault(offset, piece.size)
+            notes.append(f"the machine code of {label} is at {offset:#x} of the file")
     if pieces and not there:
         code = len(pieces) - weak
         notes.append(
             f"not in the image: the map has none of its {len(pieces)} definitions"
             + (f", and the machine code of {code} is nowhere" if code else "")
         )
-    return there, notes
+    is_data = there and not runs
+    return there, notes, "its machine code is in no section of code" if is_data else ""
 
 
 def judge_code(
@@ -142,12 +163,15 @@ def judge_code(
     never = NOT_GENERATED if not_generated else REMOVED_BY_COMPILER
     if expect == ABSENT:
         return _judge_absent(evidence, kind, name, found, never)
-    if found.there:
+    if found.there and not found.doubt:
         return Verdict(kind, name, PRESENT, PASS, THERE, found.bytes, found.evidence)
-    if not evidence.is_complete:
-        return Verdict(
-            kind, name, PRESENT, INCONCLUSIVE, UNKNOWN, 0, (*found.evidence, *evidence.gaps)
-        )
+    if found.there:
+        notes = (*found.evidence, found.doubt)
+        return Verdict(kind, name, PRESENT, INCONCLUSIVE, UNKNOWN, 0, notes)
+    doubts = evidence.gaps or tuple(filter(None, (_folded(evidence, found),)))
+    if doubts:
+        notes = (*found.evidence, *doubts)
+        return Verdict(kind, name, PRESENT, INCONCLUSIVE, UNKNOWN, 0, notes)
     how = DISCARDED_BY_LINKER if found.pieces else never
     return Verdict(
         kind,
@@ -180,6 +204,10 @@ def _judge_absent(
         return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, notes)
     if found.pieces:
         return _discarded(evidence, kind, name, found)
+    if evidence.nameless:
+        return Verdict(
+            kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.nameless[:_MOST_SHOWN]
+        )
     return Verdict(
         kind,
         name,
@@ -223,7 +251,7 @@ def _folded(evidence: Evidence, found: FoundCode) -> str:
         if node is not None:
             user = evidence.reasons.symbol_at(node) or evidence.placement.section(node).name
             return (
-                f"{evidence.short(user)}, which is in the image, refers to {piece.symbol} of"
+                f"{evidence.short(user)}, which is in the image, leads to {piece.symbol} of"
                 f" {evidence.objects.label(piece)}: equal code of another function may replace it"
                 " (--icf)"
             )

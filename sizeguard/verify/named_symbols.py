@@ -80,18 +80,20 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
     by_name: dict[str, list[str]] = {}
     for symbol in found.names:
         by_name.setdefault(shown_symbol(without_clones(symbol) or symbol), []).append(symbol)
-    if by_name:
-        return tuple(
-            judge_code(evidence, "symbol", name, expect, _code(evidence, symbols))
-            for name, symbols in by_name.items()
-        )
-    note = f"matches nothing: {found.text}"
-    if found.nearest and not names.unknown_ok:
+    judged = tuple(
+        judge_code(evidence, "symbol", name, expect, _code(evidence, symbols))
+        for name, symbols in by_name.items()
+    )
+    doubts = (*evidence.gaps, *(evidence.nameless if expect == ABSENT else ()))
+    if judged and (expect == PRESENT or not evidence.nameless):
+        return judged
+    note = f"matches nothing{' else' if judged else ''}: {found.text}"
+    if not judged and found.nearest and not names.unknown_ok:
         note += f"; its outer scopes are missing: *::{found.text} matches {found.nearest}"
-    elif expect == ABSENT and evidence.is_complete:
+    elif expect == ABSENT and not doubts:
         return (Verdict("symbol", found.text, ABSENT, PASS, NOT_GENERATED, 0, (note,)),)
-    notes = (note, *evidence.gaps)
-    return (Verdict("symbol", found.text, expect, INCONCLUSIVE, UNKNOWN, 0, notes),)
+    notes = (note, *doubts)
+    return (*judged, Verdict("symbol", found.text, expect, INCONCLUSIVE, UNKNOWN, 0, notes))
 
 
 def _unknown(evidence: Evidence, found: Resolved, text: str, expect: str) -> Verdict:
@@ -126,6 +128,7 @@ def _with_constant(evidence: Evidence, found: FoundCode, value: int) -> FoundCod
         there=tuple(sorted(there.items())),
         placed=(*found.placed, *pieces),
         evidence=(*notes, *found.evidence),
+        doubt="",
     )
 
 

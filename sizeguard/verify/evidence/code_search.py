@@ -7,7 +7,8 @@ they relax a load of an address into the address itself.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -24,6 +25,18 @@ DECISIVE = 12
 
 _MAX_CANDIDATES = 4096
 _OUTSIDE = 64  # bytes beyond a section, more than any relocation changes
+
+# Instructions without effect between functions: x86-64 up to 15 bytes, aarch64.
+_PADDING = re.compile(
+    rb"(?:\x00|\x90|\xcc|\x66\x90|\x0f\x1f\x00|\x0f\x1f\x40\x00|\x0f\x1f\x44\x00\x00"
+    rb"|\x66\x0f\x1f\x44\x00\x00|\x0f\x1f\x80\x00{4}|\x0f\x1f\x84\x00{5}"
+    rb"|\x66{1,9}\x0f\x1f\x84\x00{5}|\x66{0,9}\x2e\x0f\x1f\x84\x00{5}"
+    rb"|\x1f\x20\x03\xd5|\x00\x00\x20\xd4|\x20\x00\x20\xd4"
+    # mold's jump to distant code on aarch64: adrp x16; add x16, x16, n; br x16.
+    rb"|[\x10\x30\x50\x70\x90\xb0\xd0\xf0]..[\x90\xb0\xd0\xf0]\x10.[\x00-\x3f]\x91\x00\x02\x1f\xd6)*",
+    re.DOTALL,
+)
+WITH_KNOWN_PADDING = ("x86_64", "aarch64", "arm64")
 
 # Bytes before and after r_offset that may change, by relocation type of x86-64; (0, 4) for others.
 _X86_64 = {
@@ -118,6 +131,11 @@ def _extents(machine: str) -> Int:
     return extents
 
 
+def is_padding(data: bytes) -> bool:
+    """Return whether bytes of code only fill the space between functions."""
+    return _PADDING.fullmatch(data) is not None
+
+
 class LoadedBytes(NamedTuple):
     """The bytes of a section at its address. numbers: the same as content, as an array."""
 
@@ -157,6 +175,16 @@ class ImageBytes:
         return data
 
     @cached_property
+    def _unloaded(self) -> list[tuple[int, bytes]]:
+        """Parts of the file outside of loaded sections, by offset."""
+        return list(_between(self.elf, [s for s in self.elf.sections if s.is_allocated]))
+
+    @cached_property
+    def _in_no_section(self) -> list[tuple[int, bytes]]:
+        """Parts of the file outside of all sections, by offset."""
+        return list(_between(self.elf, self.elf.sections))
+
+    @cached_property
     def outside_bytes(self) -> bytes:
         """The same as `outside`."""
         return self.outside.tobytes()
@@ -170,17 +198,23 @@ class ImageBytes:
 
     def find(self, pattern: Pattern) -> list[int]:
         """Return the addresses where a pattern occurs."""
-        start, length = _anchor(pattern.fixed)
-        if length == 0:
-            return []
-        anchor = pattern.data[start : start + length].tobytes()
-        found = []
-        for _, address, numbers, content in self.parts:
-            for position in _occurrences(content, anchor):
-                first = position - start
-                if first >= 0 and pattern.matches(numbers[first : first + len(pattern.data)]):
-                    found.append(address + first)
-        return found
+        return [
+            address + place
+            for _, address, numbers, content in self.parts
+            for place in _places(pattern, content, numbers)
+        ]
+
+    def find_outside(self, pattern: Pattern, *, is_stripped: bool) -> list[int]:
+        """Return the offsets in the file, outside of loaded sections, where a pattern occurs.
+
+        is_stripped: whether unloaded sections count, too: they have no debug information
+        """
+        parts = self._unloaded if is_stripped else self._in_no_section
+        return [
+            offset + place
+            for offset, content in parts
+            for place in _places(pattern, content, np.frombuffer(content, np.uint8))
+        ]
 
     def constant(self, value: bytes) -> list[int]:
         """Return the addresses where some bytes occur."""
@@ -189,6 +223,28 @@ class ImageBytes:
             for _, address, _, content in self.parts
             for position in _occurrences(content, value)
         ]
+
+
+def _between(elf: Binary, sections: Iterable[Section]) -> Iterator[tuple[int, bytes]]:
+    """Yield the offset and bytes of the parts of a file that no section has."""
+    ends = sorted((s.offset, s.offset + s.file_size) for s in sections if s.file_size)
+    place = 0
+    for start, end in (*ends, (len(elf.data), len(elf.data))):
+        if start > place:
+            yield place, elf.data[place:start].tobytes()
+        place = max(place, end)
+
+
+def _places(pattern: Pattern, content: bytes, numbers: npt.NDArray[np.uint8]) -> Iterator[int]:
+    """Yield the places of a pattern. numbers: the content as an array."""
+    start, length = _anchor(pattern.fixed)
+    if length == 0:
+        return
+    anchor = pattern.data[start : start + length].tobytes()
+    for position in _occurrences(content, anchor):
+        first = position - start
+        if first >= 0 and pattern.matches(numbers[first : first + len(pattern.data)]):
+            yield first
 
 
 def _anchor(fixed: npt.NDArray[np.bool_]) -> tuple[int, int]:

@@ -20,7 +20,12 @@ from sizeguard.formats.sniff import is_thin
 from sizeguard.names.short import short_name
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.linker_log import LinkerRemovals
-from sizeguard.verify.evidence.object_evidence import ObjectFile, Objects, undescribed_lto
+from sizeguard.verify.evidence.object_evidence import (
+    NamedPiece,
+    ObjectFile,
+    Objects,
+    undescribed_lto,
+)
 from sizeguard.verify.evidence.placement import Node, Placement
 
 if TYPE_CHECKING:
@@ -202,6 +207,20 @@ class Evidence:
         """Return the bytes of the shipped file."""
         return ImageBytes(self.shipped)
 
+    def unloaded_copies(self, piece: NamedPiece) -> list[int]:
+        """Return the offsets of a function's bytes in the shipped file, in no loaded section."""
+        code = self.placement.code_of(piece)
+        if code is None:
+            return []
+        return self.shipped_bytes.find_outside(code, is_stripped=self.twin is not None)
+
+    def is_code(self, address: int) -> bool:
+        """Return whether an address is in a section of code."""
+        return any(
+            section.is_executable and section.address <= address < section.address + section.size
+            for section in self.image.sections
+        )
+
     @property
     def is_program(self) -> bool:
         """Return whether the image is a program; in a library, exports are roots, too."""
@@ -259,6 +278,19 @@ class Evidence:
         if self.undescribed:
             return tuple(f"{label} {unknown}" for label in self.undescribed[:3])
         return () if self.frames is not None else (f"the image {unknown}",)
+
+    @cached_property
+    def nameless(self) -> tuple[str, ...]:
+        """Objects with code in the image that no symbol names: any name may be of that code."""
+        found: dict[int, int] = {}
+        for number, index in self.placement.address:
+            if number < self.own and index in self.objects.files[number].nameless:
+                found.setdefault(number, index)
+        return tuple(
+            f"{self.objects.files[number].label} has code without a symbol in"
+            f" {self.placement.section((number, index)).name}"
+            for number, index in found.items()
+        )
 
     @property
     def has_lto(self) -> bool:

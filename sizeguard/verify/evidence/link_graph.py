@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.formats.binary import Binary
-from sizeguard.formats.elf import Elf
+from sizeguard.formats.elf import STB_GLOBAL, STB_LOCAL, Elf
 from sizeguard.linkgraph.elf.elf_graph import graph_of
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.inputs.inferred import inferred
@@ -18,7 +18,7 @@ from sizeguard.linkgraph.inputs.lto import lto_inputs, without_lto
 from sizeguard.linkgraph.inputs.objects import Object
 from sizeguard.linkgraph.inputs.recorded_link import read_link
 from sizeguard.linkgraph.live import live
-from sizeguard.verify.evidence.object_evidence import ElfFile, Objects
+from sizeguard.verify.evidence.object_evidence import ElfFile, ObjectFile, Objects
 from sizeguard.verify.evidence.placement import Node, Placement
 
 if TYPE_CHECKING:
@@ -100,11 +100,11 @@ def dead_stripped(
 
 
 def placed(objects: Objects, placement: Placement, image: Binary) -> Linked:
-    """Make the graph of the objects with sections in the image, in the given order.
+    """Make the graph of the objects in the image, in the given order.
 
     A group is represented by the copy in the image.
     """
-    numbers = sorted({number for number, _ in placement.address})
+    numbers = _linked(objects, {number for number, _ in placement.address}, image)
     sections: dict[int, set[int]] = {}
     for number, section in placement.address:
         sections.setdefault(number, set()).add(section)
@@ -123,10 +123,39 @@ def placed(objects: Objects, placement: Placement, image: Binary) -> Linked:
         else LinkInputs((), "executable", Linker("bfd", ()))
     )
     loaded = as_placed(
-        [Object(f.path, f.member, f.elf) for _, f in files], [sections[n] for n, _ in files], inputs
+        [Object(f.path, f.member, f.elf) for _, f in files],
+        [sections.get(n, set()) for n, _ in files],
+        inputs,
     )
     graph = graph_of(loaded)
     return Linked(graph, _nodes(graph, [n for n, _ in files]), None)
+
+
+def _linked(objects: Objects, there: Collection[int], image: Binary) -> list[int]:
+    """List the objects with sections in the image, and others that define what they need.
+
+    Linkers may merge all code of an object with equal code of others (--icf).
+    """
+    definers: dict[str, int] = {}
+    for number, file in enumerate(objects.files):
+        if number not in there:
+            for name in _defined(file):
+                definers.setdefault(name, number)
+    known = {symbol.name for table in image.dynamic_symbols for symbol in table.objects()}
+    found = sorted(there)
+    for number in found if definers else ():
+        known.update(_defined(objects.files[number]))
+    for number in found if definers else ():  # which grows
+        for symbol in objects.files[number].symbols:
+            is_needed = symbol.section == 0 and symbol.binding == STB_GLOBAL
+            if is_needed and symbol.name not in known and symbol.name in definers:
+                found.append(definers[symbol.name])
+                known.update(_defined(objects.files[definers[symbol.name]]))
+    return sorted(found)
+
+
+def _defined(file: ObjectFile) -> Iterator[str]:
+    return (s.name for s in file.symbols if s.section and s.binding != STB_LOCAL)
 
 
 def _number(numbers: Mapping[tuple[str, str], int], label: str) -> int | None:

@@ -34,13 +34,21 @@ from sizeguard.formats.elf import (
 from sizeguard.formats.linkmap.link_map import is_mapping_symbol
 from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, MACHO_MAGICS, THIN_MAGIC
 from sizeguard.names.demangle import without_clones
-from sizeguard.verify.evidence.code_search import Pattern, patterns_of
+from sizeguard.verify.evidence.code_search import (
+    WITH_KNOWN_PADDING,
+    Pattern,
+    is_padding,
+    patterns_of,
+)
 
 _ELF = (b"\x7fELF",)
 # Prefixes that -ffunction-sections and -fdata-sections put before a symbol's name.
 _OWN_SECTION = re.compile(
     r"\.(?:text|rodata|data|bss|tdata|tbss)(?:\.(?:unlikely|startup|exit|hot|rel|rel\.local|rel\.ro|rel\.ro\.local))?\.(.+)"
 )
+
+_NAMED = (STT_FUNC, STT_OBJECT, STT_IFUNC, STT_TLS, STT_NOTYPE)
+_NOP = 4  # bytes of the longest instruction without effect of other machines than x86
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +115,11 @@ class ObjectFile(ABC):
         A section that is named after a symbol counts as a definition.
         """
 
+    @property
+    def named(self) -> tuple[Definition, ...]:
+        """List the definitions in the symbol table, without those that only sections name."""
+        return self.definitions
+
     @abstractmethod
     def pattern(self, section: Section) -> Pattern:
         """Return the section's bytes in the image, with unknown ones masked."""
@@ -114,6 +127,34 @@ class ObjectFile(ABC):
     def patterns(self, sections: Sequence[Section]) -> list[Pattern]:
         """Return the patterns of many sections."""
         return [self.pattern(section) for section in sections]
+
+    @cached_property
+    def nameless(self) -> frozenset[int]:
+        """Indices of sections with code that no symbol names, as `strip -x` leaves it."""
+        named: dict[int, list[tuple[int, int]]] = {}
+        for definition in self.named:
+            end = definition.offset + definition.size
+            named.setdefault(definition.section, []).append((definition.offset, end))
+        return frozenset(
+            section.index
+            for section in self.elf.sections
+            if section.is_allocated and section.is_executable and section.file_size
+            if self._has_gap(section, sorted(named.get(section.index, ())))
+        )
+
+    def _has_gap(self, section: Section, named: Sequence[tuple[int, int]]) -> bool:
+        """Return whether there is more than padding between ascending ranges of a section."""
+        size, place = section.file_size, 0
+        for start, end in (*named, (size, size)):
+            if start > place and not self._is_padding(section, place, start):
+                return True
+            place = max(place, end)
+        return False
+
+    def _is_padding(self, section: Section, start: int, end: int) -> bool:
+        if self.elf.machine not in WITH_KNOWN_PADDING:
+            return start > 0 and end - start < max(section.alignment, _NOP)
+        return is_padding(self.elf.content(section)[start:end])
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,38 +198,35 @@ class ElfFile(ObjectFile):
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
         """List the symbols of the table, then the sections that are named after other symbols."""
-        sections = self.elf.sections
-        found: list[Definition] = []
-        named: set[tuple[str, int]] = set()
-        for symbol in self.symbols:
-            if 0 < symbol.section < len(sections) and symbol.name and symbol.type != STT_SECTION:
-                if (
-                    symbol.type
-                    not in (
-                        STT_FUNC,
-                        STT_OBJECT,
-                        STT_IFUNC,
-                        STT_TLS,
-                        STT_NOTYPE,
-                    )
-                    or symbol.name.startswith(".L")
-                    or is_mapping_symbol(symbol.name)
-                ):
-                    continue
-                size = symbol.size or self._reach(symbol)
-                found.append(Definition(symbol.name, symbol.section, symbol.address, size))
-                named.add((symbol.name, symbol.section))
-        for section in sections:
+        found = list(self.named)
+        names = {(definition.symbol, definition.section) for definition in found}
+        for section in self.elf.sections:
             own = _OWN_SECTION.fullmatch(section.name) if section.is_allocated else None
             # A symbol may be renamed while its section keeps its name.
             if (
                 own
                 and section.size
-                and (own[1], section.index) not in named
+                and (own[1], section.index) not in names
                 and not section.flags & SHF_MERGE
             ):
                 found.append(Definition(own[1], section.index, 0, section.size))
         return tuple(found)
+
+    @cached_property
+    def named(self) -> tuple[Definition, ...]:
+        """List the definitions in the symbol table."""
+        sections = self.elf.sections
+        return tuple(
+            Definition(
+                symbol.name, symbol.section, symbol.address, symbol.size or self._reach(symbol)
+            )
+            for symbol in self.symbols
+            if 0 < symbol.section < len(sections)
+            and symbol.name
+            and symbol.type in _NAMED
+            and not symbol.name.startswith(".L")
+            and not is_mapping_symbol(symbol.name)
+        )
 
     def _reach(self, symbol: Symbol) -> int:
         """Return the bytes of a symbol without a size: up to the next one or the section's end."""

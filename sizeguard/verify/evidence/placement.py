@@ -95,24 +95,29 @@ class Placement:
 
         Returns None if the piece is too small to recognise.
         """
-        section = self.section((piece.object, piece.section))
-        if section.is_nobits or not section.is_executable:
-            return None
-        pattern = self.pattern((piece.object, piece.section)).part(piece.offset, piece.size)
-        if pattern.strength < DECISIVE:
+        pattern = self.code_of(piece)
+        if pattern is None:
             return None
         return [
             address for address in self.image.find(pattern) if not self._is_other(address, pattern)
         ]
 
+    def code_of(self, piece: NamedPiece) -> Pattern | None:
+        """Return the machine code of a piece; None if it has none, or too little to recognise."""
+        section = self.section((piece.object, piece.section))
+        if section.is_nobits or not section.is_executable:
+            return None
+        pattern = self.pattern((piece.object, piece.section)).part(piece.offset, piece.size)
+        return None if pattern.strength < DECISIVE else pattern
+
     def _is_other(self, address: int, pattern: Pattern) -> bool:
-        """Return whether a placed section accounts for bytes of the image.
+        """Return whether a placed section of code accounts for bytes of the image.
 
         Two functions may have the same code except for an end that linking rewrites: a jump of 6
         bytes matches one of 5 and any byte after it.
         """
         node = self.owner(address)
-        if node is None:
+        if node is None or not self.section(node).is_executable:
             return False
         offset = address - self.address[node]
         own = self.pattern(node).part(offset, len(pattern.data))
@@ -230,20 +235,27 @@ def _section_of(
 ) -> Node | None:
     """Remove the section for a row of the map from the free ones and return it.
 
-    Objects may have several sections with the same name, of which the linker discards some.
+    Objects may have several sections with the same name, of which the linker discards some. An
+    archive may have several members with the same name.
     """
-    for number in nearest_first(numbers, lambda n: objects.files[n].label, row.file):
-        file, indices = objects.files[number], free.get((number, row.name), [])
-        fitting = [index for index in indices if file.elf.sections[index].size == row.size]
-        if fitting:
-            index = fitting[0]
-            if len(fitting) > 1:
-                there = content.at(row.address, row.size)
-                patterns = ((i, file.pattern(file.elf.sections[i])) for i in fitting)
-                index = next((i for i, each in patterns if each.matches(there)), index)
-            indices.remove(index)
-            return number, index
-    return None
+    fitting = [
+        (number, index)
+        for number in nearest_first(numbers, lambda n: objects.files[n].label, row.file)
+        for index in free.get((number, row.name), ())
+        if objects.files[number].elf.sections[index].size == row.size
+    ]
+    if not fitting:
+        return None
+    chosen = fitting[0]
+    if len(fitting) > 1:
+        there = content.at(row.address, row.size)
+        for number, index in fitting:
+            file = objects.files[number]
+            if file.pattern(file.elf.sections[index]).matches(there):
+                chosen = number, index
+                break
+    free[chosen[0], row.name].remove(chosen[1])
+    return chosen
 
 
 def _is_checked(section: Section) -> bool:

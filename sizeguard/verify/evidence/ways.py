@@ -291,19 +291,33 @@ class Reasons:
         return Way(kind, first, symbol, tuple(reversed(edges)))
 
     def referrer_of(self, node: Node) -> Node | None:
-        """Return a section of the image that refers to another section; None if there is none.
+        """Return a section of the image that leads to one without a place; None if there is none.
+
+        The sections between them have no place, either: they may all be merged with others.
+        """
+        return self._missed.get(self._numbers.get(node, _NONE))
+
+    @cached_property
+    def _missed(self) -> dict[int, Node]:
+        """Nodes without a place that the image leads to → the section in the image that does.
 
         Linkers drop references of unwind and exception tables to removed functions.
         """
-        at = self._numbers.get(node, _NONE)
-        _, sources, targets, _ = self._columns
-        for source in distinct(sources[targets == at]).tolist():
-            where = self._placed.get(source)
-            if where is None or source == at:
+        _, sources, targets, start = self._columns
+        is_placed = np.zeros(len(self.graph.nodes), np.bool_)
+        is_placed[list(self._placed)] = True
+        found: dict[int, Node] = {}
+        leaving = distinct(sources[is_placed[sources] & ~is_placed[targets]])
+        waiting = [(source, self._placed[source]) for source in leaving.tolist()]
+        for at, first in waiting:  # which grows
+            where = self.nodes.get(at)
+            if where is None or self.placement.section(where).name.startswith(_OF_EXCEPTIONS):
                 continue
-            if not self.placement.section(where).name.startswith(_OF_EXCEPTIONS):
-                return where
-        return None
+            for target in targets[start[at] : start[at + 1]].tolist():
+                if not is_placed[target] and target not in found:
+                    found[target] = first
+                    waiting.append((target, first))
+        return found
 
     def is_reached(self, piece: NamedPiece) -> bool:
         """Return whether a reference from elsewhere names the piece itself."""

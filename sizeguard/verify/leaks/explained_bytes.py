@@ -24,6 +24,7 @@ from sizeguard.claims.verdict import (
 from sizeguard.formats.elf import ET_REL, Elf, Section, read_elf
 from sizeguard.formats.elf.needed import library_name, needed_libraries
 from sizeguard.formats.linkmap.link_map import file_key
+from sizeguard.verify.evidence.code_search import is_padding
 from sizeguard.verify.evidence.evidence import Evidence, as_macho
 from sizeguard.verify.evidence.object_evidence import ObjectFile, read_objects
 from sizeguard.verify.evidence.placement import Node, toolchain_files
@@ -38,16 +39,6 @@ _LINKERS_OWN = re.compile(r"\.i?plt(\.\w+)?|__TEXT,__(stubs|stub_helper|objc_stu
 _STUBS = ("linker stubs", "<internal>")  # names in maps for the file of code that a linker adds
 # crti.o and crtn.o begin and end the functions in .init and .fini.
 _BRACKETS = re.compile(r"crt[in]\.o")
-# Instructions without effect between functions: x86-64 up to 15 bytes, aarch64.
-_PADDING = re.compile(
-    rb"(?:\x00|\x90|\xcc|\x66\x90|\x0f\x1f\x00|\x0f\x1f\x40\x00|\x0f\x1f\x44\x00\x00"
-    rb"|\x66\x0f\x1f\x44\x00\x00|\x0f\x1f\x80\x00{4}|\x0f\x1f\x84\x00{5}"
-    rb"|\x66{1,9}\x0f\x1f\x84\x00{5}|\x66{0,9}\x2e\x0f\x1f\x84\x00{5}"
-    rb"|\x1f\x20\x03\xd5|\x00\x00\x20\xd4|\x20\x00\x20\xd4"
-    # mold's jump to distant code on aarch64: adrp x16; add x16, x16, n; br x16.
-    rb"|[\x10\x30\x50\x70\x90\xb0\xd0\xf0]..[\x90\xb0\xd0\xf0]\x10.[\x00-\x3f]\x91\x00\x02\x1f\xd6)*",
-    re.DOTALL,
-)
 _MOST_SHOWN = 4
 
 
@@ -95,12 +86,12 @@ def _unexplained(evidence: Evidence, section: Section) -> Iterator[tuple[int, in
             is_free[address - start : address - start + size] = False
     for low, high in _stubs(evidence):
         is_free[max(low - start, 0) : max(high - start, 0)] = False
-    if not _PADDING.fullmatch(data[is_free].tobytes()):  # reads files, so only if something is left
+    if not is_padding(data[is_free].tobytes()):  # reads files, so only if something is left
         for address, size in _unlisted(evidence):
             is_free[max(address - start, 0) : max(address + size - start, 0)] = False
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_free, [False]]).astype(np.int8)))
     for low, high in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        if not _PADDING.fullmatch(data[low:high].tobytes()):
+        if not is_padding(data[low:high].tobytes()):
             yield start + low, high - low
 
 

@@ -1,0 +1,191 @@
+"""Claims on symbols of small programs whose compiler, linker or tools hide code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from sizeguard.builds.open_build import Files
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verdict
+from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
+from tests.support.macho_samples import tool
+
+pytestmark = pytest.mark.native
+
+BODY = "{ volatile int y = x * 0x12345; for (int i = 0; i < x; ++i) y += i * 7919; return y; }\n"
+NOINLINE = "__attribute__((noinline)) "
+MAIN = "int api(int); int main(int c, char **v) { return api(c) + !v; }\n"
+CALLER = "int f(int); int api(int x) { return f(x) + f(x + 1); }\n"
+
+Edit = Callable[[Path], None]
+
+
+def unedited(_: Path) -> None:
+    """Leave the files as they are."""
+
+
+def linked(
+    folder: Path,
+    sources: dict[str, str],
+    *options: str,
+    flags: Sequence[str] = (),
+    edit: Edit = unedited,
+) -> Files:
+    """Compile C sources, edit the objects, and link them. edit: gets the folder."""
+    for name, text in sources.items():
+        (folder / f"{name}.c").write_text(text)
+        made = ("-o", folder / f"{name}.o")
+        tool("gcc", "-O2", "-fno-ipa-icf", *flags, "-c", folder / f"{name}.c", *made)
+    edit(folder)
+    objects = tuple(folder / f"{name}.o" for name in sources)
+    place, image = folder / "app.map", folder / "app"
+    tool("gcc", *options, f"-Wl,-Map,{place}", *objects, "-o", image)
+    return Files(image=image, objects=objects, link_map=place, folder=folder)
+
+
+def judged(
+    files: Files, absent: Sequence[str], present: Sequence[str] = (), base: Path | None = None
+) -> list[Verdict]:
+    claims = RequestedClaims(base=base)
+    return list(verify_symbols(files, absent, present, claims).verdicts)
+
+
+def outcomes(verdicts: Sequence[Verdict]) -> list[str]:
+    return [each.verdict for each in verdicts]
+
+
+def test_functions_that_call_each_other_may_all_be_merged(tmp_path: Path) -> None:
+    """lld replaces other(), f1() and f() by live(), g1() and g(), which have the same code.
+
+    Nothing of b.o has a place, but the program runs its functions. A function that nothing needs
+    is absent, although its object is needed.
+    """
+    pair = "{} static int {}(int x) {}{} static int {}1(int x) {{ return {}(x + 1) + 0x5555; }}\n"
+    sources = {
+        name: pair.format(NOINLINE, f, BODY, NOINLINE, f, f)
+        + f"int {api}(int x) {{ return {f}1(x); }}\n"
+        + extra
+        for name, f, api, extra in (
+            ("a", "g", "live", ""),
+            ("b", "f", "other", f"int gone(int x) {BODY.replace('7919', '17')}"),
+        )
+    }
+    sources["main"] = (
+        "int live(int), other(int); int main(int c, char **v) { return live(c) + other(c + !v); }\n"
+    )
+    options = ("-fuse-ld=lld", "-Wl,--icf=all,--gc-sections,-x")
+    files = linked(tmp_path, sources, *options, flags=("-ffunction-sections",))
+    found = judged(files, ["f", "f1", "g", "gone"], ["f1"])
+    assert outcomes(found) == [INCONCLUSIVE, INCONCLUSIVE, FAIL, PASS, INCONCLUSIVE]
+    assert "main, which is in the image, leads to f of " in found[0].evidence[0]
+
+
+def test_a_weak_reference_needs_no_member_of_an_archive(tmp_path: Path) -> None:
+    def archive(folder: Path) -> None:
+        (folder / "f.c").write_text(f"int f(int x) {BODY}")
+        tool("gcc", "-O2", "-c", folder / "f.c", "-o", folder / "f.o")
+        tool("ar", "qc", folder / "libf.a", folder / "f.o")
+
+    weak = "__attribute__((weak)) int f(int); int api(int x) { return f ? f(x) : x; }\n"
+    files = linked(tmp_path, {"a": weak, "main": MAIN}, "-Wl,--gc-sections", edit=archive)
+    given = Files(
+        image=files.image,
+        objects=(*files.objects, tmp_path / "libf.a"),
+        link_map=files.link_map,
+        folder=tmp_path,
+    )
+    assert outcomes(judged(given, ["f"])) == [PASS]
+
+
+@pytest.mark.parametrize("section", [".text", ".text.hot_code", "mine"])
+def test_an_object_without_local_symbols_proves_no_name_absent(
+    tmp_path: Path, section: str
+) -> None:
+    """`strip -x` removes the name of a local function, which the base has."""
+    f = f'{NOINLINE} __attribute__((section("{section}"))) static int f(int x) {BODY}'
+    sources = {"a": f + CALLER.partition(";")[2], "main": MAIN}
+    (tmp_path / "base").mkdir()
+    base = linked(tmp_path / "base", sources).image
+    edited = linked(
+        tmp_path, sources, edit=lambda folder: void(tool("strip", "-x", folder / "a.o"))
+    )
+    found = judged(edited, ["f", "f*", "quite_*"], base=base)
+    assert INCONCLUSIVE in outcomes(found)
+    assert PASS not in outcomes(found)
+    assert found[0].evidence == (f"a.o has code without a symbol in {section}",)
+    assert outcomes(judged(linked(tmp_path, sources), ["quite_*"])) == [PASS]
+
+
+def void(_: str) -> None:
+    """Drop a tool's output."""
+
+
+def test_code_that_is_embedded_as_data_is_there(tmp_path: Path) -> None:
+    """An object has the bytes, under another name; its data run nowhere."""
+
+    def cut(folder: Path) -> None:
+        tool("objcopy", "-O", "binary", "-j", ".text.f", folder / "a.o", folder / "f.bin")
+        blob = f'asm(".data\\nblob: .incbin \\"{folder / "f.bin"}\\"\\n.text");\n'
+        user = "extern char blob[]; int main(int c, char **v) { return blob[c + !v]; }\n"
+        (folder / "main.c").write_text(blob + user)
+        tool("gcc", "-O2", "-c", folder / "main.c", "-o", folder / "main.o")
+
+    sources = {"main": "int main(void) { return 0; }\n", "a": f"int f(int x) {BODY}"}
+    flags = ("-ffunction-sections",)
+    files = linked(tmp_path, sources, "-Wl,--gc-sections", flags=flags, edit=cut)
+    found = judged(files, ["f"], ["f"])
+    assert outcomes(found) == [FAIL, INCONCLUSIVE]
+    assert found[0].bytes > 32
+
+
+@pytest.mark.parametrize("is_shipped", [False, True])
+def test_code_after_the_sections_is_there(tmp_path: Path, is_shipped: bool) -> None:
+    """A segment may load it, and no section shows it."""
+    sources = {"main": "int main(void) { return 0; }\n", "a": f"int f(int x) {BODY}"}
+    flags = ("-ffunction-sections",)
+    files = linked(tmp_path, sources, "-Wl,--gc-sections", flags=flags)
+    assert outcomes(judged(files, ["f"])) == [PASS]
+    tool("objcopy", "-O", "binary", "-j", ".text.f", tmp_path / "a.o", tmp_path / "f.bin")
+    longer = tmp_path / "longer"
+    longer.write_bytes(files.image.read_bytes() + (tmp_path / "f.bin").read_bytes())
+    given = Files(
+        image=files.image if is_shipped else longer,
+        twin=longer if is_shipped else None,
+        objects=files.objects,
+        link_map=files.link_map,
+        folder=tmp_path,
+    )
+    assert outcomes(judged(given, ["f"])) == [FAIL]
+
+
+def test_a_number_is_no_function(tmp_path: Path) -> None:
+    """--defsym=f=0 satisfies the linker, not the claim."""
+    files = linked(tmp_path, {"a": CALLER, "main": MAIN}, "-no-pie", "-Wl,--defsym=f=0")
+    assert outcomes(judged(files, [], ["f", "api"])) == [INCONCLUSIVE, PASS]
+
+
+def test_members_of_one_name_are_told_apart_by_their_bytes(tmp_path: Path) -> None:
+    """Both have a .text of one size, and only the second one is linked."""
+
+    def archive(folder: Path) -> None:
+        for name, function in (("x", "g"), ("y", "f")):
+            place = folder / name
+            place.mkdir()
+            number = "7919" if name == "x" else "7727"
+            (place / "util.c").write_text(f"int {function}(int x) {BODY.replace('7919', number)}")
+            tool("gcc", "-O2", "-c", place / "util.c", "-o", place / "util.o")
+        members = [folder / name / "util.o" for name in ("x", "y")]
+        tool("ar", "qc", folder / "libu.a", *members)
+
+    library = str(tmp_path / "libu.a")
+    sources = {"a": CALLER, "main": MAIN}
+    files = linked(tmp_path, sources, f"-Wl,--undefined=f,{library}", edit=archive)
+    given = Files(
+        image=files.image,
+        objects=(*files.objects, Path(library)),
+        link_map=files.link_map,
+        folder=tmp_path,
+    )
+    assert outcomes(judged(given, ["f", "g"])) == [FAIL, PASS]
