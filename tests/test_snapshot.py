@@ -221,9 +221,35 @@ def forged(data: bytes, change: random.Random) -> bytes:
         content += b"\xff" * change.choice([0, 0, 1, 40])
         blocks[which] = _packed(data, bytes(content))
         header["blocks"][which][1:] = [len(content), len(blocks[which])]
+    return _with(data, header, blocks)
+
+
+def _with(data: bytes, header: object, blocks: list[bytes]) -> bytes:
     text = json.dumps(header).encode()
     body = struct.pack("<I", len(text)) + text + b"".join(blocks)
     return data[: len(MAGIC) + 2] + hashlib.sha256(body).digest() + body
+
+
+@pytest.mark.parametrize("groups", [2**40, 2**62])
+def test_more_aliases_than_fit_into_memory_are_damage(tmp_path: Path, groups: int) -> None:
+    data = snapshot_bytes(MadeUp([part("f", 1, "f", "g")]))
+    (length,) = struct.unpack_from("<I", data, HEAD)
+    header = json.loads(data[HEAD + 4 : HEAD + 4 + length])
+    at, blocks = HEAD + 4 + length, []
+    forged_blocks = {
+        "aliases/counts": pack_numbers(np.array([groups, 0], np.int64)),
+        "aliases/sizes": b"\0\0",
+    }
+    for block in header["blocks"]:
+        name, _, packed = block
+        if name in forged_blocks:
+            blocks.append(compress(forged_blocks[name]))
+            block[1:] = len(forged_blocks[name]), len(blocks[-1])
+        else:
+            blocks.append(data[at : at + packed])
+        at += packed
+    with pytest.raises(InputError, match="damaged snapshot: it has too many aliases"):
+        read(tmp_path / "x", _with(data, header, blocks))
 
 
 @pytest.mark.native

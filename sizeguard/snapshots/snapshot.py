@@ -290,6 +290,8 @@ class Snapshot:
         with self._damage():
             texts = self._texts("aliases")
             groups, members = self._numbers("aliases/counts", 2).tolist()
+            if max(groups, members) > LARGEST // 16:
+                raise DamagedError("it has too many aliases")
             first = np.concatenate(
                 [np.zeros(1, np.int64), np.cumsum(self._numbers("aliases/sizes", groups))]
             )
