@@ -5,6 +5,7 @@ The snapshots are recorded ones with made-up origins; the commits are those of a
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.given_snapshot import snapshot_reference
 from sizeguard.gate.reference.history import History
 from sizeguard.measurement.measured_analysis import measurement_of
-from sizeguard.measurement.snapshot_origin import parts_of
+from sizeguard.measurement.snapshot_origin import parts_of, rules_part
 from sizeguard.projects import any_build
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import BuildSteps, ImageFiles
@@ -56,7 +57,7 @@ class Case:
         subject: Any = SimpleNamespace(
             **{
                 "app": SimpleNamespace(name="a"), "target": "t", "toolchain": None,
-                "build": SimpleNamespace(tools=TOOLS), "metrics": (), "tree": None,
+                "build": SimpleNamespace(tools=TOOLS, rules=""), "metrics": (), "tree": None,
                 "recipe": self.recipe, "head": run_git(self.root, "rev-parse", "HEAD"),
                 "now": measurement_of(self.analysis, ()), **values,
             }
@@ -174,9 +175,26 @@ def test_a_snapshot_by_other_tools_is_none(case: Case, tools: str) -> None:
 
 
 def test_tools_that_are_not_known_do_not_differ(case: Case) -> None:
-    unknown = SimpleNamespace(tools="")
+    unknown = SimpleNamespace(tools="", rules="")
     assert case.judged(replace(case.origin, tools="")).measured is not None
     assert case.judged(case.origin, build=unknown).measured is not None
+
+
+@pytest.mark.parametrize(("rules", "is_known"), [("", False), ("one", True), ("two", False)])
+def test_a_snapshot_by_other_rules_is_none(case: Case, rules: str, is_known: bool) -> None:
+    """A component that loses a namespace by its rules would seem to shrink."""
+    build, made = (SimpleNamespace(tools=TOOLS, rules=text) for text in ("one", rules))
+    commit = {**case.origin.parts, **rules_part(made)}
+    for recipe, parts, instead in (
+        (case.recipe, commit, "leave out --base-snapshot to build the base"),
+        (None, rules_part(made), "give the base's image"),
+    ):
+        found = case.judged(replace(case.origin, parts=parts), recipe=recipe, build=build)
+        assert (found.measured is not None) == is_known
+        if not is_known:
+            assert "was made by other rules than a for t has now" in found.why
+            assert instead in found.why
+    assert case.judged(None, recipe=None, build=build).measured is None
 
 
 @pytest.mark.parametrize("origin", [None, Origin("", {"tree": "0"}, TOOLS), Origin()])
@@ -220,3 +238,8 @@ def test_an_image_stands_for_the_base_of_an_image_alone(case: Case, tmp_path: Pa
     assert found.text == f"snapshot {image.name}"
     assert found.measured is not None
     assert case.judged_file(image).measured is None
+    rules = json.dumps({"rules": [{"namespace": "sg", "component": "mine"}]})
+    build = SimpleNamespace(tools=TOOLS, rules=rules)
+    found = case.judged_file(image, recipe=None, build=build)
+    assert found.measured is not None
+    assert found.measured.tables["component"]["mine"] > 0

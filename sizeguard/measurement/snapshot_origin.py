@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from sizeguard.snapshots.magic import is_snapshot
 from sizeguard.snapshots.origin import Origin
 from sizeguard.snapshots.snapshot import read_snapshot
 
+RULES = "rules"  # name of the part that decides components
 _DIGITS = 16  # of a part's hash: 64 bits
 
 
@@ -37,15 +39,23 @@ def origin_of_build(path: Path) -> Origin | None:
     build = read_build(file)
     found = _checked_out(file, build)
     if found is None:
-        return Origin(tools=build.tools)
+        return Origin(parts=rules_part(build), tools=build.tools)
     root, recipe, commit = found
     return Origin(commit, parts_of(recipe, root, commit), build.tools)
 
 
 def parts_of(recipe: AnyBuildRecipe, root: Path, commit: str) -> dict[str, str]:
     """Hash each part that the measurement of a commit depends on, by all of its files."""
-    key = recipe.unwatched.key(root, commit, path_length(root / WORKTREES))
-    return {name: fingerprint({name: value})[:_DIGITS] for name, value in key.items()}
+    return _hashes(recipe.unwatched.key(root, commit, path_length(root / WORKTREES)))
+
+
+def rules_part(build: Build) -> dict[str, str]:
+    """Hash the project's own rules, by which a build was measured; empty without any."""
+    return _hashes({RULES: build.rules} if build.rules else {})
+
+
+def _hashes(parts: Mapping[str, object]) -> dict[str, str]:
+    return {name: fingerprint({name: value})[:_DIGITS] for name, value in parts.items()}
 
 
 class _CheckedOut(NamedTuple):

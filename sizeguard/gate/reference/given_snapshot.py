@@ -19,7 +19,7 @@ from sizeguard.gate.reference.history import History
 from sizeguard.gate.reference.reference import MeasuredApp, counted_from
 from sizeguard.git.git import commit_id
 from sizeguard.measurement.measured_analysis import measurement_of
-from sizeguard.measurement.snapshot_origin import parts_of
+from sizeguard.measurement.snapshot_origin import RULES, parts_of, rules_part
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.snapshots.magic import is_snapshot
 from sizeguard.snapshots.origin import Origin
@@ -53,9 +53,9 @@ def snapshot_reference(
     origin = None
     if is_snapshot(path):
         analysis = snapshot = read_snapshot(path)
-        origin = snapshot.origin
+        origin = snapshot.origin or Origin()
     else:
-        analysis = analysis_of(path)
+        analysis = analysis_of(path, rules_text=subject.build.rules)
     then, now = analysis.image, subject.now.analysis
     why = notes = ""
     if now is not None and (then.format, then.arch) != (now.image.format, now.image.arch):
@@ -66,7 +66,7 @@ def snapshot_reference(
     elif subject.recipe is not None:
         why, notes = _compared(path, origin, subject, history, base)
     elif origin is not None:
-        why = _other_tools(path, origin, subject)
+        why = _other_rules(path, origin, subject) or _other_tools(path, origin, subject)
     if why:
         return SizeReference(text, None, why)
     return SizeReference(text + notes, measurement_of(analysis, subject.metrics))
@@ -100,8 +100,16 @@ def _compared(
             return f"{path} was made by other {words} than {_shown(subject)}; {_BUILD_IT}", ""
     if _TOOLS in differing:
         return f"{path} was made by another compiler or linker than is here; {_BUILD_IT}", ""
-    why = _other_tools(path, origin, subject)
+    why = _other_rules(path, origin, subject) or _other_tools(path, origin, subject)
     return why, "" if why else _notes(differing)
+
+
+def _other_rules(path: Path, origin: Origin, subject: MeasuredApp) -> str:
+    """Say that other rules named the components of a snapshot; empty if they are the same."""
+    if not _differs(RULES, rules_part(subject.build), origin.parts):
+        return ""
+    instead = "give the base's image" if subject.recipe is None else _BUILD_IT
+    return f"{path} was made by other {RULES} than {_shown(subject)}; {instead}"
 
 
 def _differs(name: str, one: Mapping[str, str], other: Mapping[str, str]) -> bool:
