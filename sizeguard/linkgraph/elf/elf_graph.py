@@ -5,19 +5,15 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import (
     SHF_EXECINSTR,
-    SHF_GROUP,
     SHF_LINK_ORDER,
     SHF_WRITE,
     SHT_NOBITS,
     STT_SECTION,
-    Elf,
 )
 from sizeguard.linkgraph.edge_lists import EdgeLists
-from sizeguard.linkgraph.elf.eh_frame import Record, read_records, trimmed_size
 from sizeguard.linkgraph.elf.linker_rules import (
     LinkerRules,
     is_identifier,
@@ -35,11 +31,10 @@ from sizeguard.linkgraph.elf.object_columns import (
 from sizeguard.linkgraph.elf.roots import find_roots
 from sizeguard.linkgraph.elf.strings import MergeablePieces, find_pieces, merged_ends
 from sizeguard.linkgraph.elf.table_entries import find_entries
+from sizeguard.linkgraph.elf.unwind_nodes import UnwindNodes
 from sizeguard.linkgraph.graph import (
-    CIE,
     CONSTANT,
     ENTRY,
-    FDE,
     GROUP,
     IMPORT,
     LINK_ORDER,
@@ -48,7 +43,6 @@ from sizeguard.linkgraph.graph import (
     SECTION,
     START_STOP,
     STRING,
-    UNWIND,
     GraphSymbols,
     Nodes,
     SectionGraph,
@@ -110,7 +104,9 @@ class _Builder:
             (int(holder[i]), int(relocations.offset[i])): text for i, text in literals.items()
         }
         self._imports(~in_unwind, holder)
-        self._unwind(unwind, target)
+        self.lsda_roots = UnwindNodes(
+            self.loaded, self.sections, relocations, self.rules, self.lists, self.taken, self._add
+        ).add(unwind, target)
         self._groups()
         self._start_stop(~in_unwind, holder)
         return self._result()
@@ -215,86 +211,6 @@ class _Builder:
             r.symbol[wanted],
             r.type[wanted],
         )
-
-    def _unwind(self, unwind: npt.NDArray[np.bool_], target: Int) -> None:
-        """Add a node for each record of the unwind tables.
-
-        An entry is kept with its function; the linker's rules decide what the entry keeps.
-        """
-        self.lsda_roots: list[int] = []
-        r = self.relocations
-        rows = np.flatnonzero(unwind).tolist()
-        # A section of one word only ends the table.
-        last = max((row for row in rows if self.sections.size[row] > 4), default=-1)
-        for row in rows:
-            low, high = np.searchsorted(r.section, [row, row + 1])
-            order = low + np.argsort(r.offset[low:high], kind="stable")
-            offsets = r.offset[order]
-            found = self.loaded.objects[int(self.sections.object[row])]
-            content = found.elf.content(found.elf.sections[int(self.sections.index[row])])
-            records = read_records(content, found.label)
-            self.taken[row] += sum(record.end - record.start for record in records)
-            headers: dict[int, int] = {}
-            for record in records:
-                first, end = np.searchsorted(offsets, [record.start, record.end])
-                named = order[first:end]
-                if record.cie < 0:
-                    size = record.end - record.start
-                    node = self._add(CIE, row, record.start, size, 1, "")
-                    headers[record.start] = node
-                    self._unwind_header(node, named, target)
-                    continue
-                if record.cie not in headers:
-                    raise InputError(
-                        f"{found.label}: a damaged .eh_frame: the entry at {record.start} has no"
-                        " header"
-                    )
-                is_last = row == last and record == records[-1]
-                size = self._stored_size(found.elf, content, record, offsets[first:end], is_last)
-                node = self._add(FDE, row, record.start, size, 1, "")
-                self.lists.add(node, headers[record.cie], UNWIND)
-                self._unwind_entry(node, named, target)
-
-    def _stored_size(
-        self, elf: Elf, content: bytes, record: Record, offsets: Int, is_last: bool
-    ) -> int:
-        """Return the bytes that the linker stores for an entry.
-
-        offsets: of its relocations
-        is_last: of all entries of the link
-        """
-        if is_last and self.rules.unwind_entries == "trimmed":
-            return trimmed_size(content, record, offsets.tolist())
-        size = record.end - record.start
-        if self.rules.unwind_entries == "filled":
-            size += -size % elf.layout.word_size
-        return size
-
-    def _unwind_header(self, node: int, named: Int, target: Int) -> None:
-        """Add the personality routine that a header (CIE) keeps. `named`: its relocations."""
-        if self.rules.personality == "always":
-            self.lsda_roots += [t for t in target[named].tolist() if t >= 0]
-        if self.rules.personality != "never":
-            self._unwind_edges(node, named, target)
-
-    def _unwind_entry(self, node: int, named: Int, target: Int) -> None:
-        """Add the function that keeps an FDE, and the exception tables that the FDE keeps."""
-        if not len(named):
-            return
-        self.lists.add(int(target[named[0]]), node, UNWIND)
-        tables = named[1:]
-        self._unwind_edges(node, tables, target)
-        if self.rules.lsda == "always":
-            self.lsda_roots += [t for t in target[tables].tolist() if t >= 0 and self._is_loose(t)]
-
-    def _unwind_edges(self, node: int, named: Int, target: Int) -> None:
-        r = self.relocations
-        self.lists.add(node, target[named], UNWIND, r.offset[named], r.symbol[named], r.type[named])
-
-    def _is_loose(self, row: int) -> bool:
-        """Return whether a section is not code, in no group, and not ordered by another section."""
-        flags = int(self.sections.flags[row])
-        return not flags & (SHF_EXECINSTR | SHF_LINK_ORDER | SHF_GROUP)
 
     def _groups(self) -> None:
         sections = self.sections
