@@ -96,7 +96,7 @@ def test_a_baseline_reads_as_it_was_written(
     )
 )
 def test_any_name_survives_in_a_baseline(sizes: Mapping[str, int]) -> None:
-    baseline = Baseline("a", "t", "c", 1, 2, 3, sizes, 4, "gcc 1", {"dtype": sizes})
+    baseline = Baseline("a", "t", "c", 1, 2, 3, sizes, 4, "gcc 1", {"dtype": sizes}, rules="0e1")
     text = baseline_text(baseline)
     assert parse_baseline(text.encode(), "x") == baseline
     names = [line for line in text.split("dtypes:")[0].splitlines() if line.startswith("  ")]

@@ -17,6 +17,7 @@ from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import INCONCLUSIVE
 from sizeguard.gate.gate_result import MEASURED, NOT_RUN, PARENT, REVIEWED, Base
+from sizeguard.gate.policy import baselines
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference import reference
 from sizeguard.gate.reference.reference import (
@@ -135,7 +136,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 def subject_of(**changed: Any) -> MeasuredApp:
     """Return an app of a known runtime, whose build read files."""
-    build: Any = SimpleNamespace(inputs="read", link="executable", lto="", tools="")
+    build: Any = SimpleNamespace(inputs="read", link="executable", lto="", tools="", rules="")
     recipe: Any = SimpleNamespace(left_out=lambda *_: "")
     tree: Any = SimpleNamespace(generates=lambda path: path.startswith("code/"))
     made = MeasuredApp(App("a", None, (), ()), "t", build, None, NOW, (), tree, recipe)
@@ -144,7 +145,7 @@ def subject_of(**changed: Any) -> MeasuredApp:
 
 def any_build(**changed: Any) -> MeasuredApp:
     """Return an app of another project, whose only inputs are the files of HEAD."""
-    build: Any = SimpleNamespace(inputs=None, link="", lto="", tools="")
+    build: Any = SimpleNamespace(inputs=None, link="", lto="", tools="", rules="")
     return subject_of(**{"build": build, "tree": None, "head": HEAD, **changed})
 
 
@@ -408,7 +409,12 @@ def test_creep_needs_git(world: World) -> None:
         (BuildError("no disk"), b"gcc", ("v1", None), "v1 could not be measured: no disk"),
         (DoesNotBuildError("x"), b"gcc", ("baseline of v1", "gcc"), ""),
         (ReadsElsewhereError("x"), b"", ("baseline of v1", ""), ""),
-        (DoesNotBuildError("x"), b"clang", ("v1", None), "x, and its baseline is for clang"),
+        (
+            DoesNotBuildError("x"),
+            b"clang",
+            ("v1", None),
+            "x, and its baseline is for clang, but this is gcc",
+        ),
         (DoesNotBuildError("x"), None, ("v1", None), "x, and it has no baseline a.yaml"),
     ],
 )
@@ -426,27 +432,34 @@ def test_creep_is_counted_from_a_release_or_its_baseline(
 
     def parsed(text: bytes, path: str) -> Any:
         assert path == "bbbbbbbbbb:a.yaml"
-        return SimpleNamespace(tools=text.decode())
+        return SimpleNamespace(tools=text.decode(), rules="")
 
     monkeypatch.setattr(reference, "parse_baseline", parsed)
     monkeypatch.setattr(reference, "measurement_of_baseline", lambda baseline: baseline.tools)
-    monkeypatch.setattr(reference, "tools_text", lambda toolchain, build: "gcc")
+    monkeypatch.setattr(baselines, "tools_text", lambda toolchain, build: "gcc")
     found = creep_reference(world.root, history, "v1", subject_of())
-    assert ((found.text, found.measured), found.why) == (expected, why)
+    assert ((found.text, found.measured), found.why.partition(": eff")[0]) == (expected, why)
     unknown = creep_reference(world.root, history, "v9", subject_of())
     assert (unknown.measured, unknown.why[:21]) == (None, "this clone has no v9:")
 
 
 @pytest.mark.parametrize(
-    ("tools", "measured", "verdict"),
-    [("gcc 12", "gcc 12", ""), ("", "", ""), ("clang 19", None, "the baseline is for clang 19")],
+    ("tools", "rules", "measured", "verdict"),
+    [
+        ("gcc 12", "", "gcc 12", ""),
+        ("", "", "", ""),
+        ("clang 19", "", None, "the baseline is for clang 19"),
+        ("", "0123456789abcdef", None, "the baseline has names by other rules than the project's"),
+    ],
 )
-def test_a_baseline_of_other_tools_is_no_reference(
-    world: World, monkeypatch: pytest.MonkeyPatch, tools: str, measured: str | None, verdict: str
-) -> None:
-    monkeypatch.setattr(reference, "read_baseline", lambda path: SimpleNamespace(tools=tools))
+def test_a_baseline_of_other_tools_or_rules_is_no_reference(
+    world: World, monkeypatch: pytest.MonkeyPatch, tools: str, rules: str, measured: str | None,
+    verdict: str,
+) -> None:  # fmt: skip
+    kept = SimpleNamespace(tools=tools, rules=rules)
+    monkeypatch.setattr(reference, "read_baseline", lambda path: kept)
     monkeypatch.setattr(reference, "measurement_of_baseline", lambda baseline: baseline.tools)
-    monkeypatch.setattr(reference, "tools_text", lambda toolchain, build: "gcc 12")
+    monkeypatch.setattr(baselines, "tools_text", lambda toolchain, build: "gcc 12")
     found = reviewed_reference(world.root, subject_of())
     assert (found.text, found.measured) == (REVIEWED, measured)
     assert found.why.startswith(verdict)

@@ -15,6 +15,8 @@ class Baseline:
     operators: loaded bytes of each operator, and of (core) and the like; they sum to the load
     needed: libraries, search paths and interpreter of the app; None in files of older versions
     machine, kind: format and machine, and kind of file; empty in files of older versions
+    rules: hash of the project's own rules, which name components; empty without, and in files of
+              older versions
     tables: the same by other levels: kernel, dtype, component, section, symbol (the globs in
                limits)
     """
@@ -32,6 +34,7 @@ class Baseline:
     needed: tuple[str, ...] | None = None
     machine: str = ""
     kind: str = ""
+    rules: str = ""
 
     def size(self, metric: str) -> int:
         """Return load, ram, file or page_slack."""

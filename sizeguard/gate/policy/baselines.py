@@ -18,6 +18,7 @@ from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.review_result import Baseline
 from sizeguard.measurement.measurement import ASKED_LEVELS, LEVELS, Measurement
 from sizeguard.measurement.metric_kinds import TOTALS
+from sizeguard.measurement.snapshot_origin import RULES, rules_part
 from sizeguard.toolchains.toolchain import Toolchain
 
 FOLDER = "baselines"
@@ -29,7 +30,7 @@ _TABLES = {f"{level}s": level for level in (*LEVELS, *ASKED_LEVELS, "region", "s
 _NEEDED = "needed"
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.,+~ ()-]*", re.ASCII)  # strings that YAML needs no quotes for
 _TEXTS = ("app", "target", "toolchain")
-_OPTIONAL_TEXTS = ("tools", "machine", "kind")  # files of older versions lack them
+_OPTIONAL_TEXTS = ("tools", "machine", "kind", "rules")  # files of older versions lack them
 _REQUIRED = (*_TEXTS, "load", "ram", "file", "operators")
 _RENEW = "write it again with sizeguard baseline update"
 
@@ -61,6 +62,19 @@ def tools_text(toolchain: Toolchain | None, build: Build) -> str:
         f"{toolchain.linker} {toolchain.linker_version}",
     ]
     return ", ".join([*tools, *filter(None, [toolchain.headers_version])])
+
+
+def made_otherwise(baseline: Baseline, toolchain: Toolchain | None, build: Build) -> str:
+    """Say what else made a baseline than a build; empty if nothing is known to differ."""
+    tools = tools_text(toolchain, build)
+    if baseline.tools not in ("", tools):
+        return (
+            f"is for {baseline.tools}, but this is {tools}: effects of the compiler and of the "
+            f"change cannot be separated"
+        )
+    if baseline.rules not in ("", rules_part(build).get(RULES, "")):
+        return "has names by other rules than the project's"
+    return ""
 
 
 def baseline_path(root: Path, build: Build) -> Path:
@@ -121,6 +135,7 @@ def baseline_of(build: Build, toolchain: Toolchain | None, measured: Measurement
         measured.needed,
         measured.machine,
         measured.kind,
+        rules_part(build).get(RULES, ""),
     )
 
 
@@ -234,6 +249,7 @@ def parse_baseline(data: bytes, path: Path | str) -> Baseline:
         needed=_names(path, fields[_NEEDED]) if _NEEDED in fields else None,
         machine=texts.get("machine", ""),
         kind=texts.get("kind", ""),
+        rules=texts.get("rules", ""),
     )
 
 

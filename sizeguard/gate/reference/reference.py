@@ -19,12 +19,12 @@ from sizeguard.builds.build_record import Build
 from sizeguard.gate.gate_result import MEASURED, NOT_RUN, PARENT, REVIEWED, Base
 from sizeguard.gate.policy.baselines import (
     baseline_path,
+    made_otherwise,
     measurement_of_baseline,
     other_toolchains,
     parse_baseline,
     read_baseline,
     toolchain_key,
-    tools_text,
 )
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.base_branch import how_to_fetch
@@ -228,13 +228,8 @@ def reviewed_reference(root: Path, subject: MeasuredApp) -> SizeReference:
         )
         return SizeReference(REVIEWED, None, f"{why}; {update}")
     baseline = read_baseline(path)
-    tools = tools_text(subject.toolchain, build)
-    if baseline.tools not in ("", tools):
-        why = (
-            f"the baseline is for {baseline.tools}, but this is {tools}: effects of the compiler "
-            f"and of the change cannot be separated"
-        )
-        return SizeReference(REVIEWED, None, f"{why}; {update}")
+    if why := made_otherwise(baseline, subject.toolchain, build):
+        return SizeReference(REVIEWED, None, f"the baseline {why}; {update}")
     return SizeReference(REVIEWED, measurement_of_baseline(baseline))
 
 
@@ -280,8 +275,8 @@ def _reviewed_then(
     if text is None:
         return SizeReference(since, None, f"{why}, and it has no baseline {_shown(root, path)}")
     baseline = parse_baseline(text, f"{commit[:10]}:{_shown(root, path)}")
-    if baseline.tools not in ("", tools_text(subject.toolchain, subject.build)):
-        return SizeReference(since, None, f"{why}, and its baseline is for {baseline.tools}")
+    if other := made_otherwise(baseline, subject.toolchain, subject.build):
+        return SizeReference(since, None, f"{why}, and its baseline {other}")
     return SizeReference(f"baseline of {since}", measurement_of_baseline(baseline))
 
 
