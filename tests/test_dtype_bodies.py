@@ -133,7 +133,8 @@ def test_an_instance_of_a_type_without_a_dtype_serves_none() -> None:
 def test_a_function_with_an_operators_name_is_an_instance() -> None:
     """The mangled name has no part of `operator()`."""
     symbol = "_ZN2sg3AddclIfEEvT_"  # void sg::Add::operator()<float>(float)
-    found = Made(symbols=(symbol, SHARED)).bodies({"add": ("operator()<T>",)})
+    known = {"add": ("operator()<T>",), "sum": ("totals<T>",)}
+    found = Made(symbols=(symbol, SHARED)).bodies(known)
     assert [piece.symbol for piece in found.pieces("add", "Float")] == [symbol]
 
 

@@ -17,7 +17,7 @@ from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.features.external_calls import external_calls
 from sizeguard.verify.features.feature_marks import feature_marks, signs_of_build
-from sizeguard.verify.features.feature_verdicts import judge_feature
+from sizeguard.verify.features.feature_verdicts import judge_feature, lost_signs
 from tests.support.recorded_builds import RecordedRuntime, recorded_runtime
 
 LEAVE = "sg::(anonymous namespace)::leave(sg::Context&, sg::Error, char const*, sg::ScalarType)"
@@ -106,6 +106,7 @@ def test_a_call_decides_a_feature_without_other_marks(
     marks = {"profiling": FeatureMarks(calls=calls)}
     found = judge_feature(runtime, "profiling", ABSENT, marks)
     assert found.verdict == absent
+    assert bool([*lost_signs(runtime, marks["profiling"])]) == (absent != FAIL)
     assert judge_feature(runtime, "profiling", PRESENT, marks).verdict == present
     if absent == FAIL:
         assert "refers to" in " ".join(found.evidence)

@@ -332,7 +332,7 @@ def test_a_program_with_its_own_main_has_other_options(
     """An app that selects the comparison of outputs lacked the options of run_program."""
     marks = {"f": FeatureMarks(texts=("--gone",), options=options)}
     found = judge_feature(opened("15"), "f", PRESENT, marks)
-    assert found.verdict == verdict
+    assert (found.verdict, found.expect) == (verdict, PRESENT)
     if verdict == NOT_APPLICABLE:
         why = "a program with its own main has no --absent or --missing"
         assert found.evidence == (f"{why}, and the feature is the option --gone",)
@@ -446,7 +446,7 @@ def test_code_without_a_place_that_the_image_refers_to_may_be_merged(
         monkeypatch.setattr(ways, "_OF_EXCEPTIONS", ".text")
     found = FoundCode((), (piece,), (), ())
     judged = judge_code(without, "symbol", "subject", ABSENT, found)
-    assert judged.verdict == expected
+    assert (judged.verdict, judged.expect) == (expected, ABSENT)
     if expected == INCONCLUSIVE:
         assert judged.evidence[0].startswith("main, which is in the image, leads to subject of ")
         main = evidence.placement.owner(evidence.symbols["main"][0].address)
@@ -643,7 +643,8 @@ def test_a_resolver_runs_before_main(opened: Opener) -> None:
     main = [replace(s, type=STT_IFUNC) if s.name == "main" else s for s in file.symbols]
     file.__dict__["symbols"] = main
     (found,) = judge_initializers(evidence, Registrations(evidence))
-    assert (found.verdict, found.cause) == (FAIL, "leftover resolver: main")
+    assert (found.verdict, found.expect) == (FAIL, ABSENT)
+    assert found.cause == "leftover resolver: main"
     assert found.evidence == ("the loader calls main before main, to choose a function",)
     away = replace(evidence, placement=replace(evidence.placement, address={}))
     assert not list(judge_initializers(away, Registrations(away)))

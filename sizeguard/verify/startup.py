@@ -194,13 +194,10 @@ def judge_ways(evidence: Evidence) -> Iterator[Verdict]:
     lost = []
     for node in evidence.placement.address:
         section = evidence.placement.section(node)
-        way = (
-            evidence.reasons.way_to(node)
-            if section.is_executable and node[0] < evidence.own
-            else None
-        )
-        is_own_code = section.is_executable and node[0] < evidence.own
-        if is_own_code and (way is None or way.root not in (ENTRY, START_UP, SHUT_DOWN)):
+        if not section.is_executable or node[0] >= evidence.own:
+            continue
+        way = evidence.reasons.way_to(node)
+        if way is None or way.root not in (ENTRY, START_UP, SHUT_DOWN):
             lost.append(
                 NamedPiece(
                     node[0],

@@ -193,8 +193,6 @@ class BranchVerdicts:
         """Pass only claims that debug information could have contradicted."""
         if verdict.verdict != PASS:
             return verdict
-        if self._is_undescribed:
-            return self._undecided(claim, verdict.evidence)
         is_noted = branch[0] in self.bodies.noted.switches
         if not is_noted and not self.bodies.patterns.get(branch[0]):
             note = f"no object names a switch of {branch[0]}, and none of its bodies is known"
