@@ -19,6 +19,7 @@ from sizeguard.verify.evidence.macho import plain, read_macho_image
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.evidence.object_registrations import registered_by
 from sizeguard.verify.evidence.tables import registered_in
+from sizeguard.verify.leaks.constants import constant_places
 
 FULL = "full"  # folder of the full build, next to those of apps
 
@@ -74,6 +75,11 @@ class ClaimNames:
         """Find the operators that a text means, in the image, its objects or elsewhere."""
         found = (*self._here.operator(text), *self._elsewhere.operator(text))
         return tuple(dict.fromkeys(found))
+
+    def have_constant(self, value: int) -> bool:
+        """Return whether an object, or another image with known names, has a constant."""
+        objects = (file.elf for file in self.evidence.own_files())
+        return any(constant_places(each, value) for each in (*objects, *map(_image, self.others)))
 
     def resolve(self, text: str) -> Resolved:
         """Find the symbols that a text means; those of the image and its objects come first.

@@ -19,7 +19,6 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.formats.elf import Elf
 from sizeguard.names.demangle import demangle, without_clones
 from sizeguard.names.resolve_names import Resolved
 from sizeguard.names.spelling import shown_symbol
@@ -27,6 +26,7 @@ from sizeguard.verify.code_presence import FoundCode, judge_code, look_for
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.known_names import ClaimNames
+from sizeguard.verify.leaks.constants import constant_places, size_of
 from sizeguard.verify.registrations import judge_registered
 
 _WITH_CONSTANT = re.compile(r"(.+)@(0x[0-9a-fA-F]{5,16})")
@@ -66,7 +66,8 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
     if not found.names and not is_shown and not names.unknown_ok:
         return (_unknown(names.evidence, found, text, expect),)
     is_unknown = not found.names and not code.pieces
-    return (judge_code(names.evidence, "symbol", text, expect, code, not_generated=is_unknown),)
+    verdict = judge_code(names.evidence, "symbol", text, expect, code, not_generated=is_unknown)
+    return (_if_known(names, int(marked[2], 16), verdict) if marked else verdict,)
 
 
 def _code(evidence: Evidence, symbols: Sequence[str]) -> FoundCode:
@@ -108,7 +109,7 @@ def _with_constant(evidence: Evidence, found: FoundCode, value: int) -> FoundCod
 
     If it is anywhere in the image, the code is still present.
     """
-    places, size = _occurrences(evidence, value)
+    places, size = constant_places(evidence.shipped, value), size_of(value)
     if not places:
         note = f"its constant {value:#x} is not in the image"
         return replace(found, evidence=(*found.evidence, note))
@@ -132,14 +133,16 @@ def _with_constant(evidence: Evidence, found: FoundCode, value: int) -> FoundCod
     )
 
 
-def _occurrences(evidence: Evidence, value: int) -> tuple[list[int], int]:
-    """Find the addresses of a constant in the shipped image; also return its size in bytes."""
-    size = 8 if value >> 32 else 4
-    image = evidence.shipped
-    places = evidence.shipped_bytes.constant(value.to_bytes(size, "little"))
-    if isinstance(image, Elf) and image.layout.order == ">":  # code of aarch64_be is little-endian
-        places += evidence.shipped_bytes.constant(value.to_bytes(size, "big"))
-    return places, size
+def _if_known(names: ClaimNames, value: int, verdict: Verdict) -> Verdict:
+    """Doubt an absence if no object and no other build has the constant: it may be misspelt.
+
+    Compilers also make constants of parts, which are not recognised on all machines.
+    """
+    if (verdict.expect, verdict.verdict) != (ABSENT, PASS) or names.have_constant(value):
+        return verdict
+    note = f"no object has {value:#x}, so the code may have it in parts or not at all"
+    notes = (note, *verdict.evidence)
+    return replace(verdict, verdict=INCONCLUSIVE, how=UNKNOWN, evidence=notes)
 
 
 def _piece_at(evidence: Evidence, address: int, size: int) -> NamedPiece | None:

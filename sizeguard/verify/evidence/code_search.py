@@ -221,7 +221,7 @@ class ImageBytes:
         return [
             address + position
             for _, address, _, content in self.parts
-            for position in _occurrences(content, value)
+            for position in occurrences(content, value)
         ]
 
 
@@ -241,7 +241,7 @@ def _places(pattern: Pattern, content: bytes, numbers: npt.NDArray[np.uint8]) ->
     if length == 0:
         return
     anchor = pattern.data[start : start + length].tobytes()
-    for position in _occurrences(content, anchor):
+    for position in occurrences(content, anchor):
         first = position - start
         if first >= 0 and pattern.matches(numbers[first : first + len(pattern.data)]):
             yield first
@@ -257,7 +257,8 @@ def _anchor(fixed: npt.NDArray[np.bool_]) -> tuple[int, int]:
     return int(starts[longest]), int(lengths[longest])
 
 
-def _occurrences(content: bytes, wanted: bytes) -> Iterator[int]:
+def occurrences(content: bytes, wanted: bytes) -> Iterator[int]:
+    """Yield the places of some bytes, at most 4,096 of them."""
     position = content.find(wanted)
     for _ in range(_MAX_CANDIDATES):
         if position < 0:
