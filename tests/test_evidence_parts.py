@@ -428,6 +428,17 @@ def test_functions_of_a_feature_are_those_that_the_other_build_lacks() -> None:
     assert texts.hosts == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "options"), [(b"--profile\0", ("--missing",)), (b"a feature\0", ())]
+)
+def test_a_feature_of_a_program_has_the_options_of_both_builds(
+    text: bytes, options: tuple[str, ...]
+) -> None:
+    both = b"--missing\0"
+    full, without = (image({".rodata": content}, {}) for content in (text + both, both))
+    assert marks_of(full, without).options == options
+
+
 @pytest.mark.parametrize(("unread", "is_whole"), [((2, 0), True), ((1, 0), False)])
 def test_a_recorded_graph_counts_if_it_has_all_objects_of_the_image(
     monkeypatch: pytest.MonkeyPatch, unread: tuple[int, int], is_whole: bool

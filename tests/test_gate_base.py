@@ -14,8 +14,9 @@ import pytest
 from sizeguard.base import import_closure
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.accept import all_baselines
+from sizeguard.gate.reference.base_branch import named_base
 from sizeguard.gate.reference.baseline_log import baseline_log
-from sizeguard.gate.reference.ci_event import VARIABLES
+from sizeguard.gate.reference.ci_event import VARIABLES, CiEvent
 from sizeguard.gate.reference.history import History
 from sizeguard.git.git import branch_ids
 from sizeguard.git.tree_contents import commit_files, differing
@@ -250,6 +251,16 @@ def test_a_clone_of_a_merge_request_alone(
     base = History(repository).base()
     assert base
     assert (base.ref, base.commit) == ("origin/gone", commit)
+
+
+def test_a_base_that_ci_does_not_name_is_asked_for(repository: Path) -> None:
+    """Without one, growth would be counted from the default branch: the change itself."""
+    event = CiEvent(unknown="the event has no base")
+    with pytest.raises(InputError, match="the event has no base; name the base of growth"):
+        named_base(repository, "", event)
+    asked = named_base(repository, "main", event)
+    assert asked is not None
+    assert asked.revision == "main"
 
 
 def test_a_branch_that_is_named_and_not_there_is_inconclusive(
