@@ -10,6 +10,10 @@ import pytest
 from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verdict
 from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
+from sizeguard.linkgraph.chains import why
+from sizeguard.linkgraph.open_graph import graph_of_objects
+from sizeguard.linkgraph.subjects import find_subject
+from sizeguard.names.dtype_of import dtype_of
 from tests.support.macho_samples import tool
 
 pytestmark = pytest.mark.native
@@ -189,3 +193,21 @@ def test_members_of_one_name_are_told_apart_by_their_bytes(tmp_path: Path) -> No
         folder=tmp_path,
     )
     assert outcomes(judged(given, ["f", "g"])) == [FAIL, PASS]
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_lld_keeps_what_start_symbols_bound_only_on_demand(tmp_path: Path, is_kept: bool) -> None:
+    """Without a record, the image shows which rule lld followed."""
+    f = f"static int f(int x) {BODY}"
+    entry = '__attribute__((section("entries"), used)) static int (*const entry)(int) = f;\n'
+    user = (
+        "extern int (*const __start_entries[])(int) __attribute__((weak));\n"
+        "int main(int c, char **v) { return __start_entries ? __start_entries[0](c) : !v; }\n"
+    )
+    options = ("-fuse-ld=lld", "-Wl,--gc-sections", *["-Wl,-z,nostart-stop-gc"] * is_kept)
+    flags = ("-ffunction-sections",)
+    files = linked(tmp_path, {"main": user, "a": f + entry}, *options, flags=flags)
+    graph = graph_of_objects(files.image, files.objects)
+    chains = why(graph, find_subject(graph, "f", dtype_of))
+    assert chains.live == is_kept
+    assert outcomes(judged(files, ["f"])) == [FAIL if is_kept else PASS]

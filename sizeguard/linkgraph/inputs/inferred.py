@@ -18,6 +18,7 @@ from sizeguard.formats.elf import (
 )
 from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.link_kind import LIBRARY, OBJECT
+from sizeguard.linkgraph.elf.linker_rules import is_identifier
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInput, LinkInputs, kind_of
 from sizeguard.linkgraph.inputs.objects import names_of
 from sizeguard.linkgraph.inputs.recorded_link import linker_named
@@ -35,10 +36,14 @@ def inferred(elf: Elf, objects: Sequence[Path]) -> LinkInputs:
     exports: set[bytes] = set()
     for table in elf.dynamic_symbols:
         exports.update(names_of(table, np.flatnonzero((table.section != 0) & (table.binding != 0))))
+    linker = linker_of(elf)
+    # __start_X keeps no section X by default of lld; an image with such sections keeps them
+    has_named = any(s.is_allocated and is_identifier(s.name) for s in elf.sections)
     return LinkInputs(
         files=tuple(LinkInput(path, kind_of(path), group=1) for path in objects),
         mode=mode,
-        linker=linker_of(elf),
+        linker=linker,
+        start_stop_gc=linker.family == "lld" and not has_named,
         pic=elf.type == ET_DYN,
         packing=packing_of(elf),
         exports=frozenset(exports),
