@@ -124,7 +124,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         "differing_inputs": lambda root, commit, read: made.differing.get(commit, []),
         "foreign_inputs": lambda read, root: made.foreign,
         "find_measured": lambda place, commit, key: "found" if commit in made.measured else None,
-        "measurement_of": lambda analysis, metrics: analysis,
+        "measured_as": lambda analysis, subject: analysis,
         "measurement_of_baseline": lambda baseline: baseline,
         "input_changes": lambda *_: made.changed,
         "keep_measured": keep,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import subprocess
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ci.results.judged_result import judged_again
 from sizeguard.attribution.teams.placed_components import placed_components
 from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
 from sizeguard.columns.texts import Texts
 from sizeguard.names.rules import PlaceRule
 from sizeguard.names.rules_reader import read_preset
-from tests.support.any_project import AnyProject
+from tests.support.any_project import AnyProject, made_project
 from tests.support.documents import blocks_of
 from tests.support.places import ROOT
 
@@ -115,3 +117,29 @@ def test_a_symbol_too_long_to_show_fits_a_pattern() -> None:
     rule = PlaceRule("rules.yaml:1", (("symbol", "*ns::run*"),), "mine")
     found = placed_components(before, [rule], lambda _: symbols)
     assert [found.texts[i] for i in found.ids] == ["mine", "other"]
+
+
+GATED = """rules:
+  - {source: "*third_party/*", component: zip}
+  - {namespace: app, component: run}
+limits: {component/zip: 1 KiB, component/run: 1 KiB}
+apps: {app: {build: sh build.sh, image: app}}
+"""
+
+
+@pytest.mark.native
+def test_a_component_whose_names_are_gone_has_no_known_size(tmp_path: Path) -> None:
+    """Without -g no source is told, and with -s no namespace; both seemed to be 0 bytes."""
+    build = "g++ -g -O1 src/main.cpp src/crc.cpp third_party/zip.cpp -o app\n"
+    project = made_project(tmp_path, GATED, {**SOURCES, "build.sh": build, ".gitignore": "app\n"})
+    project.write({"build.sh": build.replace("-g -O1", "-O1 -s")})
+    done = project.run("gate", "--base", "main", "--format", "json")
+    result = json.loads(done.out)
+    assert not result["problems"], result["problems"]
+    checks = {each["metric"]: each for each in result["checks"]}
+    assert done.code == 3
+    for name, advice in (("zip", "compile with -g"), ("run", "measure the image before it is")):
+        check = checks[f"component/{name}"]
+        assert (check["verdict"], check["actual"]) == ("inconclusive", 0)
+        assert advice in check["advice"]
+    assert judged_again(done.out.encode(), datetime.date.today()).against == ()

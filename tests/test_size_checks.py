@@ -227,3 +227,38 @@ def test_a_symbol_that_is_gone_may_be_the_code_without_a_name(
     now = replace(measured(20), symbols={"f": size}, nameless=nameless)
     found = checked(now, base, replace(limit("symbol/f", ABSOLUTE, "4 B"), only_images_know=True))
     assert [each for each, _ in found.values()] == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("nameless", "before", "verdict"),
+    [(0, 0, "pass"), (4, 0, "pass"), (5, 0, "inconclusive"), (9, 5, "pass"), (5, None, "pass")],
+)
+@pytest.mark.parametrize("kind", [ABSOLUTE, GROWTH])
+def test_a_component_that_is_gone_may_be_the_code_without_a_name(
+    kind: str, nameless: int, before: int | None, verdict: str
+) -> None:
+    """An image that is stripped names no components; the base had other code without a name."""
+    base = replace(measured(20, component={"own": 4}), nameless=before or 0)
+    now = replace(measured(20, component={}), nameless=nameless)
+    sizes = {ABSOLUTE: "4 B", GROWTH: "0"}
+    if before is None:
+        now, verdict = replace(measured(20, component={"own": 5}), nameless=9), "fail"
+    found = checked(now, base, limit("component/own", kind, sizes[kind]))
+    assert [each for each, _ in found.values()] == [verdict]
+
+
+@pytest.mark.parametrize("level", ["source", "object"])
+def test_a_component_may_have_lost_its_places(level: str) -> None:
+    """A baseline does not say if it had them, so a component of some size has not lost them."""
+    analysis = MadeUp([])
+    now = replace(measured(20, component={}), unplaced={"own": level})
+    some = replace(now, tables={"component": {"own": 3}})
+    had = replace(measured(20, component={"own": 4}), analysis=analysis)
+    lacked = replace(had, unplaced={"own": level})
+    baseline = replace(had, analysis=None)
+    for image, base, verdict in (
+        (now, had, "inconclusive"), (some, had, "inconclusive"), (now, lacked, "pass"),
+        (now, baseline, "inconclusive"), (some, baseline, "pass"),
+    ):  # fmt: skip
+        found = checked(image, base, limit("component/own", ABSOLUTE, "4 B"))
+        assert [each for each, _ in found.values()] == [verdict]

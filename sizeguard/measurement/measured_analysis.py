@@ -9,10 +9,16 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import symbol_names
 from sizeguard.attribution.group import group
 from sizeguard.builds.sizes import Sizes
-from sizeguard.measurement.measurement import ASKED_LEVELS, LEVELS, OF_LINK, Measurement
+from sizeguard.measurement.measurement import (
+    ASKED_LEVELS,
+    LEVELS,
+    OF_LINK,
+    OF_NAMES,
+    Measurement,
+)
 from sizeguard.measurement.metric import Metric, metric_value, symbol_bytes
 from sizeguard.measurement.metric_names import split_metric
-from sizeguard.measurement.nameless_code import nameless_code
+from sizeguard.measurement.nameless_code import nameless_code, unplaced_components
 from sizeguard.names.resolve_names import KnownNames
 
 
@@ -21,12 +27,14 @@ def measurement_of(
     metrics: Iterable[str],
     sizes: Sizes | None = None,
     levels: Collection[str] = LEVELS,
+    rules: str = "",
 ) -> Measurement:
     """Measure an analysis.
 
     metrics: of limits; symbols, objects, archives and images are measured if one names them
     sizes: of the build, if the image is of a build
     levels: those whose sizes by name are needed
+    rules: text of the project's own rules
     """
     if sizes is None:
         sizes = sizes_of(analysis)
@@ -43,9 +51,10 @@ def measurement_of(
         analysis,
         unmatched,
         image.needed,
-        nameless_code(analysis) if symbols else 0,
+        0 if asked.keys().isdisjoint(OF_NAMES) else nameless_code(analysis),
         f"{image.format} {image.arch}".strip(),
         image.kind,
+        unplaced_components(analysis, rules) if "component" in asked else {},
     )
 
 

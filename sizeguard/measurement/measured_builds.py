@@ -36,7 +36,7 @@ def _measured(store: Store, built: Build, key: str, metrics: Iterable[str]) -> M
         if _key(built) == key:
             analysis = store.put(key, {"build": built.fingerprint}, analysis).analysis or analysis
     _check_same_sizes(built, analysis)
-    return measurement_of(analysis, metrics, built.sizes)
+    return measurement_of(analysis, metrics, built.sizes, rules=built.rules)
 
 
 def _check_same_sizes(built: Build, analysis: Analysis) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LEVELS = ("operator", "kernel", "dtype", "component", "section")
 # Levels that are measured only for a limit, since an image can have thousands of objects.
 ASKED_LEVELS = ("image", "archive", "object")
+OF_NAMES = ("operator", "kernel", "dtype", "component", "symbol")  # levels read from symbols
 OF_LINK = ("archive", "object")  # levels whose names are those of the link's inputs
 
 
@@ -29,7 +30,8 @@ class Measurement:
     analysis: the source; None for a baseline
     needed:   libraries, search paths and interpreter of the image; None if not recorded
     unmatched: symbol patterns without a match, each with the nearest name or an empty string
-    nameless: bytes of code without a name, if symbols were requested; a sum of symbols lacks them
+    nameless: bytes of code without a name, if a level of names was requested; its sums lack them
+    unplaced: components that the rules name by a level of which the image has no name
     machine: the image's format and machine, such as elf x86_64; empty if not recorded
     kind:    kind of the image's file, such as shared library; empty if not recorded
     """
@@ -43,6 +45,7 @@ class Measurement:
     nameless: int = 0
     machine: str = ""
     kind: str = ""
+    unplaced: Mapping[str, str] = field(default_factory=dict)
 
     def knows(self, metric: str) -> bool:
         """Return whether the image has the name of a metric."""

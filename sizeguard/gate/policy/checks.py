@@ -10,10 +10,11 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sizeguard.attribution.size_report import CORE
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH, Check, Offer
 from sizeguard.gate.policy.limits import Limit
-from sizeguard.measurement.measurement import OF_LINK, Measurement
+from sizeguard.measurement.measurement import OF_LINK, OF_NAMES, Measurement
 from sizeguard.measurement.metric_kinds import OPEN
 from sizeguard.measurement.metric_names import is_family, matches, split_metric
 from sizeguard.names.find_operators import find_operators
@@ -90,7 +91,8 @@ def size_checks(
             else growth
         )
         check = _check(subject, metric, limit, reference)
-        checks.append(_known(check, limit, subject.now, growth.measured, full))
+        check = _known(check, limit, subject.now, growth.measured, full)
+        checks.append(_with_nameless(check, subject.now, growth.measured))
     return tuple(checks)
 
 
@@ -205,14 +207,14 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
     if check.verdict == INCONCLUSIVE and check.metric == limit.metric and is_family(limit.metric):
         return check
     if is_known or limit.unknown_ok or (_is_listed(limit) and limit.nearest is None):
-        return _with_nameless(check, now)
+        return check
     if is_family(check.metric) or (level == "symbol" and is_glob(name)):
         finding = f"{check.metric} matches nothing"
         has_names = level == "symbol" or any(now.names(level))
         if near := now.unmatched.get(name, "") if level == "symbol" else "":
             finding += f"; its outer scopes are missing: symbol/*::{name} matches {near}"
         elif limit.kind == ABSOLUTE and not limit.allowance.bytes and has_names:
-            return _with_nameless(replace(check, advice=finding), now)
+            return replace(check, advice=finding)
     elif level in OF_LINK and not any(now.names(level)):
         finding = _NO_OBJECTS.format(level)
     else:
@@ -222,16 +224,46 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
     return replace(check, verdict=INCONCLUSIVE, advice=advice)
 
 
-def _with_nameless(check: Check, now: Measurement) -> Check:
-    """Make a passing check of symbols inconclusive if code without a name may exceed its limit."""
+def _with_nameless(check: Check, now: Measurement, base: Measurement | None) -> Check:
+    """Make a passing check inconclusive if code without a name or place may exceed its limit.
+
+    Code that had no name in the base either is no part of other names than symbols now.
+    """
     level, name = split_metric(check.metric)
-    is_found = not is_glob(name) and now.symbols.get(name, 0)
-    if level != "symbol" or check.verdict != PASS or check.limit is None or is_found:
+    if check.verdict != PASS or check.limit is None or level not in OF_NAMES:
         return check
-    if check.actual + now.nameless <= check.limit:
+    if level == "component" and _has_lost_places(check, now, base):
+        lost, option = _OF_PLACES[now.unplaced[name]]
+        advice = f"the rules name {name} by {lost}, which the image no longer tells; {option}"
+        return replace(check, verdict=INCONCLUSIVE, advice=advice)
+    nameless = now.nameless
+    if level == "symbol" and not is_glob(name) and now.symbols.get(name, 0):
+        nameless = 0
+    elif level != "symbol" and base is not None:
+        nameless -= base.nameless
+    if name == CORE or check.actual + nameless <= check.limit:
         return check
     advice = f"{now.nameless:,} B of code have no name; measure the image before it is stripped"
     return replace(check, verdict=INCONCLUSIVE, advice=advice)
+
+
+_OF_PLACES = {
+    "source": ("its sources", "compile with -g"),
+    "object": ("its objects", "name the linker map"),
+}
+
+
+def _has_lost_places(check: Check, now: Measurement, base: Measurement | None) -> bool:
+    """Return whether the base told the places of a component, and the image does not.
+
+    A baseline does not say whether it did; then only a component that is gone may have lost them.
+    """
+    name = split_metric(check.metric)[1]
+    if base is None or name not in now.unplaced:
+        return False
+    if base.analysis is not None:
+        return name not in base.unplaced
+    return not check.actual and bool(base.value(check.metric))
 
 
 def _nearest(level: str, name: str, now: Measurement) -> str:

@@ -16,9 +16,8 @@ from sizeguard.gate.gate_result import Base
 from sizeguard.gate.policy.baselines import tools_text
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.history import History
-from sizeguard.gate.reference.reference import MeasuredApp, counted_from
+from sizeguard.gate.reference.reference import MeasuredApp, counted_from, measured_as
 from sizeguard.git.git import commit_id
-from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.snapshot_origin import RULES, parts_of, rules_part
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.snapshots.magic import is_snapshot
@@ -69,7 +68,7 @@ def snapshot_reference(
         why = _other_rules(path, origin, subject) or _other_tools(path, origin, subject)
     if why:
         return SizeReference(text, None, why)
-    return SizeReference(text + notes, measurement_of(analysis, subject.metrics))
+    return SizeReference(text + notes, measured_as(analysis, subject))
 
 
 def _compared(

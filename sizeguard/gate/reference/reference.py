@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from sizeguard.attribution.analysis import Analysis
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.build_inputs import BuildInputs, input_changes, project_hashes
 from sizeguard.builds.build_record import Build
@@ -105,7 +106,12 @@ def growth_reference(
         return SizeReference(text, None, f"the {text} could not be measured: {error}"), ""
     if analysis is None:
         return SizeReference(text, None, f"the {text} could not be measured"), ""
-    return SizeReference(text, measurement_of(analysis, subject.metrics)), source
+    return SizeReference(text, measured_as(analysis, subject)), source
+
+
+def measured_as(analysis: Analysis, subject: MeasuredApp) -> Measurement:
+    """Measure another commit's image as that of an app."""
+    return measurement_of(analysis, subject.metrics, rules=subject.build.rules)
 
 
 def _without_size(text: str, error: BuildError) -> str:
@@ -264,7 +270,7 @@ def creep_reference(
         return SizeReference(since, None, f"{since} could not be measured: {error}")
     if analysis is None:
         return SizeReference(since, None, f"{since} could not be measured")
-    return SizeReference(since, measurement_of(analysis, subject.metrics))
+    return SizeReference(since, measured_as(analysis, subject))
 
 
 def _reviewed_then(
