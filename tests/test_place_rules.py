@@ -122,7 +122,7 @@ def test_a_symbol_too_long_to_show_fits_a_pattern() -> None:
 GATED = """rules:
   - {source: "*third_party/*", component: zip}
   - {namespace: app, component: run}
-limits: {component/zip: 1 KiB, component/run: 1 KiB}
+limits: {component/zip: 1 KiB, component/run: 100 B}
 apps: {app: {build: sh build.sh, image: app}}
 """
 
