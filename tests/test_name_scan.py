@@ -730,10 +730,23 @@ def rows_of(labels: NameLabels) -> list[tuple[str, ...]]:
 TAILS = ("", "Ev", "D0Ev", "D1Ev", "D2Ev", "D3Ev", "C1Ev", ".cold", "D1Ev.isra.0.cold", ".part.1")
 
 
+KINDS = ("", "_ZTV", "_ZTI", "_ZTS", "_ZTT")
+OF_CLASSES = ("_ZTVN1a", "_ZTIN1a", "_ZTSN1a", "_ZTTN1a", "_ZTV1a", "_ZTI1a", "_ZTI")
+
+
+def of_kind(kind: str, name: str, tail: str) -> str:
+    return (kind + name.removeprefix("_Z") if kind else name) + tail
+
+
 @given(
-    st.lists(st.tuples(NAMES.map("".join), st.sampled_from(TAILS)).map("".join), max_size=8),
+    st.lists(
+        st.builds(of_kind, st.sampled_from(KINDS), NAMES.map("".join), st.sampled_from(TAILS)),
+        max_size=8,
+    ),
     st.booleans(),
 )
+@example(["_ZTVN2at3addIfEE", "_ZTSN2at3addIfEE", "_ZTIN2at3addIfEE"], False)
+@example(["_ZTI3_at3addIfE", "_ZTS3_at3addIfE"], False)  # S3_ could be a substitution
 @example(["_ZN2at6native8internalILi4EED0Ev", "_ZN2at6native8internalILi4EED2Ev.cold"], False)
 @example(["plain_add", "plain_add.cold"], True)
 def test_names_of_a_family_have_the_labels_that_each_has_alone(
@@ -746,15 +759,15 @@ def test_names_of_a_family_have_the_labels_that_each_has_alone(
 
 
 def family_of(name: str) -> str:
-    """Return the name without suffixes of clones and the number of a destructor."""
+    """Return the name without suffixes of clones and what tells apart the parts of a class."""
     head = re.sub(r"(?<=.)(\.cold|\.(isra|part|constprop)\.\d|\.localalias)+$", "", name)
-    return re.sub(r"^(_ZN.*D)[012]Ev$", r"\1", head)
+    return re.sub(r"^_ZT[VIS](?=[NSZ].{3})", "", re.sub(r"^(_ZN.*D)[012]Ev$", r"\1", head))
 
 
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from(["f", "f.", "_ZN1a", "_ZN1b", "_ZNK1a", "_Z1f", "", "D"]),
+            st.sampled_from(["f", "f.", "_ZN1a", "_ZN1b", "_ZNK1a", "_Z1f", "", "D", *OF_CLASSES]),
             st.lists(
                 st.sampled_from([*TAILS, ".constprop.1", ".localalias", ".local", ".isra.", "0"]),
                 max_size=3,
@@ -764,7 +777,9 @@ def family_of(name: str) -> str:
         unique=True,
     )
 )
-def test_families_are_functions_with_their_clones_and_destructors(names: list[str]) -> None:
+def test_families_are_functions_with_their_clones_and_the_parts_of_a_class(
+    names: list[str],
+) -> None:
     texts = Texts.of(names)
     found = families(texts, hash_texts(texts))
     first = {family: i for i, family in reversed(list(enumerate(map(family_of, names))))}

@@ -19,9 +19,13 @@ class Tails:
     """The last bytes of names as eight-byte numbers, with the last byte highest."""
 
     def __init__(self, texts: Texts) -> None:
-        """Start with the whole names."""
+        """Start with the whole names.
+
+        last: the word that ends each name; names are far apart, so it is read once
+        """
         self.words, self.start = words_of(texts)
         self.end = self.start + texts.lengths()
+        self.last = self.word(self.end - WORD)
 
     def length(self) -> Int:
         """Return the lengths of the names, without the suffixes removed so far."""
@@ -39,11 +43,11 @@ class Tails:
             cut = self.suffix(left)
             left, cut = left[cut > 0], cut[cut > 0]
             self.end[left] -= cut
+            self.last[left] = self.word(self.end[left] - WORD)
 
     def suffix(self, which: npt.NDArray[np.intp]) -> Int:
         """Return the length of each name's suffix; 0 without one, or if nothing precedes it."""
-        end = self.end[which]
-        last = self.word(end - WORD)
+        end, last = self.end[which], self.last[which]
         cut = np.zeros(len(which), np.int64)
         cut[last >> np.uint64(24) == number_of(b".cold")] = len(".cold")
         six = (last >> np.uint64(8)) & np.uint64(0xFFFFFFFFFFFF)

@@ -123,8 +123,7 @@ class _Tail(Tails):
 
     def may_change(self, which: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Check for a dot where a suffix can be, the form of a hash, or Rust's v0 mangling."""
-        start, end = self.start[which], self.end[which]
-        last = self.word(end - WORD)
+        start, end, last = self.start[which], self.end[which], self.last[which]
         may = _has_dot(last) | (last == number_of(b"calalias"))
         # A suffix of more than seven digits is a .llvm suffix.
         far = np.flatnonzero(is_digit(last) & ~may)
