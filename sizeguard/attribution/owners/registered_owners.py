@@ -11,7 +11,7 @@ from sizeguard.attribution.owners.cuts import Cut, apart, span_end, with_cuts
 from sizeguard.columns.texts import Int32
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import signed
-from sizeguard.formats.elf.unwind import FDE, header_table, read_frames
+from sizeguard.formats.elf.unwind import header_table, read_frames
 from sizeguard.ledger.kinds import ANALYZER
 from sizeguard.ledger.ledger import NONE, Ledger
 from sizeguard.ledger.partition import Partition
@@ -104,22 +104,11 @@ def _function_sizes(image: Elf) -> dict[int, int]:
         frame,
         header_table(image, header) if header is not None and header.load_size else None,
     )
-    content = image.view(frame)
-    rows = np.flatnonzero(
-        (frames.kind == FDE) & (frames.function_at >= 0) & (frames.function_at + 8 <= len(content))
-    )
-    # Linkers write PC-relative 32-bit addresses, followed by the size.
-    at = frames.function_at[rows] + 4
-    raw = (
-        np.stack([content[at + i] for i in range(4)], axis=1)
-        if len(rows)
-        else np.zeros((0, 4), np.uint8)
-    )
-    size = np.ascontiguousarray(raw).reshape(-1).view(image.layout.half).astype(np.int64)
-    function = frames.function[rows]
+    rows = np.flatnonzero(frames.extent > 0)
+    function, size = frames.function[rows], frames.extent[rows]
     order = np.argsort(function)
     function, size = function[order], size[order]
-    ok = (size > 0) & (function + size <= np.append(function[1:], np.iinfo(np.int64).max))
+    ok = function + size <= np.append(function[1:], np.iinfo(np.int64).max)
     return dict(zip(function[ok].tolist(), size[ok].tolist(), strict=True))
 
 

@@ -28,18 +28,19 @@ class UnwindRecords:
     start, size:    bytes of the section
     kind:           CIE, FDE or END (a length of 0)
     function, lsda: addresses that an FDE names; NOWHERE if there are none
-    function_at, lsda_at: offsets of these addresses in the section
     extent:         bytes of code that an FDE describes; 0 if it cannot be read
+    function_at, lsda_at: offsets of these addresses in the section, where a relocatable object has
+                    relocations; empty for other files
     """
 
     start: Int
     size: Int
     kind: npt.NDArray[np.int8]
     function: Int
-    function_at: Int
     lsda: Int
-    lsda_at: Int
     extent: Int
+    function_at: Int
+    lsda_at: Int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,11 @@ def header_table(image: Elf, section: Section) -> HeaderTable | None:
     count = int(content[8:12].view(image.layout.half)[0])
     if count > (len(content) - _HEADER) // 8:
         return None
-    pairs = content[_HEADER : _HEADER + 8 * count].view(f"{image.layout.order}i4").astype(
-        np.int64
-    ) + signed(section.address)
-    return HeaderTable(pairs[::2], pairs[1::2])
+    offsets = content[_HEADER : _HEADER + 8 * count].view(f"{image.layout.order}i4")
+    function, frame = offsets[::2].astype(np.int64), offsets[1::2].astype(np.int64)
+    function += signed(section.address)
+    frame += signed(section.address)
+    return HeaderTable(function, frame)
 
 
 def read_frames(image: Elf, section: Section, table: HeaderTable | None) -> UnwindRecords:
@@ -83,13 +85,17 @@ def read_frames(image: Elf, section: Section, table: HeaderTable | None) -> Unwi
         content, image.layout, table.frame - address if table is not None else np.zeros(0, np.int64)
     )
     id_ = _gather(content, start + 4, 4, order, is_signed=False)
-    kind = np.where(size == 4, END, np.where(id_ == 0, CIE, FDE)).astype(np.int8)
+    kind = np.full(len(start), FDE, np.int8)
+    kind[id_ == 0] = CIE
+    kind[size == 4] = END
     frames = np.flatnonzero(kind == FDE)
-    cie_of = start[frames] + 4 - id_[frames]
-    blank = np.full(len(start), NOWHERE, np.int64)
-    at, lsda, lsda_at = blank.copy(), blank.copy(), blank.copy()
+    id_ -= start
+    cie_of = 4 - id_[frames]
+    del id_
+    function, lsda = np.full(len(start), NOWHERE, np.int64), np.full(len(start), NOWHERE, np.int64)
     extent = np.zeros(len(start), np.int64)
-    result = UnwindRecords(start, size, kind, blank, at, lsda, lsda_at, extent)
+    at = np.full(len(start) if image.is_relocatable else 0, NOWHERE, np.int64)
+    result = UnwindRecords(start, size, kind, function, lsda, extent, at, at.copy())
     forms: dict[tuple[int, int], list[int]] = {}
     cies = distinct(cie_of[np.flatnonzero(np.diff(cie_of, prepend=-1))])
     for i, offset in enumerate(cies.tolist()):
@@ -108,14 +114,18 @@ def _records(content: Bytes, layout: Layout, listed: Int) -> tuple[Int, Int]:
     Listed records are trusted; the bytes between them are walked.
     """
     start = distinct(listed[(listed >= 0) & (listed <= len(content) - 8)])
-    size = _gather(content, start, 4, layout.order, is_signed=False) + 4
-    end = start + size
-    if len(start) and ((size < 8) | (end > np.append(start[1:], len(content)))).any():
-        start = size = end = np.zeros(0, np.int64)  # the table belongs to another section
-    low, high = np.concatenate([[0], end]), np.append(start, len(content))
+    size = _gather(content, start, 4, layout.order, is_signed=False)
+    size += 4
+    low = np.concatenate([np.zeros(1, np.int64), start])
+    low[1:] += size
+    high = np.append(start, len(content))
+    if len(start) and (int(size.min()) < 8 or (low[1:] > high[1:]).any()):
+        start = size = np.zeros(0, np.int64)  # the table belongs to another section
+        low, high = np.zeros(1, np.int64), np.array([len(content)], np.int64)
+    gaps = np.flatnonzero(low < high)
     rest = [
         record
-        for a, b in zip(low[low < high].tolist(), high[low < high].tolist(), strict=True)
+        for a, b in zip(low[gaps].tolist(), high[gaps].tolist(), strict=True)
         for record in _walk(content, layout, a, b)
     ]
     if not rest:
@@ -164,25 +174,27 @@ def _decode(
     if not width:
         return
     at = result.start[rows] + 8
-    result.function_at[rows] = at
+    if len(result.function_at):
+        result.function_at[rows] = at
     result.function[rows] = _pointer(content, at, width, layout, function_form, address)
-    result.extent[rows] = _gather(content, at + width, width, layout.order, is_signed=False)
+    at += width
+    result.extent[rows] = _gather(content, at, width, layout.order, is_signed=False)
     lsda_width = pointer_width(lsda_form, layout.word_size)
     if not lsda_width:
         return
     # The length of the augmentation is one byte if it contains only the pointer.
-    at = at + 2 * width
+    at += width
     length = _gather(content, at, 1, layout.order, is_signed=False)
-    has = (
-        (length >= lsda_width)
-        & (length < 128)
-        & (at + 1 + lsda_width <= result.start[rows] + result.size[rows])
-    )
-    rows, at = rows[has], at[has] + 1
+    at += 1
+    end = result.start[rows] + result.size[rows]
+    has = np.flatnonzero((length >= lsda_width) & (length < 128) & (at + lsda_width <= end))
+    rows, at = rows[has], at[has]
     value = _pointer(content, at, lsda_width, layout, lsda_form, address)
     plain = _gather(content, at, lsda_width, layout.order, is_signed=True)
-    result.lsda_at[rows] = at
-    result.lsda[rows] = np.where(plain != 0, value, NOWHERE)
+    value[plain == 0] = NOWHERE
+    if len(result.lsda_at):
+        result.lsda_at[rows] = at
+    result.lsda[rows] = value
 
 
 def _pointer(content: Bytes, at: Int, width: int, layout: Layout, form: int, address: int) -> Int:
@@ -190,10 +202,13 @@ def _pointer(content: Bytes, at: Int, width: int, layout: Layout, form: int, add
 
     address: of the section.
     """
-    base = at + address if form & 0x70 == 0x10 else 0
     if form & 0x70 not in (0x00, 0x10):
         return np.full(len(at), NOWHERE, np.int64)
-    return _gather(content, at, width, layout.order, is_signed=bool(form & 8) or width == 8) + base
+    value = _gather(content, at, width, layout.order, is_signed=bool(form & 8) or width == 8)
+    if form & 0x70 == 0x10:
+        value += at
+        value += address
+    return value
 
 
 def _gather(content: Bytes, at: Int, width: int, order: str, *, is_signed: bool) -> Int:
@@ -204,7 +219,7 @@ def _gather(content: Bytes, at: Int, width: int, order: str, *, is_signed: bool)
     windows: npt.NDArray[np.int64] = np.ndarray(
         (len(content) - width + 1,), form, buffer=content.data, strides=(1,)
     )
-    good = (at >= 0) & (at < len(windows))
-    if good.all():
+    if not len(at) or (int(at.min()) >= 0 and int(at.max()) < len(windows)):
         return windows[at].astype(np.int64)
+    good = (at >= 0) & (at < len(windows))
     return np.where(good, windows[np.where(good, at, 0)].astype(np.int64), 0)
