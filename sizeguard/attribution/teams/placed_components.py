@@ -12,7 +12,6 @@ import numpy.typing as npt
 from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool
 from sizeguard.columns.texts import Texts
-from sizeguard.names.spellings.plain_paths import compared_text
 
 if TYPE_CHECKING:
     from sizeguard.names.rules import PlaceRule
@@ -43,6 +42,8 @@ def _fitting(level: str, pattern: str, label: Label) -> npt.NDArray[np.bool_]:
 
     Only * and ? are special, because C++ names contain brackets.
     """
+    from sizeguard.names.spellings.plain_paths import compared_text  # 5 ms; only such rules need it
+
     glob = pattern.replace("[", "[[]")
 
     def fits(text: str) -> bool:
