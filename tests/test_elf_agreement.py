@@ -20,7 +20,7 @@ from sizeguard.formats.elf import RELOCATION_TYPES, Elf, parse_elf, read_elf
 from sizeguard.formats.elf.unwind import CIE, FDE, header_table, read_frames
 from sizeguard.ledger.elf import elf_ledger
 from sizeguard.ledger.kinds import ANALYZER, KIND
-from sizeguard.ledger.ledger import Ledger
+from sizeguard.ledger.ledger import Ledger, Owners
 from tests.support.binutils import (
     check_section_sizes_against_size,
     check_sections_against_readelf,
@@ -152,6 +152,20 @@ def test_unwind_records_are_those_of_readelf(path: Path, with_table: bool) -> No
     if image.is_relocatable:
         ours, theirs = [row[:3] for row in ours], [row[:3] for row in theirs]
     assert ours == theirs
+
+
+@pytest.mark.parametrize("step", [1, 7])
+def test_some_values_of_a_column_are_those_of_the_column(path: Path, step: int) -> None:
+    rows = np.arange(0, len(elf_ledger(read_elf(path)).owners), step)
+    for name in Owners.COLUMNS:
+        owners = elf_ledger(read_elf(path)).owners
+        some = owners.some(name, rows)
+        assert (
+            some.tolist()
+            == getattr(owners, name)[rows].tolist()
+            == owners.some(name, rows).tolist()
+        )
+        assert owners.some(name, rows[::-1]).tolist() == some[::-1].tolist()
 
 
 def owner_bytes(ledger: Ledger, rows: np.ndarray) -> dict[str, int]:

@@ -19,7 +19,7 @@ from sizeguard.columns.pool import Pool
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
-from sizeguard.ledger.ledger import NONE, Ledger
+from sizeguard.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from sizeguard.attribution.owners.branches import Branched
@@ -202,12 +202,14 @@ def _places(ledger: Ledger, owner: Int) -> tuple[Int32, list[str]]:
     of_section = [pool.number(f"({name.strip('()')})" if name else "") for name in ledger.sections]
     inputs, sections = (np.array(ids or [0], np.int32) for ids in (of_input, of_section))
     owners = ledger.owners
-    found = first_known(at(inputs, owners.input[owner]), at(sections, owners.section[owner]))
+    found = at(sections, owners.some("section", owner))
+    if ledger.inputs:
+        found = first_known(at(inputs, owners.input[owner]), found)
     if len(ledger.parts):
         analyzer = owners.analyzer[owner]
         for name, before, after in (("function starts", "(", ")"), ("function table", "", "")):
-            part = np.where(analyzer == ANALYZER[name], owners.part[owner], NONE).astype(np.int32)
-            if len(part) and int(part.max()) >= 0:
-                used = part[part >= 0]
-                found = first_known(at(pool.add(ledger.parts, before, after, used), part), found)
+            rows = np.flatnonzero(analyzer == ANALYZER[name])
+            part = owners.some("part", owner[rows])
+            texts = pool.add(ledger.parts, before, after, part[part >= 0])
+            found[rows] = first_known(at(texts, part), found[rows])
     return found, pool.texts

@@ -91,10 +91,19 @@ class Owners:
         "part",
     )
 
-    def __init__(self, count: int, make: Callable[[str], npt.NDArray[Any]]) -> None:
-        """Store the number of rows, and a function that makes a column by its name."""
+    def __init__(
+        self,
+        count: int,
+        make: Callable[[str], npt.NDArray[Any]],
+        make_some: Callable[[str, Int], npt.NDArray[Any]] | None = None,
+    ) -> None:
+        """Store the number of rows, and a function that makes a column by its name.
+
+        make_some: makes a column's values for some rows, ascending
+        """
         self._count = count
         self._make = make
+        self._make_some = make_some
 
     @staticmethod
     def of(columns: Mapping[str, npt.NDArray[Any]]) -> Owners:
@@ -104,6 +113,14 @@ class Owners:
     def __len__(self) -> int:
         """Return the number of rows."""
         return self._count
+
+    def some(self, name: str, rows: Int) -> npt.NDArray[Any]:
+        """Return a column's values for some rows; if these ascend, the column is not made."""
+        make = self._make_some
+        if make is not None and name not in self.__dict__ and not (rows[1:] < rows[:-1]).any():
+            return make(name, rows)
+        found: npt.NDArray[Any] = getattr(self, name)[rows]
+        return found
 
     @cached_property
     def section(self) -> Int32:

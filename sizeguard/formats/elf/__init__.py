@@ -1,6 +1,5 @@
 """Read ELF files: sections, segments, symbols and relocations, as columns where there are many."""
 
-from sizeguard.base.memory import release as release
 from sizeguard.formats.elf.image import RELOCATION_TYPES as RELOCATION_TYPES
 from sizeguard.formats.elf.image import Elf as Elf
 from sizeguard.formats.elf.image import Section as Section

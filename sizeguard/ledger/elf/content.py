@@ -163,12 +163,11 @@ def _uncut_rows(
     low, high = line.at[chosen], line.at[chosen] + line.size[chosen]
     symbols, inputs, parts = evidence.symbols, evidence.inputs, evidence.parts
     by_input: Int32 | int = NONE
-    by_part: Any = NONE
+    by_part: Int32 | int = NONE
     if not len(inputs.start) and not len(parts.start):
         start, which, count = cut_by_symbols(low, high, symbols)
     elif not len(inputs.start) and evidence.part_analyzers is not None:
         start, which, by_part, count = _cut_by_both(low, high, symbols, parts)
-        by_input = np.full(len(start), NONE, np.int32)
     else:
         start = _by_all(low, high, evidence)
         which = RowRanges(symbols.start, symbols.end, np.arange(len(symbols.start))).over(start)
@@ -192,15 +191,17 @@ def _uncut_rows(
     return rows, np.flatnonzero((which < 0) & (np.asarray(by_part) < 0))
 
 
-def _analyzers(evidence: ContentSources, which: Int, by_input: Int32 | int, by_part: Any) -> Int8:
+def _analyzers(
+    evidence: ContentSources, which: Int, by_input: Int32 | int, by_part: Int32 | int
+) -> Int8:
     """Return the analyzer of each row; which, by_input, by_part: its symbol, input and part."""
     analyzer = _of(evidence.symbols.analyzer, which, ANALYZER["unattributed"])
     if not isinstance(by_input, int):
         analyzer[(which < 0) & (by_input >= 0)] = ANALYZER["linker map"]
-        is_part = by_part >= 0
-        analyzer[is_part] = ANALYZER["part"]
-        if evidence.part_analyzers is not None:
-            analyzer[is_part] = evidence.part_analyzers[by_part[is_part]]
+    if not isinstance(by_part, int):
+        is_part = np.flatnonzero(by_part >= 0)
+        found = evidence.part_analyzers
+        analyzer[is_part] = ANALYZER["part"] if found is None else found[by_part[is_part]]
     return analyzer
 
 

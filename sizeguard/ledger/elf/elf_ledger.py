@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.parallel import beside
-from sizeguard.columns.texts import Int32, Texts
-from sizeguard.formats.elf import SHT_NULL, Elf, release
+from sizeguard.columns.texts import Int, Int32, Texts
+from sizeguard.formats.elf import SHT_NULL, Elf
 from sizeguard.formats.elf.common_symbols import with_common
 from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.elf.needed import needed_libraries
@@ -94,7 +94,6 @@ def elf_ledger(
     in_memory = memory_regions(image, segments, extra)
     owners, sections = _owners(image, book, segments, extra)
     places = book.places()
-    release(image.data)
     file = cache(lambda: file_partition(in_file, image, places))
     return Ledger(
         image=_image_info(image),
@@ -170,6 +169,7 @@ def _cut_image(
         found = nameless_functions(image, line, symbols, described())
         part_texts = found.names
         sources = ContentSources(symbols, input_table, found.rows, found.analyzers)
+    del described
     _cut(image, known, book, sources, unwinding, relocations)
     return _Named(known, groups, part_texts)
 
@@ -266,7 +266,13 @@ def _owners(
             else book.column(name, more[name])
         )
 
-    return Owners(book.count + len(what), make), tuple(labels)
+    def make_some(name: str, rows: Int) -> npt.NDArray[Any]:
+        low, high = np.split(rows, [np.searchsorted(rows, book.count)])
+        column = of_sections.get(name)
+        found = book.values(name, low) if column is None else column[book.sections_of(low)]
+        return np.append(found, more[name][high - book.count])
+
+    return Owners(book.count + len(what), make, make_some), tuple(labels)
 
 
 def _by_section(book: Book, of_section: Int32, more: Int32) -> Int32:

@@ -157,6 +157,23 @@ class Book:
         column[at:] = more
         return column
 
+    def values(self, name: str, rows: Int) -> npt.NDArray[np.signedinteger]:
+        """Return a column's values for some pieces, ascending; the column stays in the book."""
+        found: list[npt.NDArray[np.signedinteger]] = [np.zeros(0, np.int32)]
+        first = 0
+        for part, length in zip(self.parts[name], self.lengths, strict=True):
+            low, high = np.searchsorted(rows, (first, first + length))
+            some = rows[low:high] - first
+            found.append(np.full(len(some), part) if isinstance(part, int) else part[some])
+            first += length
+        return np.concatenate(found)
+
+    def sections_of(self, rows: Int) -> Int:
+        """Return the section of some pieces, ascending."""
+        runs = sorted((low, high, index) for index, (low, high) in self.rows_of.items())
+        counts = [int(np.diff(np.searchsorted(rows, run[:2]))[0]) for run in runs]
+        return np.repeat(np.array([index for _, _, index in runs], np.int64), counts)
+
     def of_section(self, index: int) -> tuple[int, slice]:
         """Return which of the added pieces contain a section, and its slice of them."""
         first, last = self.rows_of[index]
@@ -222,9 +239,11 @@ class Holders:
         """Return the index of the row that contains each address; NONE if there is none."""
         if not len(self.start):
             return np.full(len(addresses), NONE, np.int64)
-        found = np.searchsorted(self.start, addresses, side="right") - 1
-        inside = (found >= 0) & (addresses < self.end[found])
-        return np.where(inside, found, NONE)
+        found = np.searchsorted(self.start, addresses, side="right")
+        found -= 1
+        # Before the first row the index is NONE, which is -1 and finds the last end.
+        found[addresses >= self.end[found]] = NONE
+        return found
 
     def columns(self, found: Int) -> dict[str, Int32 | int]:
         """Return symbol, group, input and part of the found rows, as arguments of Pieces."""
@@ -288,17 +307,14 @@ def cover(low: int, high: int, start: Int, end: Int) -> tuple[Int, Int]:
 
     Returns the starts of all pieces, and the index of each piece's range, NONE for a gap.
     """
-    # A gap, range 0, a gap, range 1, …, a gap; each gap begins where the previous range ends.
-    pieces = np.empty(2 * len(start) + 1, np.int64)
-    pieces[0] = low
-    pieces[1::2] = start
-    pieces[2::2] = end
-    is_filled = np.empty(len(pieces), np.bool_)
-    np.greater(pieces[1:], pieces[:-1], out=is_filled[:-1])
-    is_filled[-1] = high > pieces[-1]
-    filled = np.flatnonzero(is_filled)
-    # Ranges have the odd places: range i is piece 2 i + 1.
-    return pieces[filled], np.where(filled & 1, filled >> 1, NONE)
+    some = np.arange(len(start))
+    if (start == end).any():
+        some = np.flatnonzero(start < end)
+        start, end = start[some], end[some]
+    # Nearly all ranges are adjacent, so few gaps are inserted: before each range, after the last.
+    gap_start = np.append(np.int64(low), end)
+    gaps = np.flatnonzero(gap_start < np.append(start, np.int64(high)))
+    return np.insert(start, gaps, gap_start[gaps]), np.insert(some, gaps, NONE)
 
 
 class DisjointPieces(NamedTuple):

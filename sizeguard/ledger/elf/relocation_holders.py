@@ -60,7 +60,8 @@ def relocation_tables(image: Elf, line: Line) -> list[RelocationTable]:
                 if image.is_relocatable and section.info < len(image.sections)
                 else 0
             )
-            tables.append(RelocationTable(section, entries, entries.offset + base))
+            address = entries.offset + base if base else entries.offset
+            tables.append(RelocationTable(section, entries, address))
     return tables
 
 
@@ -117,11 +118,9 @@ def _entries(line: Line, holders: Holders, table: RelocationTable) -> Pieces:
     some = np.flatnonzero(table.entries.end > table.entries.start)
     start, end = table.entries.start[some] + shift, table.entries.end[some] + shift
     edges, which = cover(at, at + table.section.size, start, end)
-    found = (
-        np.where(which >= 0, holders.at(table.address[some])[which], NONE)
-        if len(some)
-        else np.full(len(edges), NONE, np.int64)
-    )
+    # NONE is -1, so it finds the last entry.
+    found = np.append(holders.at(table.address[some]), NONE)[which]
     held = holders.columns(found)
-    said = np.where(found >= 0, ANALYZER["relocation"], ANALYZER["section"]).astype(np.int8)
+    said = np.full(len(edges), ANALYZER["relocation"], np.int8)
+    said[found < 0] = ANALYZER["section"]
     return Pieces(edges, table.section.index, KIND["relocation"], said, **held)

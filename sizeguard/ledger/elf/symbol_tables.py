@@ -76,20 +76,23 @@ def _strings(
     """
     at = int(line.at[section.index])
     shift = at - section.offset
-    start = np.concatenate([table.distinct_names.start for table in users]) + shift
-    end = np.concatenate([table.distinct_names.end for table in users]) + shift
+    start = np.concatenate([table.distinct_names.start for table in users])
+    end = np.concatenate([table.distinct_names.end for table in users])
     ids = np.concatenate([known.of_strings(image, table) for table in users])
     if len(users) > 1:
         order = packed_order(start)
         start, end, ids = start[order], end[order], ids[order]
     # A string includes its NUL. If it ends where an earlier string ends, it is a suffix of that
     # string, or equal to it.
-    reached = np.maximum.accumulate(end)
-    first = (ids >= 0) & (np.concatenate([[at - 1], reached[:-1]]) < end) if len(end) else ids >= 0
-    start, end, ids = start[first], np.minimum(end[first] + 1, at + section.size), ids[first]
+    is_first = ids >= 0
+    is_first[1:] &= np.maximum.accumulate(end)[:-1] < end[1:]
+    first = np.flatnonzero(is_first)
+    start, end, ids = start[first] + shift, end[first] + (shift + 1), ids[first]
+    np.minimum(end, at + section.size, out=end)
     edges, which = cover(at, at + section.size, start, end)
-    symbol = np.where(which >= 0, ids[which] if len(ids) else NONE, NONE).astype(np.int32)
-    said = np.where(which >= 0, ANALYZER["string table"], ANALYZER["section"]).astype(np.int8)
+    symbol = np.append(ids, np.int32(NONE))[which]  # NONE is -1, so it finds the last entry
+    said = np.full(len(edges), ANALYZER["string table"], np.int8)
+    said[which < 0] = ANALYZER["section"]
     return Pieces(edges, section.index, KIND["string table"], said, symbol=symbol)
 
 
