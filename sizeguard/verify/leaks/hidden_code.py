@@ -37,6 +37,9 @@ _UNNAMED = re.compile(
 # A conversion of a class; ABI tags, the module of a name, and what follows a $ in one of C.
 _CONVERSION = re.compile(r"::operator (?!new\b|delete\b|co_await\b).*")
 _TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.:]*|(?<=\w)\$\w*|\boperator\"\" _?")
+# A block of Objective-C, whose name is made of the name of the function that it is in.
+_BLOCK = re.compile(r"_{2}(.+)_block_invoke(?:_\d+)?")
+_LENGTH = re.compile(r"\d{1,4}")  # before a word, in mangled names of many languages
 _WORDS = re.compile(r"\W+|__+|_MOD_")  # between words of a name in C; MOD: a module of Fortran
 _INLINED = -1  # section of a piece that is inside of a function
 
@@ -206,12 +209,21 @@ def code_names(symbol: str) -> set[str]:
     """Return the names that a function may have.
 
     No rule says how a label of assembly or another language joins the parts of a name: sg.gather,
-    pkg__gather, __rows_MOD_gather. So each of its words is one.
+    pkg__gather, __rows_MOD_gather, _D2sg6gather. So each of its words is one.
     """
+    symbol = _without_block(symbol)
     found = {code_name(symbol)}
     if demangle(symbol) == symbol and "::" not in symbol and "(" not in symbol:
         found.update(word.lstrip("_") for word in _WORDS.split(symbol))
+        lengths = _LENGTH.finditer(symbol)
+        found.update(symbol[m.end() : m.end() + int(m[0])] for m in lengths)
     return found
+
+
+def _without_block(symbol: str) -> str:
+    """Return the function that a block is in, without clone suffixes; else the symbol."""
+    block = _BLOCK.fullmatch(plain_name(symbol))
+    return block[1] if block else symbol
 
 
 def code_name(symbol: str) -> str:
@@ -227,7 +239,8 @@ def code_name(symbol: str) -> str:
 
 def _around(symbol: str) -> set[str]:
     """Return the names of a function's scopes and template arguments; std has names of kernels."""
-    text = _TAGS.sub("", without_parameters(demangle(plain_name(symbol))))
+    text = demangle(_without_block(plain_name(symbol)))
+    text = _TAGS.sub("", without_parameters(text))
     return set(re.findall(r"\w+", re.sub(r"\bstd::(?:\w+::)*\w+", "", text)))
 
 
