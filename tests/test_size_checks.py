@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from sizeguard.gate.policy.limits import (
 from sizeguard.gate.reference.moved_bytes import BytesHolders
 from sizeguard.ledger.region_use import RegionUse
 from sizeguard.measurement.measurement import Measurement
+from sizeguard.measurement.nameless_code import JOINED, OBJECTS, SOURCES, lost_places
 from tests.support.made_up import MadeUp, Part
 
 
@@ -247,18 +249,37 @@ def test_a_component_that_is_gone_may_be_the_code_without_a_name(
     assert [each for each, _ in found.values()] == [verdict]
 
 
-@pytest.mark.parametrize("level", ["source", "object"])
-def test_a_component_may_have_lost_its_places(level: str) -> None:
-    """A baseline does not say if it had them, so a component of some size has not lost them."""
-    analysis = MadeUp([])
-    now = replace(measured(20, component={}), unplaced={"own": level})
-    some = replace(now, tables={"component": {"own": 3}})
-    had = replace(measured(20, component={"own": 4}), analysis=analysis)
-    lacked = replace(had, unplaced={"own": level})
+@pytest.mark.parametrize("metric", ["component/own", "archive/own"])
+@pytest.mark.parametrize("lost", [SOURCES, OBJECTS, JOINED])
+def test_a_metric_may_have_lost_its_places(metric: str, lost: str) -> None:
+    """A baseline does not say if it had them, so a metric of some size has not lost them."""
+    level, key = metric.partition("/")[0], metric if metric[0] == "c" else "archive"
+    now = replace(measured(20, **{level: {}}), lost={key: lost})
+    some = replace(now, tables={level: {"own": 3}})
+    had = replace(measured(20, **{level: {"own": 4}}), analysis=MadeUp([]))
+    lacked = replace(had, lost={key: lost})
     baseline = replace(had, analysis=None)
     for image, base, verdict in (
         (now, had, "inconclusive"), (some, had, "inconclusive"), (now, lacked, "pass"),
         (now, baseline, "inconclusive"), (some, baseline, "pass"),
     ):  # fmt: skip
-        found = checked(image, base, limit("component/own", ABSOLUTE, "4 B"))
+        found = checked(image, base, limit(metric, ABSOLUTE, "4 B"))
         assert [each for each, _ in found.values()] == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("objects", "expected"),
+    [
+        ([""], OBJECTS),
+        (["a.o", "libz.a(b.o)", "lto/a.o", "melton.o"], ""),
+        (["a.o", "ltrans0.ltrans.o"], JOINED),
+        (["/tmp/lto-llvm-97fcb6.o"], JOINED),
+        (["app.lto.o"], JOINED),
+        (["/tmp/app.lto.a-b0d6e4.o"], JOINED),
+    ],
+)
+def test_objects_of_link_time_optimization_join_others(objects: list[str], expected: str) -> None:
+    rules = json.dumps({"rules": [{"object": "*libz*", "component": "zed"}]})
+    analysis = MadeUp([Part({"object": name}, load=1) for name in objects])
+    keys = ("object", "archive", "component/zed") if expected else ()
+    assert lost_places(analysis, rules) == dict.fromkeys(keys, expected)

@@ -18,7 +18,7 @@ from sizeguard.measurement.measurement import (
 )
 from sizeguard.measurement.metric import Metric, metric_value, symbol_bytes
 from sizeguard.measurement.metric_names import split_metric
-from sizeguard.measurement.nameless_code import nameless_code, unplaced_components
+from sizeguard.measurement.nameless_code import lost_places, nameless_code
 from sizeguard.names.resolve_names import KnownNames
 
 
@@ -54,7 +54,7 @@ def measurement_of(
         0 if asked.keys().isdisjoint(OF_NAMES) else nameless_code(analysis),
         f"{image.format} {image.arch}".strip(),
         image.kind,
-        unplaced_components(analysis, rules) if "component" in asked else {},
+        {} if asked.keys().isdisjoint((*OF_LINK, "component")) else lost_places(analysis, rules),
     )
 
 

@@ -31,7 +31,7 @@ class Measurement:
     needed:   libraries, search paths and interpreter of the image; None if not recorded
     unmatched: symbol patterns without a match, each with the nearest name or an empty string
     nameless: bytes of code without a name, if a level of names was requested; its sums lack them
-    unplaced: components that the rules name by a level of which the image has no name
+    lost: what the image does not tell of metrics or levels that are named by places
     machine: the image's format and machine, such as elf x86_64; empty if not recorded
     kind:    kind of the image's file, such as shared library; empty if not recorded
     """
@@ -45,7 +45,7 @@ class Measurement:
     nameless: int = 0
     machine: str = ""
     kind: str = ""
-    unplaced: Mapping[str, str] = field(default_factory=dict)
+    lost: Mapping[str, str] = field(default_factory=dict)
 
     def knows(self, metric: str) -> bool:
         """Return whether the image has the name of a metric."""

@@ -6,6 +6,7 @@ size of a component.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -16,6 +17,11 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.group import group
 from sizeguard.attribution.teams.team_levels import derived_label
 from sizeguard.columns.label import Label
+
+SOURCES, OBJECTS, JOINED = "sources", "objects", "joined objects"
+# What linkers call the objects that link-time optimization makes: a.lto.o, lto-llvm-0cc7f5.o,
+# ltrans0.ltrans.o
+_JOINED_OBJECT = re.compile(r"(?:^|[./-])(?:lto|ltrans\d*)[.-][^/]*$")
 
 _STARTS = "function starts"  # analyzer of functions without names
 _SCOPE = "(anonymous namespace)"  # begins a name; other texts in parentheses describe bytes
@@ -50,27 +56,34 @@ def _rows(label: Label, fits: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
     return found
 
 
-def unplaced_components(analysis: Analysis, rules: str) -> Mapping[str, str]:
-    """Return the components that need a level which the image does not tell, and that level.
+def lost_places(analysis: Analysis, rules: str) -> Mapping[str, str]:
+    """Return what the image does not tell of metrics: SOURCES, OBJECTS or JOINED.
 
-    rules: text of the project's own rules. Without debug information, an image has no sources but
-           those that follow from the names of its objects, and without a map no objects.
+    By the metric's path for components that rules name by these places, and for the levels object
+    and archive. Without debug information, an image has no sources but those that follow from the
+    names of its objects.
+
+    rules: text of the project's own rules
     """
+    objects = _of_objects(analysis)
+    found = dict.fromkeys(("object", "archive"), objects) if objects else {}
     if not rules:
-        return {}
+        return found
     from sizeguard.names.rules_reader import parse_preset  # 8 ms, and few projects have rules
 
-    places = parse_preset(rules, Path("rules")).places
-    missing = {
-        level
-        for level, is_missing in (("source", _lacks_sources), ("object", _lacks_objects))
-        if any(level == each for rule in places for each, _ in rule.globs) and is_missing(analysis)
-    }
-    return {rule.component: level for rule in places for level, _ in rule.globs if level in missing}
+    places = [
+        (f"component/{rule.component}", level)
+        for rule in parse_preset(rules, Path("rules")).places
+        for level, _ in rule.globs
+    ]
+    if any(level == "source" for _, level in places) and _lacks_sources(analysis):
+        found |= {path: SOURCES for path, level in places if level == "source"}
+    return found | {path: objects for path, level in places if level == "object" and objects}
 
 
-def _lacks_objects(analysis: Analysis) -> bool:
-    return not any(row.keys[0] for row in group(analysis, ("object",)).rows)
+def _of_objects(analysis: Analysis) -> str:
+    names = [row.keys[0] for row in group(analysis, ("object",)).rows if row.keys[0]]
+    return OBJECTS if not names else JOINED if any(map(_JOINED_OBJECT.search, names)) else ""
 
 
 def _lacks_sources(analysis: Analysis) -> bool:

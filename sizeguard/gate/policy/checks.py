@@ -17,6 +17,7 @@ from sizeguard.gate.policy.limits import Limit
 from sizeguard.measurement.measurement import OF_LINK, OF_NAMES, Measurement
 from sizeguard.measurement.metric_kinds import OPEN
 from sizeguard.measurement.metric_names import is_family, matches, split_metric
+from sizeguard.measurement.nameless_code import JOINED, OBJECTS, SOURCES
 from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import is_glob
 
@@ -230,12 +231,12 @@ def _with_nameless(check: Check, now: Measurement, base: Measurement | None) -> 
     Code that had no name in the base either is no part of other names than symbols now.
     """
     level, name = split_metric(check.metric)
-    if check.verdict != PASS or check.limit is None or level not in OF_NAMES:
+    if check.verdict != PASS or check.limit is None:
         return check
-    if level == "component" and _has_lost_places(check, now, base):
-        lost, option = _OF_PLACES[now.unplaced[name]]
-        advice = f"the rules name {name} by {lost}, which the image no longer tells; {option}"
-        return replace(check, verdict=INCONCLUSIVE, advice=advice)
+    if lost := _lost(check, now, base):
+        return replace(check, verdict=INCONCLUSIVE, advice=_OF_PLACES[lost].format(name))
+    if level not in OF_NAMES:
+        return check
     nameless = now.nameless
     if level == "symbol" and not is_glob(name) and now.symbols.get(name, 0):
         nameless = 0
@@ -248,22 +249,24 @@ def _with_nameless(check: Check, now: Measurement, base: Measurement | None) -> 
 
 
 _OF_PLACES = {
-    "source": ("its sources", "compile with -g"),
-    "object": ("its objects", "name the linker map"),
+    SOURCES: "{} is known by its sources, which the image no longer tells; compile with -g",
+    OBJECTS: "{} is known by its objects, which the image no longer tells; name the linker map",
+    JOINED: "{} is known by its objects, which link-time optimization has joined with others",
 }
 
 
-def _has_lost_places(check: Check, now: Measurement, base: Measurement | None) -> bool:
-    """Return whether the base told the places of a component, and the image does not.
+def _lost(check: Check, now: Measurement, base: Measurement | None) -> str:
+    """Return what the base told of a metric, and the image does not; empty if it does.
 
-    A baseline does not say whether it did; then only a component that is gone may have lost them.
+    A baseline does not say what it told; then only a metric without bytes may have lost them.
     """
-    name = split_metric(check.metric)[1]
-    if base is None or name not in now.unplaced:
-        return False
-    if base.analysis is not None:
-        return name not in base.unplaced
-    return not check.actual and bool(base.value(check.metric))
+    level = split_metric(check.metric)[0]
+    lost = now.lost.get(check.metric) or now.lost.get(level, "")
+    if base is None or not lost:
+        return ""
+    if base.analysis is None:
+        return lost if not check.actual and base.value(check.metric) else ""
+    return "" if lost in (base.lost.get(check.metric), base.lost.get(level)) else lost
 
 
 def _nearest(level: str, name: str, now: Measurement) -> str:
