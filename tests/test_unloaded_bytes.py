@@ -18,6 +18,7 @@ from sizeguard.verify.leaks.explained_bytes import STRANGERS, judge_explained, o
 from sizeguard.verify.leaks.hidden_code import judge_copies
 from sizeguard.verify.leaks.toolchain_files import is_system_library
 from sizeguard.verify.leaks.written_names import judge_written_names
+from tests.support.macho_samples import SOURCES, tool
 from tests.support.retention_programs import run
 
 SOURCE = """
@@ -169,3 +170,22 @@ def test_libraries_of_systems_and_compilers_need_no_objects() -> None:
         assert is_system_library(path), path
     for path in ("/home/me/app/libkernels.so", "libkernels.so.2", "@rpath/libkernels.dylib"):
         assert not is_system_library(path), path
+
+
+@pytest.mark.parametrize("name", ["/usr/lib/libhelper.dylib", "@rpath/libhelper.dylib"])
+def test_a_dylib_that_the_linker_read_is_not_the_systems(name: str, tmp_path: Path) -> None:
+    """For those of the system, SDKs have only texts (.tbd)."""
+    target = ("--target=arm64-apple-macos13.0", "-O2", "-ffreestanding", "-c")
+    link = ("ld64.lld-19", "-arch", "arm64", "-platform_version", "macos", "13.0", "13.0")
+    (tmp_path / "helper.c").write_text(HELPER)
+    (tmp_path / "main.c").write_text(
+        "long helper(long); int main(int c, char **v) { return helper(c) + !v; }\n"
+    )
+    for each in ("helper", "main"):
+        tool("clang-19", *target, tmp_path / f"{each}.c", "-o", tmp_path / f"{each}.o")
+    library, image, place = (tmp_path / each for each in ("libhelper.dylib", "main", "main.map"))
+    tool(*link, "-dylib", tmp_path / "helper.o", "-install_name", name, "-o", library)
+    inputs = (tmp_path / "main.o", library, SOURCES / "libSystem.tbd")
+    tool(*link, *inputs, "-map", place, "-o", image)
+    evidence = gather(Files(image, objects=(tmp_path / "main.o",), link_map=place))
+    assert str(library) in other_libraries(evidence)

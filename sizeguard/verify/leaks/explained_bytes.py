@@ -202,7 +202,10 @@ def other_libraries(evidence: Evidence) -> tuple[str, ...]:
     """List the shared libraries that an image needs and that are not the system's."""
     macho = as_macho(evidence.shipped)
     if macho is not None:
-        names = sorted(set(macho.macho.dylibs))
+        # A system's library is a text (.tbd) for the linker, whatever install name another one has.
+        rows = evidence.link_map.placed if evidence.link_map is not None else ()
+        read = {row.file for row in rows if row.file.endswith(".dylib")}
+        names = sorted({*macho.macho.dylibs, *read})
         return tuple(name for name in names if not is_system_library(name))
     shipped = evidence.shipped
     if not isinstance(shipped, Elf):
