@@ -10,7 +10,9 @@ import pytest
 
 from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.trees import Reads, Scope, reads_hash, tree_hash
+from sizeguard.projects.head_builds import HeadBuilds
 from sizeguard.projects.project import ImageFiles
+from sizeguard.projects.reader import read_config
 from sizeguard.projects.steps.left_outputs import remove_images
 from tests.support.any_project import made_project
 
@@ -160,3 +162,17 @@ def test_only_files_of_the_terms_do_not_count(tmp_path: Path, path: str, *, coun
     assert (one != other) is counts
     one, other = (tree_hash(tmp_path, each, scope) for each in (before, after))
     assert (one != other) is counts
+
+
+@pytest.mark.parametrize("debug", ["app.dSYM/Contents/DWARF/app", "dbg/.build-id/ab/cd.debug"])
+def test_a_debug_file_in_a_folder_is_a_part_of_an_image_as_found(
+    tmp_path: Path, debug: str
+) -> None:
+    """The gate said that nothing had changed, and kept the names of the older file."""
+    config = f"apps: {{app: {{image: app, debug: {debug.partition('/')[0]}}}}}\n"
+    project = made_project(tmp_path, config, {"app": "no image", debug: "one"})
+    (app,) = read_config(tmp_path).apps
+    heads = HeadBuilds(tmp_path, is_git=True)
+    before = heads.content(app, app.targets[0])
+    project.write({debug: "two"})
+    assert heads.content(app, app.targets[0]) != before

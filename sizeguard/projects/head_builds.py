@@ -220,6 +220,8 @@ class HeadBuilds:
         found = [file_of_image(self.root / name) for name in named if name]
         places = {place for each in globs for place in (each, split_pattern(each)[0])}
         found += [path for place in sorted(places - {""}) for path in sorted(self.root.glob(place))]
+        if files.debug:  # may be a .dSYM, or a folder with the debug files of several images
+            found += sorted((self.root / files.debug).rglob("*"))
         hashes = {str(path): file_hash(path) for path in found if path.is_file()}
         hashes |= self._needed(files.image, app.other_images(target))
         settings = [*named, files.strip, *globs]
