@@ -126,10 +126,11 @@ def test_the_files_that_a_sparse_checkout_leaves_out_belong_to_it(tmp_path: Path
 def test_what_is_tracked_stays(tmp_path: Path) -> None:
     project = made_project(tmp_path, "apps: {}\n", {"kept": "1\n", "real": "1\n"})
     commit = project.git("rev-parse", "HEAD")
-    project.write(dict.fromkeys(("app", "app.stripped", "pack.zip", "other"), "1\n"))
+    made = ("app", "app.stripped", "app.map", "app.debug", "pack.zip", "other")
+    project.write(dict.fromkeys(made, "1\n"))
     (tmp_path / "link").symlink_to("real")
     images = [
-        ImageFiles("app", shipped="app.stripped"),
+        ImageFiles("app", shipped="app.stripped", map="app.map", debug="app.debug"),
         ImageFiles("pack.zip!lib/x.so"),
         ImageFiles("kept"),
         ImageFiles("link"),

@@ -13,12 +13,13 @@ from sizeguard.toolchains.recipe import DoesNotBuildError
 
 
 def remove_images(tree: Path, repository: Path, commit: str, images: Iterable[ImageFiles]) -> None:
-    """Remove images and what ships of them, so that a build has to make its own.
+    """Remove images, what ships of them and their maps, so that a build has to make its own.
 
     Files of the commit stay. Of a member of a package, the package is removed.
     """
     tracked = tree_entries(repository, commit, "-r", "--full-tree")
-    for path in (path for files in images for path in (files.image, files.shipped) if path):
+    made = (path for each in images for path in (each.image, each.shipped, each.map, each.debug))
+    for path in filter(None, made):
         outer = path.partition("!")[0]
         place = tree / outer
         if outer not in tracked and (place.is_file() or place.is_symlink()):
