@@ -20,11 +20,24 @@ def symbol(name: str, section: int = 0, address: int = 0, binding: int = 1) -> S
     return SimpleNamespace(name=name, section=section, address=address, binding=binding)
 
 
-def object_of(symbols: list[SimpleNamespace], *rows: tuple[int, int, int]) -> Any:
+def object_of(
+    symbols: list[SimpleNamespace],
+    *rows: tuple[int, int, int],
+    machine: str = "x86_64",
+    kind: int = 2,
+    source: int = CODE,
+) -> Any:
     """Make an object; rows: offset in its code, number of the symbol, what is added to it."""
     columns = np.array(rows, np.int64).reshape(-1, 3)
-    table = SimpleNamespace(offset=columns[:, 0], symbol=columns[:, 1], addend=columns[:, 2])
-    return SimpleNamespace(symbols=symbols, relocations={CODE: table} if rows else {})
+    table = SimpleNamespace(
+        offset=columns[:, 0],
+        symbol=columns[:, 1],
+        addend=columns[:, 2],
+        type=np.full(len(columns), kind),
+    )
+    sections = {place: SimpleNamespace(is_executable=place == CODE) for place in (DATA, CODE)}
+    elf = SimpleNamespace(machine=machine, sections=sections)
+    return SimpleNamespace(symbols=symbols, relocations={source: table} if rows else {}, elf=elf)
 
 
 @pytest.mark.parametrize(
@@ -55,6 +68,25 @@ def test_places_that_refer_to_a_text(
     defined: Any, users: list[Any], expected: list[tuple[int, int, int]]
 ) -> None:
     assert [*TextReferences([defined, *users]).to(0, DATA, 16)] == expected
+
+
+@pytest.mark.parametrize(
+    ("machine", "kind", "source", "places"),
+    [
+        ("x86_64", 2, CODE, [5]),  # R_X86_64_PC32: lea 16(section)
+        ("x86_64", 11, CODE, [9]),  # R_X86_64_32S
+        ("x86_64", 2, DATA, [9]),
+        ("aarch64", 277, CODE, [9]),  # R_AARCH64_ADD_ABS_LO12_NC
+        ("arm64", 2, CODE, [9]),
+    ],
+)
+def test_an_exact_reference_is_to_no_byte_before_a_text(
+    machine: str, kind: int, source: int, places: list[int]
+) -> None:
+    rows = ((3, 0, 11), (5, 0, 12), (7, 0, 15), (9, 0, 16))
+    found = object_of([symbol("", DATA, 0, 0)], *rows, machine=machine, kind=kind, source=source)
+    references = TextReferences([found]).to(0, DATA, 16, is_exact=True)
+    assert [place for _, _, place in references] == places
 
 
 @pytest.mark.native

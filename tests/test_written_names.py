@@ -148,9 +148,12 @@ def full_with(changed: dict[str, Any]) -> Any:
         offset=np.array([7]),
         symbol=np.array([given["symbol"]]),
         addend=np.array([given["target"] - 4]),
+        type=np.array([2]),
     )
     elf = SimpleNamespace(
-        sections=sections, content=lambda s: given["text"] if s.index == TEXTS else bytes(50)
+        sections=sections,
+        content=lambda s: given["text"] if s.index == TEXTS else bytes(50),
+        machine="x86_64",
     )
     symbols = [
         SimpleNamespace(name="", section=section, address=4, binding=0)
@@ -169,7 +172,10 @@ def calling_code(opened: Opener, changed: dict[str, Any], lto: Any = ()) -> Any:
         offset=np.array([5, given["offset"]]),
         symbol=np.array([given["symbol"]] * 2),
         addend=np.array([addend, addend]),
+        type=np.array([2, 2]),
     )
+    sections = [SimpleNamespace(is_executable=index == CODE) for index in range(4)]
+    elf = SimpleNamespace(machine="x86_64", sections=sections)
     symbols = [
         SimpleNamespace(name="", section=section, address=4, binding=0)
         for section in (0, CODE, TEXTS)
@@ -178,7 +184,8 @@ def calling_code(opened: Opener, changed: dict[str, Any], lto: Any = ()) -> Any:
     before = b"\0x" if given.get("is_tail") else b"\0"
     evidence = opened("00", before + GELU.encode() + b"\0", RELOCATIONS)
     objects: Any = SimpleNamespace(
-        files=[SimpleNamespace(relocations=relocations, symbols=symbols)], made_by_lto=lto
+        files=[SimpleNamespace(relocations=relocations, symbols=symbols, elf=elf)],
+        made_by_lto=lto,
     )
     placement: Any = SimpleNamespace(address={given["placed"]: 0x1040})
     section = SimpleNamespace(index=TEXTS, is_executable=given.get("is_executable", False))
@@ -290,6 +297,8 @@ def test_a_part_of_a_text_is_a_name_if_a_pointer_leads_to_it(
         ({"offset": 6}, FAIL, False),  # in a function that the full build lacks
         ({}, PASS, True),
         ({"target": 3}, PASS, False),  # nothing refers to the name
+        ({"target": 1, "offset": 6}, PASS, False),  # a reference to bytes before the word
+        ({"target": -3, "offset": 6}, FAIL, False),  # into the longer word, from the field's end
         ({"content": b"x" + NAMED[12:], "offset": 6}, PASS, False),  # no object has it as a text
     ],
 )

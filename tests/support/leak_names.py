@@ -8,6 +8,10 @@ from tests.support.leak_kinds import GATHER, Leak, source
 
 _VIEW = "#include <string_view>\n"
 _TAIL = 'static const char text[] = "xaten::gelu(tz)t";\n'
+_INSIDE = (
+    'static const char text[] = "xaten::gelu_y", other[] = "another text";\n'
+    "LEAK(keep(argv[2] ? (const void*)other : (const void*)(text + 1)))"
+)
 _PARAMETERS = "Context& context, Tensor self, int64_t dim, Tensor index, bool"
 _CALL = "auto* c = (sg::Context*)argv[1]; auto* t = (sg::Tensor*)argv[2]; auto r = "
 
@@ -108,6 +112,7 @@ NAMES = (
     Leak("merged_tail", source("tail", _MERGED), ("aten::gelu",)),
     Leak("string_view_in_a_text", source("viewed", _VIEWED), ("aten::gelu",)),
     Leak("class_as_string_view", source("class_view", _CLASS), ("LinearOpContext",)),
+    Leak("code_leads_into_a_text", source("inside", _INSIDE), ("aten::gelu",)),
     Leak("literal_operator", _terse("literal", _LITERAL, "-O3"), GATHER),
     Leak("hidden_friend", _terse("friend", _FRIEND, "-O3"), GATHER),
     Leak("member_of_local_class", _terse("local", _LOCAL, "-O3"), GATHER),

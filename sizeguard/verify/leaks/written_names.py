@@ -164,9 +164,21 @@ class Callers:
         Without an end, its length must be beside the pointer, as in std::string_view.
         """
         at = self._pointers.at[self._pointers.target == place.address].tolist()
-        if place.is_tail:
-            return bool(at) or self._has_text(place.text.encode())
-        return any(self._word(k + step) == place.size for k in at for step in (-POINTER, POINTER))
+        if place.is_tail and (at or self._has_text(place.text.encode())):
+            return True
+        sized = (self._word(k + step) == place.size for k in at for step in (-POINTER, POINTER))
+        return any(sized) or self._leads_into(place.text.encode())
+
+    def _leads_into(self, name: bytes) -> bool:
+        """Return whether an object's reference leads to a name inside of a longer word."""
+        for number, section, content in self.code.texts:
+            start = content.find(name, 1)
+            while start >= 0:
+                is_inside = _is_word(content[start - 1 : start])
+                if is_inside and any(self.to(number, section.index, start, is_exact=True)):
+                    return True
+                start = content.find(name, start + 1)
+        return False
 
     def _word(self, address: int) -> int:
         content = self.code.evidence.shipped_bytes.at(address, POINTER)
@@ -181,10 +193,12 @@ class Callers:
         """The references of the full build's objects."""
         return TextReferences(self.code.full.files if self.code.full is not None else ())
 
-    def to(self, number: int, index: int, start: int) -> Iterator[tuple[Node, int]]:
+    def to(
+        self, number: int, index: int, start: int, *, is_exact: bool = False
+    ) -> Iterator[tuple[Node, int]]:
         """Yield places of the image that refer to an offset of an object's section."""
         placed = self.code.evidence.placement.address
-        for other, source, offset in self._texts.to(number, index, start):
+        for other, source, offset in self._texts.to(number, index, start, is_exact=is_exact):
             if (other, source) in placed:
                 yield (other, source), offset
 
