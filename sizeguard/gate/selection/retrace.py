@@ -101,9 +101,11 @@ def _things(selection: Selection) -> set[str]:
     found |= {
         f"{tag} {dtype}" for tag, dtypes in selection.kernel_metadata.items() for dtype in dtypes
     }
-    found |= {
-        f"root {name}" for name, entry in selection.operators.items() if entry.is_root_operator
-    }
+    for name, entry in selection.operators.items():
+        if entry.is_root_operator:
+            found.add(f"root {name}")
+        if entry.include_all_overloads and "." not in name:
+            found.add(f"all overloads of {name}")
     return found | {
         flag
         for flag in ("include_all_operators", "include_all_non_op_selectives")
