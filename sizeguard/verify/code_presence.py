@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sizeguard.claims.verdict import (
     ABSENT,
@@ -162,7 +162,11 @@ def judge_code(
     """
     never = NOT_GENERATED if not_generated else REMOVED_BY_COMPILER
     if expect == ABSENT:
-        return _judge_absent(evidence, kind, name, found, never)
+        absent = _judge_absent(evidence, kind, name, found, never)
+        if absent.verdict != PASS:
+            return absent
+        # The symbol is absent, although code of it may be inlined.
+        return replace(absent, evidence=(*absent.evidence, *evidence.undescribed_notes[:1]))
     if found.there and not found.doubt:
         return Verdict(kind, name, PRESENT, PASS, THERE, found.bytes, found.evidence)
     if found.there:
