@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,13 @@ import pytest
 
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InputError
+from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.formats.linkmap.linker_script import script_regions
 from sizeguard.formats.linkmap.memory_region import MemoryRegion
+from sizeguard.gate import changed_terms
 from sizeguard.gate.fail_if import Judged
+from sizeguard.gate.gate_result import AppResult, Base, GateResult
+from sizeguard.gate.policy.terms_result import PolicyChange, RegionLimit
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
 from tests.support.any_project import AnyProject
 from tests.support.places import ROOT
@@ -243,3 +248,27 @@ def test_a_region_of_another_size_is_a_changed_term(
         assert (flash["old"], flash["new"]) == ("80% = 13,107 B", "80% = 6,553 B")
     for form in ("terminal", "markdown", "github", "junit", "sarif", "csv", "html"):
         assert "7,372" in project.run("gate", "--format", form).out, form
+
+
+@pytest.mark.parametrize(("mode", "verdict"), [("note", PASS), ("fail", FAIL)])
+def test_a_larger_region_of_one_app_counts_beside_apps_without_one(
+    monkeypatch: pytest.MonkeyPatch, mode: str, verdict: str
+) -> None:
+    monkeypatch.setattr(changed_terms, "_mode", lambda request, base: mode)
+    limits = [
+        RegionLimit(f"region/{name}", "90%", 90, new, "")
+        for name, new in (("FLASH", 45), ("RAM", 91))
+    ]
+    other = AppResult("b", "t", "gcc", PASS, None, None, (), (), (), (), None)
+    app = replace(other, app="a", region_limits=tuple(limits))
+    known, base = PolicyChange("app added", "c", "", "", False), Base("1", "main")
+    request: Any = None
+    for apps in ((app, other), (other, app)):
+        result = GateResult(PASS, apps)
+        found = changed_terms.with_region_limits(request, base, result, (known,))
+        assert [(change.name, change.loosens, change.verdict) for change in found] == [
+            ("region/RAM maximum of a for t", True, verdict),
+            ("region/FLASH maximum of a for t", False, PASS),
+            ("c", False, PASS),
+        ]
+        assert changed_terms.with_region_limits(request, None, result, (known,)) == (known,)
