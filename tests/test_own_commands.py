@@ -140,3 +140,21 @@ def test_a_recipe_with_other_commands_has_its_own_reads(tmp_path: Path) -> None:
     assert own.is_fixed
     assert own.at(tmp_path, commit) is own
     assert own.key(tmp_path, commit, 9) != other.key(tmp_path, commit, 9)
+
+
+@pytest.mark.native
+def test_a_bisect_finds_the_commit_that_changed_the_commands(tmp_path: Path) -> None:
+    """It built all commits with the present commands, so that none of them grew."""
+    project = made_project(tmp_path, CONFIG, FILES)
+    project.write({"sizeguard.yaml": CONFIG.replace("sh build", "more=-DSIZE=6000 sh build")})
+    culprit = project.commit("Commands")
+    project.write({"notes.txt": "x"})
+    project.commit("Notes")
+    ends = ("HEAD~2", "HEAD")
+    done = project.run("bisect", *ends, "--app", "app", "--metric", "load", "--format", "json")
+    (found,) = json.loads(done.out)["culprits"]
+    assert found["commit"] == culprit
+    assert found["delta"] > 5000
+    asked = ("bisect-step", "--app", "app", "--metric", "load", "--than", ends[0])
+    assert project.run(*asked).code == 1
+    assert project.run(*asked, "--commit", ends[0]).code == 0

@@ -159,8 +159,13 @@ class _Run:
 
     def series(self, history: CommitRange) -> tuple[tuple[Point, ...], _EndedSearch]:
         """Measure the commits of a line that the search chooses."""
-        keys = [measurement_key(self._place, commit.id, self._recipe) for commit in history.commits]
-        undone = [] if self._question.exhaustive else undone_pairs(self._place.repository, history)
+        repository = self._place.repository
+        recipes = [self._recipe.at(repository, commit.id) for commit in history.commits]
+        keys = [
+            measurement_key(self._place, commit.id, recipe)
+            for commit, recipe in zip(history.commits, recipes, strict=True)
+        ]
+        undone = [] if self._question.exhaustive else undone_pairs(repository, history)
         search = Search(keys, undone, self._question.exhaustive)
         of_key = {key: history.commits[i] for i, key in reversed(list(enumerate(keys)))}
         while wave := search.wave():
@@ -168,7 +173,7 @@ class _Run:
             for i in wave:
                 if keys[i] in self._outcomes:
                     search.tell(keys[i], self._outcomes[keys[i]])
-            wishes = [Wish(history.commits[i].id, keys[i], self._recipe) for i in fresh]
+            wishes = [Wish(history.commits[i].id, keys[i], recipes[i]) for i in fresh]
             for measured in measured_by(self._measurer, wishes):
                 outcome = self._outcome(measured)
                 self._outcomes[measured.key] = outcome

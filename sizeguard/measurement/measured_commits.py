@@ -116,11 +116,14 @@ def keep_measured(
 def measure_commit(
     place: MeasurementPlace, revision: str, recipe: Recipe, *, anew: bool = False
 ) -> MeasuredCommit:
-    """Measure a commit; the result has an analysis. anew: even if it is in the store.
+    """Measure a commit as its own sizeguard.yaml builds it; the result has an analysis.
+
+    anew: even if it is in the store
 
     Raises DoesNotBuildError if the commit does not build.
     """
     commit = commit_id(place.repository, revision)
+    recipe = recipe.at(place.repository, commit)
     key = measurement_key(place, commit, recipe)
     measured = try_commit(place, commit, key, recipe, anew=anew)
     if measured.analysis is None:
