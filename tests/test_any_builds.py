@@ -484,7 +484,7 @@ def test_a_run_with_nothing_changed_is_skipped_also_where_nothing_was_built(tmp_
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("debug", ["app.debug", "dbg"])
+@pytest.mark.parametrize("debug", ["app.debug", "dbg", "names/app"])
 def test_names_come_from_a_debug_file_and_its_bytes_do_not_count(
     tmp_path: Path, debug: str
 ) -> None:
@@ -493,6 +493,7 @@ def test_names_come_from_a_debug_file_and_its_bytes_do_not_count(
         " && objcopy --add-gnu-debuglink=app.debug app"
         " && id=$(readelf -n app | sed -n 's/.*Build ID. //p') && end=${id#??}"
         " && mkdir -p dbg/.build-id/${id%$end} && cp app.debug dbg/.build-id/${id%$end}/$end.debug"
+        " && mkdir names && cp app.debug names/app"
     )
     project = project_of(
         *(tmp_path, f"build: {json.dumps(split)}", f"debug: {debug}"),
@@ -503,6 +504,7 @@ def test_names_come_from_a_debug_file_and_its_bytes_do_not_count(
     named = next(check for check in found["checks"] if check["metric"] == "symbol/main")
     assert named["verdict"] == "pass"
     assert named["actual"] > 0
+    assert found["apps"][0]["sizes"]["load"] > 1000
     assert found["apps"][0]["sizes"]["file"] < 20_000
     assert found["apps"][0]["libraries"] == []
 

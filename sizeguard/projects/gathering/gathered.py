@@ -43,6 +43,7 @@ from sizeguard.toolchains.stripped import strip, strip_tool
 _DSYM = ".dSYM"
 _BUILD_IDS = ".build-id"
 _LINKED = "linked"  # folder of objects
+_ALIKE = "alike"  # folder of files whose names are taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,9 +269,12 @@ def _found(root: Path, path: str, command: str) -> Path:
 
 
 def _copied(root: Path, path: str, folder: Path, command: str) -> Path:
-    """Copy a file, or a .dSYM folder, under its own name."""
+    """Copy a file, or a .dSYM folder, under its own name, and beside no other of this name."""
     member = member_of(root / path)
     to = folder / PurePosixPath(member or path).name
+    while to.exists():  # a debug file may have the name of its image
+        to = to.parent / _ALIKE / to.name
+    to.parent.mkdir(parents=True, exist_ok=True)
     if (root / path).is_dir() and to.suffix == _DSYM:
         shutil.copytree(root / path, to)
     elif member:
