@@ -209,6 +209,8 @@ def test_a_constant_that_is_nowhere(
     assert f"its constant {text.partition('@')[2]} is not in the image" in found.evidence
     unknown = judged(opened(program), text.replace("subject", "nobody"))
     assert (unknown.verdict, unknown.how) == (INCONCLUSIVE, UNKNOWN)
+    accepted = judged(opened(program), text.replace("subject", "nobody"), ok=True)
+    assert accepted.verdict == PASS
 
 
 @pytest.mark.parametrize(

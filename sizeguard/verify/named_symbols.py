@@ -67,7 +67,9 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
         return (_unknown(names.evidence, found, text, expect),)
     is_unknown = not found.names and not code.pieces
     verdict = judge_code(names.evidence, "symbol", text, expect, code, not_generated=is_unknown)
-    return (_if_known(names, int(marked[2], 16), verdict) if marked else verdict,)
+    if marked and found.names:  # otherwise --unknown ok accepts the name with its constant
+        verdict = _if_known(names, int(marked[2], 16), verdict)
+    return (verdict,)
 
 
 def _code(evidence: Evidence, symbols: Sequence[str]) -> FoundCode:
