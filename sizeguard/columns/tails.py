@@ -13,6 +13,7 @@ from sizeguard.columns.texts import Int, Texts
 
 WORD = 8  # bytes that are compared at once
 _LAST = np.uint64(56)
+_BATCH = 1 << 12  # names whose text fits the cache
 
 
 class Tails:
@@ -21,11 +22,16 @@ class Tails:
     def __init__(self, texts: Texts) -> None:
         """Start with the whole names.
 
-        last: the word that ends each name; names are far apart, so it is read once
+        first, last: the words that begin and end each name. A name ends where the next one begins,
+            so reading both of a batch at a time finds half of them in the cache.
         """
         self.words, self.start = words_of(texts)
         self.end = self.start + texts.lengths()
-        self.last = self.word(self.end - WORD)
+        self.first, self.last = np.empty((2, len(self.end)), np.uint64)
+        for low in range(0, len(self.end), _BATCH):
+            some = slice(low, low + _BATCH)
+            self.first[some] = self.word(self.start[some])
+            self.last[some] = self.word(self.end[some] - WORD)
 
     def length(self) -> Int:
         """Return the lengths of the names, without the suffixes removed so far."""

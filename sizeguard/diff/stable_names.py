@@ -135,7 +135,7 @@ class _Tail(Tails):
         hashed = np.flatnonzero(last >> _LAST == ord("E"))
         hashed = hashed[self.word(end[hashed] - 20) & np.uint64(0xFFFFFF) == number_of(b"17h")]
         may[hashed] = True
-        first = self.word(start)
+        first = self.first[which]
         may |= (first & np.uint64(0xFFFF) == number_of(b"_R")) | (first == number_of(_NAMELESS[:8]))
         return np.asarray(may & (end > start + 1), np.bool_)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.ranks import rank_hashes
+from sizeguard.columns.sort import sorted_hashes
 from sizeguard.columns.tails import WORD, Tails, number_of
 from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Int, Texts
@@ -51,14 +51,17 @@ def families(names: Texts, hashes: Hash) -> Families:
         Texts(names.buffer, start + np.where(is_class, _OF_CLASS, 0), start + length[cut])
     )
     keys[cut[is_class]] ^= _CLASS_KEY
-    rank, known = rank_hashes(keys)
-    first = np.zeros(len(known), np.int64)
-    # If numpy assigns to one place several times, the last assignment wins.
-    first[rank[::-1]] = np.arange(len(rank))[::-1]
+    order, ordered = sorted_hashes(keys)
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    begin = np.flatnonzero(is_new)
+    first = order[begin]  # the sort is stable
     is_first = np.zeros(len(names), np.bool_)
     is_first[first] = True
     number = np.cumsum(is_first) - 1
-    return Families(np.flatnonzero(is_first), number[first][rank])
+    of = np.empty(len(names), np.int64)
+    of[order] = np.repeat(number[first], np.diff(begin, append=len(order)))
+    return Families(np.flatnonzero(is_first), of)
 
 
 def _cut_destructors(tails: Tails) -> None:
@@ -67,13 +70,13 @@ def _cut_destructors(tails: Tails) -> None:
     rows = np.flatnonzero(last & ~np.uint64(0xFF00) == number_of(b"D\0Ev"))
     digits = (last[rows] >> np.uint64(8)) & np.uint64(0xFF)
     rows = rows[(digits >= ord("0")) & (digits <= ord("2"))]
-    first = tails.word(tails.start[rows]) & np.uint64(0xFFFFFF)
+    first = tails.first[rows] & np.uint64(0xFFFFFF)
     tails.end[rows[first == number_of(b"_ZN")]] -= _NUMBER
 
 
 def _are_of_classes(tails: Tails) -> npt.NDArray[np.bool_]:
     """Check which names are a class's virtual table or type information."""
-    first = tails.word(tails.start)
+    first = tails.first
     is_class = first & np.uint64(0xFFFFFF) == number_of(b"_ZT")
     rows = np.flatnonzero(is_class)
     kind, begin = ((first[rows] >> np.uint64(8 * at)) & np.uint64(0xFF) for at in (3, 4))
