@@ -83,6 +83,12 @@ class OperatorNames:
             for base, name in self._exact.items():
                 if base.startswith(family):
                     self._short.setdefault(base.removeprefix(family), name)
+        # What precedes the first underscore of a name, not counting one in front.
+        self._beginnings = {
+            text.partition("_")[0]
+            for base in self._exact
+            for text in (base, base.removeprefix("_"))
+        }
         self._first_words = frozenset(first_words)
         self._last_words = frozenset(last_words)
 
@@ -192,6 +198,8 @@ class OperatorNames:
 
     def _beginning(self, text: str) -> str:
         """Return the operator whose name is a prefix of the text: index_select_out_cpu_dim1."""
+        if text.partition("_")[0] not in self._beginnings:
+            return ""
         name, cut, _ = text.rpartition("_")
         while cut and len(name) >= _SHORTEST_BEGINNING:
             if name not in _COMMON_WORDS:
