@@ -721,6 +721,13 @@ def test_few_names_of_a_large_buffer_are_scanned_without_the_text_between() -> N
     assert rows_of(found) == rows_of(alone)
 
 
+def test_a_member_ends_in_its_name() -> None:
+    """The 125 after _N_ is no length: a text of 125 bytes would end with the name behind it."""
+    names = [f"_ZN2at12_GLOBAL__N_125{'a' * 25}E", f"_Z{'f' * 89}_kernel"]
+    members = (scanned := scan_names(side_by_side(Texts.of(names)), RULES)).members
+    assert scanned.names.texts(members.start, members.length) == [b"a" * 25]
+
+
 def rows_of(labels: NameLabels) -> list[tuple[str, ...]]:
     """Return operator, kernel, dtype and component of each name."""
     columns = (labels.operator, labels.kernel, labels.dtype, labels.component)

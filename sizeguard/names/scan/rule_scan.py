@@ -144,8 +144,9 @@ class _Scan:
         at = self._after_substitutions(chunk)
         row = np.searchsorted(words.position, at) - 1
         at, row = at[row >= 0], row[row >= 0]
-        same = at < chunk.end[words.name - chunk.first][row]
-        at, row = at[same], row[same]
+        end = chunk.end[words.name[row] - chunk.first]
+        same = at < end
+        at, row, end = at[same], row[same], end[same]
         start, length = following(chunk, at)
         last = chunk.words()[np.maximum(start + length - 8, 0)]
         ok = np.zeros(len(start), bool)
@@ -153,7 +154,8 @@ class _Scan:
             shift = np.uint64(8 * (8 - len(mark)))
             is_mark = last >> shift == np.uint64(int.from_bytes(mark, "little"))
             ok |= is_mark & (length > len(mark))
-        ok &= start >= 0
+        # The 1 of 12_GLOBAL__N_125add is not of a length; 125 bytes may leave the name.
+        ok &= (start >= 0) & (start + length <= end)
         hits.add_members(chunk, words.name[row[ok]], scope[row[ok]], start[ok], length[ok])
 
     @staticmethod
