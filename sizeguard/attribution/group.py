@@ -257,7 +257,7 @@ def _by_hash(label: Label, ids: npt.NDArray[np.int32]) -> tuple[Int, Int]:
     is_used = np.zeros(len(label.texts), np.bool_)
     is_used[ids] = True
     if label.order is not None:
-        used = label.order[is_used[label.order]]
+        used = label.order[np.flatnonzero(is_used[label.order])]
         return used, np.arange(len(used))
     used = np.flatnonzero(is_used)
     hashes = hash_texts(label.texts.take(used)) if label.hashes is None else label.hashes[used]

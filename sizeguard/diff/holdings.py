@@ -84,6 +84,7 @@ class HeldBytes:
 
 def _are_names(texts: Texts) -> npt.NDArray[np.bool_]:
     """Check which texts are names of symbols: not empty, and not in parentheses."""
-    is_name = texts.end > texts.start
-    is_name[is_name] = texts.buffer[texts.start[is_name]] != ord("(")
+    is_name = np.zeros(len(texts), np.bool_)
+    filled = np.flatnonzero(texts.end > texts.start)
+    is_name[filled] = texts.buffer[texts.start[filled]] != ord("(")
     return is_name

@@ -188,8 +188,9 @@ def defined_symbols(image: Elf, names: Elf, line: Line) -> Defined:
     )
     rows = np.flatnonzero(inside)
     rows = rows[packed_order(place[rows])]
-    is_claim = size[rows] > 0
-    return Defined(place, room, size, strength, home, rows[is_claim], rows[~is_claim])
+    has_size = size[rows] > 0
+    claims, labels = rows.compress(has_size), rows.compress(~has_size)
+    return Defined(place, room, size, strength, home, claims, labels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,8 +88,9 @@ def distinct_names(known: Strings) -> DistinctNames:
         at += count
     if is_first.all():
         return DistinctNames(texts, hashes, order, strings)
-    order = ids[order[is_first[order]]].astype(np.int64)
-    return DistinctNames(texts.take(is_first.nonzero()[0]), hashes[is_first], order, strings)
+    kept = np.flatnonzero(is_first)
+    order = ids[order.compress(is_first[order])].astype(np.int64)
+    return DistinctNames(texts.take(kept), hashes[kept], order, strings)
 
 
 def _repeated(order: Int, ordered: Hash) -> tuple[Int, Int]:
