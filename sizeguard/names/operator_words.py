@@ -83,12 +83,7 @@ class OperatorNames:
             for base, name in self._exact.items():
                 if base.startswith(family):
                     self._short.setdefault(base.removeprefix(family), name)
-        # What precedes the first underscore of a name, not counting one in front.
-        self._beginnings = {
-            text.partition("_")[0]
-            for base in self._exact
-            for text in (base, base.removeprefix("_"))
-        }
+        self._beginnings = _beginnings(self._exact)
         self._first_words = frozenset(first_words)
         self._last_words = frozenset(last_words)
 
@@ -211,6 +206,12 @@ class OperatorNames:
                     return found
             name, cut, _ = name.rpartition("_")
         return ""
+
+
+def _beginnings(names: Iterable[str]) -> frozenset[str]:
+    """Return what precedes the first underscore of each name, not counting one in front."""
+    texts = (text for name in names for text in (name, name.removeprefix("_")))
+    return frozenset(text.partition("_")[0] for text in texts)
 
 
 def _preferred(exact: dict[str, str], overloads: dict[str, str]) -> dict[str, str]:
