@@ -474,6 +474,18 @@ def test_code_is_found_by_the_map_by_its_name_or_by_its_bytes(opened: Opener) ->
     assert found.evidence[0].startswith("not in the image: the map has none of its 1 definitions")
 
 
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("number", INCONCLUSIVE), ("main", PASS), ("both", PASS)]
+)
+def test_a_number_with_a_name_does_not_show_code(opened: Opener, name: str, verdict: str) -> None:
+    evidence = opened("00")
+    (main,) = evidence.symbols["main"]
+    number = replace(main, section=-1, address=7, size=0)
+    evidence.__dict__["symbols"] = {"number": [number], "main": [main], "both": [number, main]}
+    judged = judge_code(evidence, "symbol", name, PRESENT, look_for(evidence, [], [name]))
+    assert judged.verdict == verdict
+
+
 @pytest.mark.parametrize("is_kept", [True, False])
 def test_a_graph_that_contradicts_the_map_leaves_a_doubt(opened: Opener, is_kept: bool) -> None:
     """The map has no place for the function, whose section a recorded link may have to keep."""
