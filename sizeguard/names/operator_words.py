@@ -84,8 +84,7 @@ class OperatorNames:
                 if base.startswith(family):
                     self._short.setdefault(base.removeprefix(family), name)
         self._beginnings = _beginnings(self._exact)
-        self._first_words = frozenset(first_words)
-        self._last_words = frozenset(last_words)
+        self._first_words, self._last_words = frozenset(first_words), frozenset(last_words)
 
     def __len__(self) -> int:
         """Return the number of known operators."""
