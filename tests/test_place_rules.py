@@ -143,3 +143,18 @@ def test_a_component_whose_names_are_gone_has_no_known_size(tmp_path: Path) -> N
         assert (check["verdict"], check["actual"]) == ("inconclusive", 0)
         assert advice in check["advice"]
     assert judged_again(done.out.encode(), datetime.date.today()).against == ()
+
+
+@pytest.mark.native
+def test_a_component_that_lost_some_sources_has_no_known_size(tmp_path: Path) -> None:
+    build = "g++ -g -O1 -c third_party/zip.cpp -o zip.o\ng++ -g -O1 src/*.cpp zip.o -o app\n"
+    config = GATED.replace("component/zip: 1 KiB", "component/zip: {growth: 10 B}")
+    project = made_project(tmp_path, config, {**SOURCES, "build.sh": build, ".gitignore": "app\n"})
+    zip_ = SOURCES["third_party/zip.cpp"].replace(
+        "return", f"volatile int v = n; {'v = v * 3; ' * 9}return v +"
+    )
+    for less, verdict in (("-g -O1 -c", "fail"), ("-O1 -c", "inconclusive")):
+        project.write({"third_party/zip.cpp": zip_, "build.sh": build.replace("-g -O1 -c", less)})
+        found = json.loads(project.run("gate", "--base", "main", "--format", "json").out)
+        check = next(each for each in found["checks"] if each["metric"] == "component/zip")
+        assert check["verdict"] == verdict, check

@@ -276,6 +276,26 @@ def test_a_metric_may_have_lost_its_places(metric: str, lost: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("size", "sourceless", "is_baseline", "verdict"),
+    [
+        (1, 12, False, "pass"), (1, 13, False, "inconclusive"), (0, 13, False, "pass"),
+        (4, 99, False, "pass"), (1, 99, True, "pass"),
+    ],
+)  # fmt: skip
+def test_a_component_may_have_lost_some_of_its_sources(
+    size: int, sourceless: int, is_baseline: bool, verdict: str
+) -> None:
+    """One that did not shrink has lost none; before, 9 bytes of code had no source."""
+    metric = "component/own"
+    now = replace(measured(20, component={"own": size}), sourceless={metric: sourceless})
+    analysis = None if is_baseline else MadeUp([])
+    sources = {} if is_baseline else {metric: 9}
+    base = replace(measured(20, component={"own": 4}), analysis=analysis, sourceless=sources)
+    found = checked(now, base, limit(metric, ABSOLUTE, "4 B"))
+    assert [each for each, _ in found.values()] == [verdict]
+
+
+@pytest.mark.parametrize(
     ("objects", "expected"),
     [
         ([""], OBJECTS),

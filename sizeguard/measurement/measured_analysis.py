@@ -18,7 +18,7 @@ from sizeguard.measurement.measurement import (
 )
 from sizeguard.measurement.metric import Metric, metric_value, symbol_bytes
 from sizeguard.measurement.metric_names import split_metric
-from sizeguard.measurement.nameless_code import lost_places, nameless_code
+from sizeguard.measurement.nameless_code import lost_places, nameless_code, sourceless_code
 from sizeguard.names.resolve_names import KnownNames
 
 
@@ -55,6 +55,7 @@ def measurement_of(
         f"{image.format} {image.arch}".strip(),
         image.kind,
         {} if asked.keys().isdisjoint((*OF_LINK, "component")) else lost_places(analysis, rules),
+        sourceless_code(analysis, rules) if "component" in asked else {},
     )
 
 

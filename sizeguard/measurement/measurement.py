@@ -32,6 +32,7 @@ class Measurement:
     unmatched: symbol patterns without a match, each with the nearest name or an empty string
     nameless: bytes of code without a name, if a level of names was requested; its sums lack them
     lost: what the image does not tell of metrics or levels that are named by places
+    sourceless: by metric that is named by sources: bytes of code without a known source
     machine: the image's format and machine, such as elf x86_64; empty if not recorded
     kind:    kind of the image's file, such as shared library; empty if not recorded
     """
@@ -46,6 +47,7 @@ class Measurement:
     machine: str = ""
     kind: str = ""
     lost: Mapping[str, str] = field(default_factory=dict)
+    sourceless: Mapping[str, int] = field(default_factory=dict)
 
     def knows(self, metric: str) -> bool:
         """Return whether the image has the name of a metric."""

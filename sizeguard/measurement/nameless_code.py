@@ -7,7 +7,7 @@ size of a component.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,18 +67,32 @@ def lost_places(analysis: Analysis, rules: str) -> Mapping[str, str]:
     """
     objects = _of_objects(analysis)
     found = dict.fromkeys(("object", "archive"), objects) if objects else {}
+    by_source = _components_by("source", rules)
+    if by_source and _is_untold(analysis).all():
+        found |= dict.fromkeys(by_source, SOURCES)
+    return found | dict.fromkeys(_components_by("object", rules) if objects else (), objects)
+
+
+def sourceless_code(analysis: Analysis, rules: str) -> Mapping[str, int]:
+    """Return the bytes of code whose sources no debug information tells.
+
+    By the metric's path, for components that rules name by sources.
+    """
+    by_source = _components_by("source", rules)
+    if not by_source:
+        return {}
+    is_code = _rows(analysis.label("kind"), lambda text: text == "code")
+    return dict.fromkeys(by_source, int(analysis.load[is_code & _is_untold(analysis)].sum()))
+
+
+def _components_by(level: str, rules: str) -> Sequence[str]:
+    """List the metrics of the components that rules name by a level."""
     if not rules:
-        return found
+        return ()
     from sizeguard.names.rules_reader import parse_preset  # 8 ms, and few projects have rules
 
-    places = [
-        (f"component/{rule.component}", level)
-        for rule in parse_preset(rules, Path("rules")).places
-        for level, _ in rule.globs
-    ]
-    if any(level == "source" for _, level in places) and _lacks_sources(analysis):
-        found |= {path: SOURCES for path, level in places if level == "source"}
-    return found | {path: objects for path, level in places if level == "object" and objects}
+    places = parse_preset(rules, Path("rules")).places
+    return [f"component/{each.component}" for each in places if level in dict(each.globs)]
 
 
 def _of_objects(analysis: Analysis) -> str:
@@ -86,7 +100,10 @@ def _of_objects(analysis: Analysis) -> str:
     return OBJECTS if not names else JOINED if any(map(_JOINED_OBJECT.search, names)) else ""
 
 
-def _lacks_sources(analysis: Analysis) -> bool:
+def _is_untold(analysis: Analysis) -> npt.NDArray[np.bool_]:
+    """Return a mask of the rows whose source is only that of their object's name."""
     found, derived = analysis.label("source"), derived_label("source", analysis.label)
-    pairs = np.unique(np.column_stack([found.ids, derived.ids]), axis=0).tolist()
-    return all(found.texts.raw(a) == derived.texts.raw(b) for a, b in pairs)
+    pairs, row = np.unique(np.column_stack([found.ids, derived.ids]), axis=0, return_inverse=True)
+    same = [found.texts.raw(a) == derived.texts.raw(b) for a, b in pairs.tolist()]
+    untold: npt.NDArray[np.bool_] = np.array(same or [True], np.bool_)[row.reshape(-1)]
+    return untold

@@ -258,12 +258,17 @@ _OF_PLACES = {
 def _lost(check: Check, now: Measurement, base: Measurement | None) -> str:
     """Return what the base told of a metric, and the image does not; empty if it does.
 
-    A baseline does not say what it told; then only a metric without bytes may have lost them.
+    A baseline does not say what it told; then only a metric without bytes may have lost them. A
+    metric that shrank may have lost some to code that has no source any more.
     """
     level = split_metric(check.metric)[0]
     lost = now.lost.get(check.metric) or now.lost.get(level, "")
-    if base is None or not lost:
+    if base is None:
         return ""
+    has_shrunk = (base.value(check.metric) or 0) > check.actual
+    if not lost and has_shrunk and base.analysis is not None:
+        unseen = now.sourceless.get(check.metric, 0) - base.sourceless.get(check.metric, 0)
+        return SOURCES if check.actual + unseen > (check.limit or 0) else ""
     if base.analysis is None:
         return lost if not check.actual and base.value(check.metric) else ""
     return "" if lost in (base.lost.get(check.metric), base.lost.get(level)) else lost
