@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.builds.link_record import read_link_record
-from sizeguard.builds.recorded_links import LINK_RECORDS, find_record
+from sizeguard.builds.link_record import LinkRecord, read_link_record
+from sizeguard.builds.recorded_links import LINK_RECORDS, find_record, write_records
 from tests.support.recorded_links import (
     FLAGS,
     REMOVE,
@@ -293,3 +293,23 @@ def test_objects_named_without_a_suffix_have_the_source_of_their_code(tmp_path: 
         (found,) = (path for path in rows if "util" in path and f"{folder}/" in path)
         assert found.endswith(f"{folder}/util.c")
         assert rows[found] > 256, rows
+
+
+@pytest.mark.parametrize("index", ["5", "[3]", "{"])
+def test_damaged_records_and_indexes_are_replaced(tmp_path: Path, index: str) -> None:
+    """One damaged record ended each later recording, and an index of a number any command."""
+    image = tmp_path / "image"
+    image.write_bytes(b"no ELF file")
+    long = tmp_path / ("木" * 80)
+    records = [LinkRecord("ld", (), tmp_path, output=path) for path in (image, long)]
+    folder = tmp_path / LINK_RECORDS
+    files = write_records(folder, records)
+    for path in (image, long):
+        path.touch()
+    files[0].write_text("{")
+    assert write_records(folder, records[1:]) == files[1:]
+    assert not files[0].exists()
+    (folder / "index.json").write_text(index)
+    assert find_record(image).record is None
+    assert write_records(folder, records) == files
+    assert read_link_record(files[1]).output == long

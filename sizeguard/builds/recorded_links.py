@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.digest import digest
+from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.builds.link_record import (
     LINK_SUFFIX,
@@ -26,6 +27,7 @@ from sizeguard.builds.link_record import (
 from sizeguard.builds.open_build import INDEX, usual_folders
 from sizeguard.builds.open_build import LINK_RECORDS as LINK_RECORDS
 
+_LONGEST_NAME = 80  # bytes of an output's name in that of its record
 COPIES = "files"  # folder of copies, by content
 HOW_TO_RECORD = "record its build with `sizeguard record -- BUILD COMMAND`"
 
@@ -54,7 +56,8 @@ class _Entry:
 def record_name(output: Path) -> str:
     """Return the file name of an output's record; a later link of the same output overwrites it."""
     number = digest([os.fsencode(output)])[:16]
-    return f"{output.name[:80]}-{number}{LINK_SUFFIX}"
+    name = os.fsencode(output.name)[:_LONGEST_NAME].decode(errors="ignore")
+    return f"{name}-{number}{LINK_SUFFIX}"
 
 
 def write_records(folder: Path, records: Iterable[LinkRecord]) -> list[Path]:
@@ -88,13 +91,13 @@ def write_records(folder: Path, records: Iterable[LinkRecord]) -> list[Path]:
 
 
 def _remove_others(folder: Path, files: set[str]) -> None:
-    """Remove records that the index does not name, and copies that no record names."""
+    """Remove records that the index does not name or that are damaged, and copies of none."""
     used: set[Path] = set()
     for path in folder.glob(f"*{LINK_SUFFIX}"):
-        if path.name not in files:
+        record = _readable(path) if path.name in files else None
+        if record is None:
             path.unlink(missing_ok=True)
             continue
-        record = read_link_record(path)
         used.update(copy.parent for copy in record.copies.values())
         used.update(record.map.parent for _ in range(1) if record.map is not None)
     for copies in (folder / COPIES).glob("*"):
@@ -102,15 +105,22 @@ def _remove_others(folder: Path, files: set[str]) -> None:
             shutil.rmtree(copies, ignore_errors=True)
 
 
+def _readable(path: Path) -> LinkRecord | None:
+    try:
+        return read_link_record(path)
+    except InputError:
+        return None
+
+
 def _entries(folder: Path) -> list[_Entry]:
-    """Read the index of a folder; empty if there is none."""
+    """Read the index of a folder; empty if there is none, or a damaged one."""
     try:
         content = json.loads((folder / INDEX).read_text())
     except (OSError, ValueError, RecursionError):
         return []
     return [
         _Entry(Path(output), file, _identity(found.get("image")))
-        for found in content
+        for found in (content if isinstance(content, list) else ())
         if isinstance(found, dict)
         and isinstance(output := found.get("output"), str)
         and isinstance(file := found.get("record"), str)
