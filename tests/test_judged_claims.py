@@ -474,6 +474,34 @@ def test_code_is_found_by_the_map_by_its_name_or_by_its_bytes(opened: Opener) ->
     assert found.evidence[0].startswith("not in the image: the map has none of its 1 definitions")
 
 
+@pytest.mark.parametrize(("nameless", "verdict"), [((), PASS), (("one", "two"), INCONCLUSIVE)])
+def test_code_without_a_name_may_be_what_no_object_defines(
+    opened: Opener, nameless: tuple[str, ...], verdict: str
+) -> None:
+    evidence = opened("00")
+    evidence.__dict__["nameless"] = nameless
+    judged = judge_code(evidence, "symbol", "nobody", ABSENT, FoundCode((), (), (), ()))
+    assert (judged.verdict, judged.expect) == (verdict, ABSENT)
+    if nameless:
+        assert judged.evidence == nameless
+
+
+@pytest.mark.parametrize(("is_code", "verdict"), [(True, PASS), (False, INCONCLUSIVE)])
+def test_bytes_of_a_function_in_data_do_not_show_its_code(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, is_code: bool, verdict: str
+) -> None:
+    evidence = opened("one-section")
+    monkeypatch.setattr(Evidence, "is_code", lambda self, address: is_code)
+    monkeypatch.setattr(type(evidence.placement), "copies", lambda self, piece: [64])
+    piece = placed_piece(evidence, "main")
+    blind = replace(evidence, placement=replace(evidence.placement, address={}))
+    blind.__dict__["symbols"] = {}
+    found = look_for(blind, [piece], ["main"])
+    assert found.there == ((64, piece.size),)
+    assert judge_code(blind, "symbol", "main", PRESENT, found).verdict == verdict
+    assert judge_code(blind, "symbol", "main", ABSENT, found).verdict == FAIL
+
+
 @pytest.mark.parametrize(
     ("name", "verdict"), [("number", INCONCLUSIVE), ("main", PASS), ("both", PASS)]
 )
