@@ -117,6 +117,28 @@ def test_a_function_and_its_clones_get_one_verdict(opened: Opener) -> None:
     assert {each.name for each in several} >= {"Failure::subject() const", "Failure::what() const"}
 
 
+@pytest.mark.parametrize(
+    ("text", "expect", "verdicts"),
+    [
+        ("nobod*", ABSENT, [INCONCLUSIVE]),
+        ("subjec*", ABSENT, [PASS, INCONCLUSIVE]),
+        ("mai*", ABSENT, [FAIL, INCONCLUSIVE]),
+        ("mai*", PRESENT, [PASS]),
+        ("nobod*", PRESENT, [INCONCLUSIVE]),
+    ],
+)
+def test_a_pattern_may_match_code_without_a_name(
+    opened: Opener, text: str, expect: str, verdicts: list[str]
+) -> None:
+    evidence = opened("00")
+    known = [each.verdict for each in judge_named(ClaimNames(evidence), text, expect)]
+    assert known == (verdicts[:1] if expect == PRESENT or len(verdicts) > 1 else [PASS])
+    evidence.__dict__["nameless"] = ("a.o has code without a symbol in .text",)
+    found = judge_named(ClaimNames(evidence), text, expect)
+    assert [each.verdict for each in found] == verdicts
+    assert ("a.o has code" in "".join(found[-1].evidence)) == (expect == ABSENT)
+
+
 @pytest.mark.parametrize("text", ["subject@0x12", "subject@0xno", "sub*@0x1"])
 def test_a_constant_that_is_too_short_is_no_name(opened: Opener, text: str) -> None:
     with pytest.raises(InputError, match="5 to 16 hexadecimal digits"):
