@@ -234,7 +234,7 @@ def test_a_symbol_that_is_gone_may_be_the_code_without_a_name(
 @pytest.mark.parametrize("metric", ["load", "section/.text"])
 def test_code_without_a_name_is_part_of_totals_and_sections(metric: str) -> None:
     now = replace(measured(4, section={".text": 4}), nameless=4)
-    assert [each for each, _ in checked(now, now, limit(metric, ABSOLUTE, "4 B")).values()] == [
+    assert [each for each, _ in checked(now, None, limit(metric, ABSOLUTE, "4 B")).values()] == [
         "pass"
     ]
 
