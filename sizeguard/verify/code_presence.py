@@ -177,17 +177,8 @@ def judge_code(
         notes = (*found.evidence, *doubts)
         return Verdict(kind, name, PRESENT, INCONCLUSIVE, UNKNOWN, 0, notes)
     how = DISCARDED_BY_LINKER if found.pieces else never
-    return Verdict(
-        kind,
-        name,
-        PRESENT,
-        FAIL,
-        how,
-        0,
-        found.evidence or ("no object defines it",),
-        (),
-        _why_lost(evidence, found),
-    )
+    notes = found.evidence or ("no object defines it",)
+    return Verdict(kind, name, PRESENT, FAIL, how, 0, notes, (), _why_lost(evidence, found))
 
 
 def _judge_absent(
