@@ -211,3 +211,9 @@ def test_lld_keeps_what_start_symbols_bound_only_on_demand(tmp_path: Path, is_ke
     chains = why(graph, find_subject(graph, "f", dtype_of))
     assert chains.live == is_kept
     assert outcomes(judged(files, ["f"])) == [FAIL if is_kept else PASS]
+
+
+def test_a_thread_local_variable_counts_once(tmp_path: Path) -> None:
+    text = "__thread int numbers[10] = {1}; int api(int x) { return numbers[x]++; }\n"
+    (found,) = judged(linked(tmp_path, {"a": text, "main": MAIN}), ["numbers"])
+    assert (found.verdict, found.bytes, len(found.evidence)) == (FAIL, 40, 1)

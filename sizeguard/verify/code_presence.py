@@ -20,6 +20,7 @@ from sizeguard.claims.verdict import (
     ChainStep,
     Verdict,
 )
+from sizeguard.formats.elf import STT_TLS
 from sizeguard.names.demangle import demangle
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
@@ -67,7 +68,9 @@ def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence
     for name in symbols:
         for symbol in evidence.symbols.get(name, ()):
             is_number &= symbol.section < 0
-            if symbol.address not in there:
+            # The address of a thread-local variable is its place in the variables of a thread.
+            is_counted = symbol.address in there or (bool(placed) and symbol.type == STT_TLS)
+            if not is_counted:
                 there[symbol.address] = symbol.size
                 notes.append(f"the image names {symbol.size} bytes at {symbol.address:#x} {name}")
     doubt = "an absolute symbol, such as one of --defsym, is no code" if is_number and there else ""
@@ -167,12 +170,16 @@ def judge_code(
             return absent
         # The symbol is absent, although code of it may be inlined.
         return replace(absent, evidence=(*absent.evidence, *evidence.undescribed_notes[:1]))
+    return _judge_present(evidence, kind, name, found, never)
+
+
+def _judge_present(
+    evidence: Evidence, kind: str, name: str, found: FoundCode, never: str
+) -> Verdict:
     if found.there and not found.doubt:
         return Verdict(kind, name, PRESENT, PASS, THERE, found.bytes, found.evidence)
-    if found.there:
-        notes = (*found.evidence, found.doubt)
-        return Verdict(kind, name, PRESENT, INCONCLUSIVE, UNKNOWN, 0, notes)
-    doubts = evidence.gaps or tuple(filter(None, (_folded(evidence, found),)))
+    merged = () if found.there or evidence.gaps else (_folded(evidence, found),)
+    doubts = (found.doubt,) if found.there else evidence.gaps or tuple(filter(None, merged))
     if doubts:
         notes = (*found.evidence, *doubts)
         return Verdict(kind, name, PRESENT, INCONCLUSIVE, UNKNOWN, 0, notes)
