@@ -208,7 +208,7 @@ def test_inputs_of_models_are_terms(gated: Gated) -> None:
     gated.change({"m/case0.npy": "2"})
     root = gated.project.root
     request: Any = SimpleNamespace(
-        root=root, config=read_config(root), limits=(), is_selective=True,
+        root=root, config=read_config(root), limits=(), is_selective=True, has_own_sources=False,
         models=SimpleNamespace(case_role=lambda name: "input" if name.endswith("npy") else ""),
         history=SimpleNamespace(trailers=lambda *_: []),
     )  # fmt: skip

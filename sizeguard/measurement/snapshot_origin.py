@@ -18,7 +18,6 @@ from sizeguard.projects.reader import read_config
 from sizeguard.projects.root import find_project
 from sizeguard.snapshots.magic import is_snapshot
 from sizeguard.snapshots.origin import Origin
-from sizeguard.snapshots.snapshot import read_snapshot
 
 RULES = "rules"  # name of the part that decides components
 _DIGITS = 16  # of a part's hash: 64 bits
@@ -32,6 +31,9 @@ def origin_of_build(path: Path) -> Origin | None:
     The commit is told only if the build is of the files that are checked out now.
     """
     if is_snapshot(path):
+        # Imported on call: numpy takes 50 ms, and a gate without changes reads no snapshot.
+        from sizeguard.snapshots.snapshot import read_snapshot
+
         return read_snapshot(path).origin
     file = path / RECORD if path.is_dir() else path
     if file.name != RECORD or not file.is_file():
