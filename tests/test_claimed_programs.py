@@ -15,6 +15,7 @@ from sizeguard.linkgraph.open_graph import graph_of_objects
 from sizeguard.linkgraph.subjects import find_subject
 from sizeguard.names.dtype_of import dtype_of
 from tests.support.macho_samples import tool
+from tests.support.places import LLD
 
 pytestmark = pytest.mark.native
 
@@ -79,7 +80,7 @@ def test_functions_that_call_each_other_may_all_be_merged(tmp_path: Path) -> Non
     sources["main"] = (
         "int live(int), other(int); int main(int c, char **v) { return live(c) + other(c + !v); }\n"
     )
-    options = ("-fuse-ld=lld", "-Wl,--icf=all,--gc-sections,-x")
+    options = (*LLD, "-Wl,--icf=all,--gc-sections,-x")
     files = linked(tmp_path, sources, *options, flags=("-ffunction-sections",))
     found = judged(files, ["f", "f1", "g", "gone"], ["f1"])
     assert outcomes(found) == [INCONCLUSIVE, INCONCLUSIVE, FAIL, PASS, INCONCLUSIVE]
@@ -204,7 +205,7 @@ def test_lld_keeps_what_start_symbols_bound_only_on_demand(tmp_path: Path, is_ke
         "extern int (*const __start_entries[])(int) __attribute__((weak));\n"
         "int main(int c, char **v) { return __start_entries ? __start_entries[0](c) : !v; }\n"
     )
-    options = ("-fuse-ld=lld", "-Wl,--gc-sections", *["-Wl,-z,nostart-stop-gc"] * is_kept)
+    options = (*LLD, "-Wl,--gc-sections", *["-Wl,-z,nostart-stop-gc"] * is_kept)
     flags = ("-ffunction-sections",)
     files = linked(tmp_path, {"main": user, "a": f + entry}, *options, flags=flags)
     graph = graph_of_objects(files.image, files.objects)

@@ -15,6 +15,7 @@ from sizeguard.cli.main import cli
 from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.snapshots.snapshot import Snapshot, snapshot_bytes
+from tests.support.places import LLD
 
 pytestmark = pytest.mark.native
 
@@ -127,9 +128,8 @@ def test_renamed_clones_do_not_come_and_go(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("other", ["fold", "unfold"])
 def test_folded_functions_do_not_come_and_go(tmp_path: Path, other: str) -> None:
-    lld = ("-fuse-ld=lld", "-B/usr/lib/llvm-19/bin")
-    plain = link(tmp_path / "plain", {"main": FOLDED}, *lld)
-    folded = link(tmp_path / "folded", {"main": FOLDED}, *lld, "-Wl,--icf=all")
+    plain = link(tmp_path / "plain", {"main": FOLDED}, *LLD)
+    folded = link(tmp_path / "folded", {"main": FOLDED}, *LLD, "-Wl,--icf=all")
     places = {
         line.split()[-1]: line.split()[0]
         for line in run("nm", folded).splitlines()

@@ -20,6 +20,7 @@ from sizeguard.doctor.examine import examine
 from sizeguard.doctor.image_facts import ImageFacts
 from sizeguard.doctor.relative_relocations import relr_size
 from sizeguard.formats.elf import read_elf
+from tests.support.places import LLD
 
 native = pytest.mark.native
 
@@ -64,7 +65,6 @@ OTHER = '#include "shape.h"\nint other(int x) { return table[x] + table[x / 2]; 
 FLAGS = ("-O2", "-ffunction-sections", "-fdata-sections")
 SHARED = ("-shared", "-fPIC", "-fno-semantic-interposition")
 WITHOUT = ("-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-exceptions")
-LLD = ("-fuse-ld=lld", "-B/usr/lib/llvm-19/bin")
 
 
 def build(folder: Path, name: str, *flags: str, header: str = HEADER) -> Path:

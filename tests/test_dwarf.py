@@ -17,6 +17,7 @@ from sizeguard.builds.build_record import Build
 from sizeguard.formats.dwarf import InlineFrames, inline_frames
 from tests.support.made_dwarf import abbreviation, hostile, unit_of
 from tests.support.map_links import STUBS, run
+from tests.support.places import LLVM
 
 pytestmark = pytest.mark.native
 
@@ -280,7 +281,7 @@ def test_frames_of_a_dsym_are_llvms(folder: Path, arch: str) -> None:
     )
     target = ["-arch", arch, "-platform_version", "macos", "15.0", "15.0"]
     run(
-        "/usr/lib/llvm-19/bin/ld64.lld",
+        LLVM / "ld64.lld",
         *target,
         "x.o",
         "libSystem.tbd",

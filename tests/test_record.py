@@ -11,6 +11,7 @@ import pytest
 
 from sizeguard.builds.link_record import LinkRecord, read_link_record
 from sizeguard.builds.recorded_links import LINK_RECORDS, find_record, write_records
+from tests.support.places import LLD
 from tests.support.recorded_links import (
     FLAGS,
     REMOVE,
@@ -30,7 +31,7 @@ COMPILERS = ("gcc", "clang-19")
 LINKERS = {
     "bfd": "-fuse-ld=bfd",
     "gold": "-fuse-ld=gold",
-    "lld": "-fuse-ld=lld -B/usr/lib/llvm-19/bin",
+    "lld": " ".join(LLD),
     "mold": "-B/usr/libexec/mold",
 }
 ODD = "a b'c\"é\nd"  # as a folder's name

@@ -23,7 +23,8 @@ from sizeguard.gate.policy.limits import (
 from sizeguard.gate.reference.moved_bytes import BytesHolders
 from sizeguard.ledger.region_use import RegionUse
 from sizeguard.measurement.measurement import Measurement
-from sizeguard.measurement.nameless_code import JOINED, OBJECTS, SOURCES, lost_places
+from sizeguard.measurement.metric_kinds import JOINED, OBJECTS, SOURCES
+from sizeguard.measurement.nameless_code import lost_places
 from tests.support.made_up import MadeUp, Part
 
 

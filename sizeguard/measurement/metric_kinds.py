@@ -21,3 +21,5 @@ NAMED = (
     "region",
 )
 OPEN = frozenset({"section", "symbol", "image", "object", "archive", "region"})
+# Places that an image may not tell, of metrics that are named by them.
+SOURCES, OBJECTS, JOINED = "sources", "objects", "joined objects"

@@ -17,8 +17,8 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.group import group
 from sizeguard.attribution.teams.team_levels import derived_label
 from sizeguard.columns.label import Label
+from sizeguard.measurement.metric_kinds import JOINED, OBJECTS, SOURCES
 
-SOURCES, OBJECTS, JOINED = "sources", "objects", "joined objects"
 # What linkers call the objects that link-time optimization makes: a.lto.o, lto-llvm-0cc7f5.o,
 # ltrans0.ltrans.o
 _JOINED_OBJECT = re.compile(r"(?:^|[./-])(?:lto|ltrans\d*)[.-][^/]*$")

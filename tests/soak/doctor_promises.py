@@ -21,6 +21,7 @@ from sizeguard.doctor.diagnosis import FILE, PROMISED_WIDTH, SizeFinding
 from sizeguard.doctor.examine import examine
 from sizeguard.formats.elf import STB_WEAK, STT_FUNC, read_elf
 from tests.support.foreign_projects import ForeignProject, fetched
+from tests.support.places import LLD
 from tests.support.script import Tally, options_of
 
 MOST = 5
@@ -69,7 +70,7 @@ CHANGES = {
     "gc-sections": Flags(linker="-Wl,--gc-sections"),
 }
 _SECTIONS = "-ffunction-sections -fdata-sections"
-_LLD = "-fuse-ld=lld -B/usr/lib/llvm-19/bin"
+_LLD = " ".join(LLD)
 _CLANG = ("-DCMAKE_CXX_COMPILER=clang++-19", "-DCMAKE_C_COMPILER=clang-19")
 SUBJECTS = (
     Subject(

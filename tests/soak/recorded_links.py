@@ -13,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.support.places import LLD
 from tests.support.recorded_links import (
     FLAGS,
     REMOVE,
@@ -30,7 +31,7 @@ LINKERS = {
     "bfd": "-fuse-ld=bfd",
     "gold": "-fuse-ld=gold",
     "lld-14": "-fuse-ld=lld -B/usr/lib/llvm-14/bin",
-    "lld-19": "-fuse-ld=lld -B/usr/lib/llvm-19/bin",
+    "lld-19": " ".join(LLD),
     "lld-22": "-fuse-ld=lld -B/usr/lib/llvm-22/bin",
     "mold": "-B/usr/libexec/mold",
 }

@@ -7,3 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 DATA = TESTS / "data"
+
+# Debian's package lld-19 makes no ld.lld in a folder of PATH.
+LLVM = Path("/usr/lib/llvm-19/bin")
+LLD = ("-fuse-ld=lld", f"-B{LLVM}")

@@ -15,9 +15,8 @@ from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH, Check, Offer
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.measurement.measurement import OF_LINK, OF_NAMES, Measurement
-from sizeguard.measurement.metric_kinds import OPEN
+from sizeguard.measurement.metric_kinds import JOINED, OBJECTS, OPEN, SOURCES
 from sizeguard.measurement.metric_names import is_family, matches, split_metric
-from sizeguard.measurement.nameless_code import JOINED, OBJECTS, SOURCES
 from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import is_glob
 

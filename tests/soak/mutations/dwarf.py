@@ -8,7 +8,7 @@ from sizeguard.attribution.owners.inlined import inlined_branches
 from sizeguard.formats.dwarf import inline_frames
 from sizeguard.runtimes.known import load_preset
 from tests.support.map_links import STUBS, run
-from tests.support.places import DATA
+from tests.support.places import DATA, LLVM
 
 SOURCE = DATA / "dwarf" / "dtypes.cpp"
 SWITCHES = SOURCE.with_name("switch_lambdas.cpp")
@@ -34,7 +34,7 @@ def _seeds(folder: Path) -> list[Path]:
         cwd=folder,
     )
     target = ["-arch", "arm64", "-platform_version", "macos", "15.0", "15.0"]
-    run("/usr/lib/llvm-19/bin/ld64.lld", *target, "x.o", "libSystem.tbd", "-o", "app", cwd=folder)
+    run(str(LLVM / "ld64.lld"), *target, "x.o", "libSystem.tbd", "-o", "app", cwd=folder)
     run("dsymutil-19", "--flat", "app", "-o", "app.dwarf", cwd=folder)
     return [folder / name for name in ("gcc", "clang", "compressed", "app.dwarf")]
 
