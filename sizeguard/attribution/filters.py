@@ -17,7 +17,7 @@ from sizeguard.attribution.levels import LEVELS
 from sizeguard.attribution.size_report import UNATTRIBUTED
 from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import did_you_mean, nearest_names
-from sizeguard.columns.label import used_texts
+from sizeguard.columns.label import rows_with, used_texts
 from sizeguard.names.demangle import demangle
 
 if TYPE_CHECKING:
@@ -168,10 +168,7 @@ def _rows_of_symbol(analysis: Analysis, name: str) -> Mask:
     """Return a mask of the rows of the symbols that a name means, in any spelling."""
     label = analysis.label("symbol")
     meant = frozenset(symbol_names(analysis).meant(name).names)
-    good = np.zeros(len(label.texts), np.bool_)
-    for i in used_texts(label).tolist():
-        good[i] = label.texts[i] in meant
-    return with_their_aliases(analysis, good[label.ids])
+    return with_their_aliases(analysis, rows_with(label, meant.__contains__))
 
 
 def _rows(analysis: Analysis, level: str, matches: Callable[[str], bool]) -> Mask:
@@ -180,9 +177,7 @@ def _rows(analysis: Analysis, level: str, matches: Callable[[str], bool]) -> Mas
     A symbol matches by its name in the symbol table or by its displayed name.
     """
     label = analysis.label(level)
-    good = np.zeros(len(label.texts), np.bool_)
-    for i in used_texts(label).tolist():
-        text = label.texts[i]
-        good[i] = matches(text) or (level == "symbol" and matches(demangle(text)))
-    mask: Mask = good[label.ids]
-    return with_their_aliases(analysis, mask) if level == "symbol" else mask
+    if level != "symbol":
+        return rows_with(label, matches)
+    mask = rows_with(label, lambda text: matches(text) or matches(demangle(text)))
+    return with_their_aliases(analysis, mask)

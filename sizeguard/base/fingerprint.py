@@ -134,9 +134,8 @@ def _code_paths(room: str) -> list[str]:
 
     room: a folder of the package; empty for the files beside these folders
     """
-    package = str(Path(__file__).resolve().parents[1])
     found: list[str] = []
-    for folder, inner, names in os.walk(f"{package}/{room}" if room else package):
+    for folder, inner, names in os.walk(f"{PACKAGE}/{room}" if room else str(PACKAGE)):
         if not room:
             inner.clear()
         if folder.rpartition("/")[2] not in _READ_AS_INPUT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,6 +31,15 @@ class Label:
 def used_texts(label: RowTexts) -> Int:
     """Return the indices of the texts that rows use, ascending."""
     return np.flatnonzero(np.bincount(label.ids, minlength=len(label.texts)))
+
+
+def rows_with(label: RowTexts, fits: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
+    """Return a mask of the rows whose text fits; each text that rows use is tried once."""
+    good = np.zeros(max(len(label.texts), 1), np.bool_)
+    for i in used_texts(label).tolist():
+        good[i] = fits(label.texts[i])
+    found: npt.NDArray[np.bool_] = good[label.ids]
+    return found
 
 
 class TextList(Protocol):

@@ -70,9 +70,9 @@ def _hash_rows(buffer: npt.NDArray[np.uint8], start: Int, end: Int, words: int) 
         others = ~is_last
         hashes[others] = _hash_rows(buffer, start[others], end[others], words)
         return hashes
-    # Views of the buffer as runs of `words` words and as words, from any byte on: one copy for all
-    # words but the last, which is read from where it ends. Joining two copies instead takes four
-    # times as long, and copying words instead of whole runs twice as long.
+    # Views of the buffer as runs of `words` words and as words, starting at any byte. One copy has
+    # all words of a string; the last word is then read again so that it ends with the string. Two
+    # copies that are joined take four times as long, and copies of single words twice as long.
     runs = np.ndarray(
         (len(buffer) - _WORD * words + 1,), f"V{_WORD * words}", buffer=buffer.data, strides=(1,)
     )

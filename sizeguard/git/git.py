@@ -33,7 +33,7 @@ _CONFIG = (
     "diff.submodule=short",
 )
 
-# Compare submodules, too, also those that .gitmodules lets git ignore.
+# Compare all submodules, including those with `ignore` in .gitmodules.
 DIFF = ("diff", "--ignore-submodules=none")
 
 # Prefixes of a branch's full name, tried before any other revision of that name. Those of remotes

@@ -7,7 +7,7 @@ size of a component.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.group import group
 from sizeguard.attribution.teams.team_levels import derived_label
-from sizeguard.columns.label import Label
+from sizeguard.columns.label import rows_with
 from sizeguard.measurement.metric_kinds import JOINED, OBJECTS, SOURCES
 
 # What linkers call the objects that link-time optimization makes: a.lto.o, lto-llvm-0cc7f5.o,
@@ -36,24 +36,18 @@ def nameless_code(analysis: Analysis) -> int:
     counts, too.
     """
     kinds = analysis.label("kind")
-    is_code = _rows(kinds, lambda text: text == "code")
-    is_start = _rows(analysis.label("analyzer"), lambda text: text == _STARTS)
-    is_named = _rows(analysis.label("symbol"), _is_name) & ~is_start
+    is_code = rows_with(kinds, lambda text: text == "code")
+    is_start = rows_with(analysis.label("analyzer"), lambda text: text == _STARTS)
+    is_named = rows_with(analysis.label("symbol"), _is_name) & ~is_start
     load = analysis.load
     starts, named = int(load[is_code & is_start].sum()), int(load[is_code & is_named].sum())
     if int(load[is_code & ~is_named].sum()) - starts <= named:
         return starts
-    return int(load[_rows(kinds, _CONTENT.__contains__) & ~is_named].sum())
+    return int(load[rows_with(kinds, _CONTENT.__contains__) & ~is_named].sum())
 
 
 def _is_name(text: str) -> bool:
     return bool(text) and (text[0] != "(" or text.startswith(_SCOPE))
-
-
-def _rows(label: Label, fits: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
-    texts = [fits(label.texts[i]) for i in range(len(label.texts))]
-    found: npt.NDArray[np.bool_] = np.array(texts or [False], np.bool_)[label.ids]
-    return found
 
 
 def lost_places(analysis: Analysis, rules: str) -> Mapping[str, str]:
@@ -81,7 +75,7 @@ def sourceless_code(analysis: Analysis, rules: str) -> Mapping[str, int]:
     by_source = _components_by("source", rules)
     if not by_source:
         return {}
-    is_code = _rows(analysis.label("kind"), lambda text: text == "code")
+    is_code = rows_with(analysis.label("kind"), lambda text: text == "code")
     return dict.fromkeys(by_source, int(analysis.load[is_code & _is_untold(analysis)].sum()))
 
 

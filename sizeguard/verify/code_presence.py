@@ -68,7 +68,7 @@ def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence
     for name in symbols:
         for symbol in evidence.symbols.get(name, ()):
             is_number &= symbol.section < 0
-            # The address of a thread-local variable is its place in the variables of a thread.
+            # The address of a thread-local symbol is its offset in the TLS block.
             is_counted = symbol.address in there or (bool(placed) and symbol.type == STT_TLS)
             if not is_counted:
                 there[symbol.address] = symbol.size

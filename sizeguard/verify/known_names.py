@@ -77,7 +77,7 @@ class ClaimNames:
         return tuple(dict.fromkeys(found))
 
     def have_constant(self, value: int) -> bool:
-        """Return whether an object, or another image with known names, has a constant."""
+        """Return whether an object or another build's image contains a constant."""
         objects = (file.elf for file in self.evidence.own_files())
         return any(constant_places(each, value) for each in (*objects, *map(_image, self.others)))
 

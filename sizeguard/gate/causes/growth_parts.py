@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Collection, Iterable
 
 from sizeguard.attribution.analysis import Analysis
+from sizeguard.columns.label import rows_with
 from sizeguard.gate.causes.dependencies import ChangedDependency
 from sizeguard.gate.causes.growth_result import MOVED, Cause, DependencyGrowth, FileGrowth
 
@@ -72,19 +70,13 @@ def _bytes_of(analysis: Analysis, dependency: ChangedDependency) -> int:
         parts = _SPLIT.split(text)
         return folder in f"/{text}" or any(_plain(_LIBRARY.sub("", part)) == name for part in parts)
 
-    chosen = _rows(analysis, "package", is_package) | _rows(analysis, "object", is_object)
+    chosen = rows_with(analysis.label("package"), is_package)
+    chosen |= rows_with(analysis.label("object"), is_object)
     return int(analysis.load[chosen].sum())
 
 
-def _rows(analysis: Analysis, level: str, fits: Callable[[str], bool]) -> npt.NDArray[np.bool_]:
-    label = analysis.label(level)
-    texts = np.array([fits(label.texts[i]) for i in range(len(label.texts))], np.bool_)
-    found: npt.NDArray[np.bool_] = texts[label.ids]
-    return found
-
-
 def _plain(name: str) -> str:
-    """Reduce a name to what package managers and compilers spell equally; empty only if it is."""
+    """Return what package managers and compilers write alike in a name; empty if the name is."""
     plain = _OF_TOOLS.sub("", name) or name
     plain = plain.lower().replace("-", "_")
     return plain.removeprefix("lib") or plain

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sizeguard.claims.verdict import FAIL
 from sizeguard.gate.gate_result import SelectionFinding
+from sizeguard.gate.selection.listed import listed
 from sizeguard.gate.selection.review_record import shown_path
 from sizeguard.predict.full_build import FullBuild
 from sizeguard.runtimes.runtime import CallTable
@@ -17,8 +18,6 @@ STALE = "stale"
 # The builds that the file is written from; other compilers may inline a function so that its tag is
 # lost.
 WRITTEN_FROM = "x86_64-linux"
-
-_SHOWN = 4  # changes in a message
 
 
 def check_call_table(
@@ -38,8 +37,8 @@ def check_call_table(
     missing = _beyond(built, table.deps)
     gone = _beyond(table.deps, built) if WRITTEN_FROM in fulls else []
     if missing or gone:
-        parts = [f"{_listed(missing)} missing"] if missing else []
-        parts += [f"{_listed(gone)} in no build"] if gone else []
+        parts = [f"{listed(missing)} missing"] if missing else []
+        parts += [f"{listed(gone)} in no build"] if gone else []
         file = shown_path(root, table.path)
         yield SelectionFinding(
             "",
@@ -66,8 +65,3 @@ def _beyond(some: OpDeps, others: OpDeps) -> list[str]:
 
 def _each(name: str, word: str, some: Iterable[str], others: Iterable[str]) -> list[str]:
     return [f"{name} {word} {each}" for each in sorted(set(some) - set(others))]
-
-
-def _listed(found: list[str]) -> str:
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return ", ".join(found[:_SHOWN]) + more

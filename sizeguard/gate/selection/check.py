@@ -15,6 +15,7 @@ from sizeguard.base.errors import BuildError, InconclusiveError, InputError
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.cache.traces import Model, Tracer
 from sizeguard.gate.gate_result import SelectionFinding
+from sizeguard.gate.selection.listed import listed
 from sizeguard.gate.selection.model_needs import Needed
 from sizeguard.gate.selection.review_record import (
     AT_LOAD,
@@ -38,9 +39,6 @@ from sizeguard.gate.selection.selection_case import (
 )
 from sizeguard.predict.reachable import reachable_operators
 from sizeguard.selection.selection import Selection
-
-_SHOWN = 4  # names in a message
-
 
 FindSurplus: TypeAlias = Callable[[SelectionCase, Needed], Iterable[SelectionFinding]]
 
@@ -81,11 +79,11 @@ def _static(subject: SelectionCase) -> Iterator[SelectionFinding]:
     for name, by in _by_name(subject.models, lambda model: model.info.operators).items():
         if not selection.is_operator_selected(name):
             yield subject.finding(
-                OPERATOR, name, FAIL, f"{_listed(by)} names {name}, which {subject.name} lacks"
+                OPERATOR, name, FAIL, f"{listed(by)} names {name}, which {subject.name} lacks"
             )
         elif name in selection.operators and not selection.is_root_operator(name):
             message = (
-                f"{_listed(by)} names {name}, which {subject.name} marks as called only by "
+                f"{listed(by)} names {name}, which {subject.name} marks as called only by "
                 f"others (is_root_operator: false)"
             )
             found = subject.finding(LINT, f"not-root {name}", PASS, message)
@@ -93,7 +91,7 @@ def _static(subject: SelectionCase) -> Iterator[SelectionFinding]:
     for name, by in _by_name(subject.models, lambda model: model.info.classes).items():
         if not selection.is_class_selected(name):
             yield subject.finding(
-                CLASS, name, FAIL, f"{_listed(by)} names class {name}, which {subject.name} lacks"
+                CLASS, name, FAIL, f"{listed(by)} names class {name}, which {subject.name} lacks"
             )
 
 
@@ -124,7 +122,7 @@ def _calls(subject: SelectionCase) -> Iterator[SelectionFinding]:
                 if record is None
                 else "it was selected after the models were traced"
             )
-            message = f"{_who(name)} can call {_listed(lacking)}, not in {subject.name}; {when}"
+            message = f"{_who(name)} can call {listed(lacking)}, not in {subject.name}; {when}"
             yield subject.finding(CLOSURE, name, INCONCLUSIVE, message)
 
 
@@ -217,7 +215,7 @@ def _why_again(subject: SelectionCase, model: Model, *, with_kernels: bool) -> t
             return (
                 TRACE,
                 (
-                    f"the trace of {model.name} is older than the code: {_listed(sorted(reached))}"
+                    f"the trace of {model.name} is older than the code: {listed(sorted(reached))}"
                     " calls more, or runs more dtype switches"
                 ),
             )
@@ -291,8 +289,3 @@ def _by_name(
 
 def _who(name: str) -> str:
     return "start-up code" if name == AT_LOAD else name
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more

@@ -11,6 +11,7 @@ from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
 from sizeguard.claims.listed_names import BuildNames, FeatureMarks
 from sizeguard.claims.names_file import names_text
+from sizeguard.gate.selection.listed import listed
 from sizeguard.predict.what_if import predictor_of
 from sizeguard.runtimes.known import source_tree
 from sizeguard.runtimes.runtime import BuildOptions, Runtime, SourceTree
@@ -134,5 +135,4 @@ def _said(
     gone = [name for name in kept if name not in found] if both else []
     for word, names in (("new", new), ("gone", gone)):
         if names:
-            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            yield f"{word} {what}: {', '.join(sorted(names)[:_SHOWN])}{more}"
+            yield f"{word} {what}: {listed(sorted(names), _SHOWN)}"

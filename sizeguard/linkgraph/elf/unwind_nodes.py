@@ -19,7 +19,7 @@ from sizeguard.linkgraph.graph import CIE, FDE, UNWIND
 from sizeguard.linkgraph.inputs.loaded import Loaded
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class UnwindNodes:
     """Adds the records of unwind tables to a graph.
 
@@ -99,7 +99,7 @@ class UnwindNodes:
     def _add_header_edges(self, node: int, named: Int, target: Int) -> None:
         """Add the personality routine that a header (CIE) keeps. `named`: its relocations."""
         if self.rules.personality == "always":
-            self._kept.extend(t for t in target[named].tolist() if t >= 0)
+            self._kept += [t for t in target[named].tolist() if t >= 0]
         if self.rules.personality != "never":
             self._add_edges(node, named, target)
 

@@ -208,7 +208,7 @@ class Evidence:
         return ImageBytes(self.shipped)
 
     def unloaded_copies(self, piece: NamedPiece) -> list[int]:
-        """Return the offsets of a function's bytes in the shipped file, in no loaded section."""
+        """Return the offsets of copies of a function in the file, outside of loaded sections."""
         code = self.placement.code_of(piece)
         if code is None:
             return []

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sizeguard.claims.listed_names import BuildNames, FeatureMarks
 from sizeguard.gate.policy.terms_result import NAMES, PolicyChange
+from sizeguard.gate.selection.listed import listed
 
 _SHOWN = 2  # names in a text
 
@@ -70,12 +71,8 @@ def _part(
     if not gone and not added:
         return
     was, now = (
-        f"{what}: {len(all_)}{_listed(only)}" for all_, only in ((before, gone), (after, added))
+        f"{what}: {len(all_)}" + (f", with {listed(only, _SHOWN)}" if only else "")
+        for all_, only in ((before, gone), (after, added))
     )
     loosens = bool(added if excuses else gone)
     yield PolicyChange(f"{NAMES} changed", path, was, now, loosens, place=path)
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f", with {', '.join(names[:_SHOWN])}{more}" if names else ""
