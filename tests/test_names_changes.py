@@ -120,6 +120,16 @@ def test_what_the_full_build_proves_is_no_term() -> None:
     assert [changes(new) for new in (NAMES, more, sized, new_feature)] == [[], [], [], []]
 
 
+def test_signs_and_excuses_of_a_new_feature_are_named() -> None:
+    """It may come with a sign of another feature, and with a text that any build has."""
+    marks = FeatureMarks(texts=("--explain",), without=("usage:",))
+    found = changes(replace(NAMES, features={"explain": MARKS, "profile": marks}))
+    assert [(each.old, each.new, each.loosens) for each in found] == [
+        ("excuses of feature profile: 0", "excuses of feature profile: 1, with usage:", True),
+        ("signs of feature profile: 0", "signs of feature profile: 1, with --explain", False),
+    ]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

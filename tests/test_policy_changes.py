@@ -20,6 +20,7 @@ from sizeguard.projects.reader import read_config
 from tests.support.changed_projects import (
     CONFIG,
     HARMLESS,
+    NAMES_FILE,
     PROJECT,
     REVIEWED,
     TRICKS,
@@ -229,6 +230,19 @@ def test_uncommitted_committed_and_in_two_steps(way: str, repository: Path) -> N
     run_git(repository, "branch", "-f", "main", "work~1")
     run_git(repository, "branch", "-f", "mine", "main")  # one of the ways sets this as the base
     assert compared(repository) == ()
+
+
+def test_names_behind_a_link_that_leads_out_of_the_repository_are_named(
+    repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The same names lie there today; no commit shows how they change."""
+    outside = tmp_path_factory.mktemp("outside") / "names.json"
+    path = repository / NAMES_FILE
+    path.rename(outside)
+    path.symlink_to(outside)
+    (change,) = compared(repository)
+    assert (change.name, change.new) == (NAMES_FILE, "a link leads out of the repository")
+    assert change.verdict == INCONCLUSIVE
 
 
 def test_git_that_looks_away_sees_nothing_less(repository: Path) -> None:

@@ -132,6 +132,7 @@ def _elsewhere(request: Request, files: FileVersions, commit: str) -> tuple[Poli
     """List terms behind links that lead out of the repository, which no commit contains."""
     apps = (app for app in request.config.apps if app.selection_file is not None)
     paths = [app.selection.relative_to(request.root).as_posix() for app in apps]
+    paths += filter(None, (request.config.rules_file, _names_file(request)))
     here, found = WorktreeFiles(request.root), []
     for path in dict.fromkeys([CONFIG, FOLDER, f"{FOLDER}/{WAIVERS}", RECORDS.as_posix(), *paths]):
         then, now = files.leads_out(path), here.leads_out(path)

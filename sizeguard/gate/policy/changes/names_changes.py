@@ -30,8 +30,9 @@ def names_changes(path: str, old: BuildNames | None, new: BuildNames | None) -> 
 
 
 def _all(path: str, old: BuildNames, new: BuildNames) -> Iterator[PolicyChange]:
-    for feature in sorted({*old.features} & {*new.features}):
-        before, after = old.features[feature], new.features[feature]
+    none = FeatureMarks()
+    for feature in sorted({*old.features, *new.features}):
+        before, after = old.features.get(feature, none), new.features.get(feature, none)
         subject = f"of feature {feature}"
         yield from _part(path, f"signs {subject}", _signs(before), _signs(after), excuses=False)
         yield from _part(path, f"excuses {subject}", _excuses(before), _excuses(after))
