@@ -1,6 +1,6 @@
 """The ends of half a million names as numbers, and the suffixes that gcc gives to clones.
 
-f.cold  f.part.0  f.isra.0  f.constprop.1  f.localalias  →  f
+f.cold  f.part.0  f.isra.0  f.constprop.12  f.localalias  →  f
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from sizeguard.columns.texts import Int, Texts
 
 WORD = 8  # bytes that are compared at once
 _LAST = np.uint64(56)
+_MOST_DIGITS = 6  # of a clone's number
 _BATCH = 1 << 12  # names whose text fits the cache
 
 
@@ -53,7 +54,7 @@ class Tails:
 
     def suffix(self, which: npt.NDArray[np.intp]) -> Int:
         """Return the length of each name's suffix; 0 without one, or if nothing precedes it."""
-        end, last = self.end[which], self.last[which]
+        end, last, more = self._with_one_digit(which)
         cut = np.zeros(len(which), np.int64)
         cut[last >> np.uint64(24) == number_of(b".cold")] = len(".cold")
         six = (last >> np.uint64(8)) & np.uint64(0xFFFFFFFFFFFF)
@@ -68,7 +69,23 @@ class Tails:
         rows = rows[self.word(end[rows] - 11) == number_of(b".localal")]
         cut[rows] = len(".localalias")
         cut[self.start[which] + cut >= end] = 0
-        return cut
+        return np.where(cut > 0, cut + more, 0)
+
+    def _with_one_digit(self, which: npt.NDArray[np.intp]) -> tuple[Int, Hash, Int]:
+        """Return the ends of names after the first digit of a number there, and their last words.
+
+        The third result is the number of the further digits.
+        """
+        end, last = self.end[which], self.last[which]
+        more = np.zeros(len(which), np.int64)
+        rows = np.flatnonzero(is_digit(last) & is_digit(last << np.uint64(8)))
+        for _ in range(_MOST_DIGITS - 1):
+            rows = rows[end[rows] - WORD > self.start[which[rows]]]
+            end[rows] -= 1
+            more[rows] += 1
+            last[rows] = self.word(end[rows] - WORD)
+            rows = rows[is_digit(last[rows] << np.uint64(8))]
+        return end, last, more
 
 
 def number_of(text: bytes) -> np.uint64:
