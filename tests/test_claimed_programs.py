@@ -9,6 +9,7 @@ import pytest
 
 from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verdict
+from sizeguard.formats.elf import read_elf
 from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
 from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.open_graph import graph_of_objects
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.native
 BODY = "{ volatile int y = x * 0x12345; for (int i = 0; i < x; ++i) y += i * 7919; return y; }\n"
 NOINLINE = "__attribute__((noinline)) "
 MAIN = "int api(int); int main(int c, char **v) { return api(c) + !v; }\n"
+NO_CALL = "int main(void) { return 0; }\n"
 CALLER = "int f(int); int api(int x) { return f(x) + f(x + 1); }\n"
 
 Edit = Callable[[Path], None]
@@ -137,7 +139,7 @@ def test_code_that_is_embedded_as_data_is_there(tmp_path: Path) -> None:
         (folder / "main.c").write_text(blob + user)
         tool("gcc", "-O2", "-c", folder / "main.c", "-o", folder / "main.o")
 
-    sources = {"main": "int main(void) { return 0; }\n", "a": f"int f(int x) {BODY}"}
+    sources = {"main": NO_CALL, "a": f"int f(int x) {BODY}"}
     flags = ("-ffunction-sections",)
     files = linked(tmp_path, sources, "-Wl,--gc-sections", flags=flags, edit=cut)
     found = judged(files, ["f"], ["f"])
@@ -148,7 +150,7 @@ def test_code_that_is_embedded_as_data_is_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_shipped", [False, True])
 def test_code_after_the_sections_is_there(tmp_path: Path, is_shipped: bool) -> None:
     """A segment may load it, and no section shows it."""
-    sources = {"main": "int main(void) { return 0; }\n", "a": f"int f(int x) {BODY}"}
+    sources = {"main": NO_CALL, "a": f"int f(int x) {BODY}"}
     flags = ("-ffunction-sections",)
     files = linked(tmp_path, sources, "-Wl,--gc-sections", flags=flags)
     assert outcomes(judged(files, ["f"])) == [PASS]
@@ -166,9 +168,19 @@ def test_code_after_the_sections_is_there(tmp_path: Path, is_shipped: bool) -> N
 
 
 def test_a_number_is_no_function(tmp_path: Path) -> None:
-    """--defsym=f=0 satisfies the linker, not the claim."""
+    """--defsym=f=0 satisfies the linker, not the claim that f is present, and f has no bytes."""
     files = linked(tmp_path, {"a": CALLER, "main": MAIN}, "-no-pie", "-Wl,--defsym=f=0")
     assert outcomes(judged(files, [], ["f", "api"])) == [INCONCLUSIVE, PASS]
+    (absent,) = judged(files, ["f"])
+    assert absent.verdict == PASS
+    assert "an address outside of it" in " ".join(absent.evidence)
+
+
+def test_a_number_may_be_the_address_of_code(tmp_path: Path) -> None:
+    code = read_elf(linked(tmp_path, {"main": NO_CALL}, "-no-pie").image).section(".text")
+    assert code is not None
+    files = linked(tmp_path, {"main": NO_CALL}, "-no-pie", f"-Wl,--defsym=f={code.address}")
+    assert outcomes(judged(files, ["f"])) == [FAIL]
 
 
 def test_members_of_one_name_are_told_apart_by_their_bytes(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from sizeguard.verify.why_there import explain
 _MOST_SHOWN = 3  # notes of objects
 # Kinds of claims on code that compilers inline into other functions.
 _MAY_BE_INLINED = frozenset({"kernel", "dtype"})
+_NUMBER = "the image has the name for an address outside of it, as --defsym and --just-symbols do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class FoundCode:
     pieces: its definitions in the objects
     placed: the definitions that are in the image
     host:   the function that it was inlined into
-    doubt:  why these places do not show that the code is present; empty if they do
+    doubt:  why these places, or the image's name, do not show that the code is present; else empty
     """
 
     there: tuple[tuple[int, int], ...]
@@ -64,21 +65,25 @@ def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence
         address = evidence.placement.where(piece) or 0
         there[address] = max(there.get(address, 0), piece.size)
         notes.append(f"{evidence.objects.label(piece)}: {piece.size} bytes at {address:#x}")
-    is_number = not there
+    numbers = False
     for name in symbols:
         for symbol in evidence.symbols.get(name, ()):
-            is_number &= symbol.section < 0
+            if symbol.section < 0 and not evidence.is_loaded(symbol.address):
+                numbers = True
+                continue
             # The address of a thread-local symbol is its offset in the TLS block.
             is_counted = symbol.address in there or (bool(placed) and symbol.type == STT_TLS)
             if not is_counted:
                 there[symbol.address] = symbol.size
                 notes.append(f"the image names {symbol.size} bytes at {symbol.address:#x} {name}")
-    doubt = "an absolute symbol, such as one of --defsym, is no code" if is_number and there else ""
+    doubt = ""
     hosts: list[NamedPiece] = []
     if not there:
         there, hosts, notes = _inlined(evidence, {*symbols, *(piece.symbol for piece in pieces)})
     if not there:
         there, notes, doubt = _by_bytes(evidence, pieces)
+    if not there and numbers:
+        doubt = _NUMBER
     host = demangle(hosts[0].symbol) if hosts else ""
     return FoundCode(
         tuple(sorted(there.items())),
@@ -179,7 +184,7 @@ def _judge_present(
     if found.there and not found.doubt:
         return Verdict(kind, name, PRESENT, PASS, THERE, found.bytes, found.evidence)
     merged = () if found.there or evidence.gaps else (_folded(evidence, found),)
-    doubts = (found.doubt,) if found.there else evidence.gaps or tuple(filter(None, merged))
+    doubts = (found.doubt,) if found.doubt else evidence.gaps or tuple(filter(None, merged))
     if doubts:
         notes = (*found.evidence, *doubts)
         return Verdict(kind, name, PRESENT, INCONCLUSIVE, UNKNOWN, 0, notes)
@@ -210,6 +215,7 @@ def _judge_absent(
         return Verdict(
             kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.nameless[:_MOST_SHOWN]
         )
+    doubt = (found.doubt,) if found.doubt else ()
     return Verdict(
         kind,
         name,
@@ -217,7 +223,7 @@ def _judge_absent(
         PASS,
         never,
         0,
-        (f"none of the {len(evidence.objects.files)} objects of the image defines it",),
+        (f"none of the {len(evidence.objects.files)} objects of the image defines it", *doubt),
     )
 
 

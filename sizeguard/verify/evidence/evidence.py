@@ -12,7 +12,7 @@ import numpy as np
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.formats.binary import Binary, ImageSymbols
-from sizeguard.formats.elf import Elf
+from sizeguard.formats.elf import Elf, Section
 from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.link_kind import PIE, PROGRAM
 from sizeguard.formats.linkmap.link_map import LinkMap
@@ -216,10 +216,15 @@ class Evidence:
 
     def is_code(self, address: int) -> bool:
         """Return whether an address is in a section of code."""
-        return any(
-            section.is_executable and section.address <= address < section.address + section.size
-            for section in self.image.sections
-        )
+        return any(section.is_executable for section in self._sections_at(address))
+
+    def is_loaded(self, address: int) -> bool:
+        """Return whether the image has anything at an address."""
+        return any(section.is_allocated for section in self._sections_at(address))
+
+    def _sections_at(self, address: int) -> list[Section]:
+        sections = self.image.sections
+        return [s for s in sections if s.address <= address < s.address + s.size]
 
     @property
     def is_program(self) -> bool:
