@@ -167,6 +167,34 @@ def test_code_after_the_sections_is_there(tmp_path: Path, is_shipped: bool) -> N
     assert outcomes(judged(given, ["f"])) == [FAIL]
 
 
+@pytest.mark.parametrize(
+    ("declared", "options", "expected"),
+    [
+        ("static int numbers[16];", ["-x"], INCONCLUSIVE),
+        ("static int numbers[16] = {1};", ["-x"], INCONCLUSIVE),
+        ("static int numbers[16]; int more;", ["-x"], INCONCLUSIVE),
+        ("static const int numbers[16] = {1, 2};", ["--strip-unneeded"], INCONCLUSIVE),
+        ("int others[16] = {1}; short one; int more[16] = {1};", ["-x"], PASS),
+        ("int others[16] = {1};", ["-g"], PASS),
+        ("int others[16] = {1}; double more = 4;", ["--strip-unneeded"], PASS),
+    ],
+)
+def test_data_without_a_name_may_be_what_is_claimed_absent(
+    tmp_path: Path, declared: str, options: list[str], expected: str
+) -> None:
+    name = "numbers" if "numbers" in declared else "others"
+    body = f"int api(int x) {{ return {name}[x] + (x > 12 ? ++*(int *)&{name}[x] : 0); }}\n"
+    sources = {"a": f"{declared}\n{body}", "main": MAIN}
+    base = tmp_path / "base"
+    base.mkdir()
+    text = "int numbers[16] = {1}; int api(int x) { return numbers[x]++; }\n"
+    known = linked(base, {"a": text, "main": MAIN})
+    files = linked(
+        tmp_path, sources, edit=lambda folder: void(tool("strip", *options, folder / "a.o"))
+    )
+    assert outcomes(judged(files, ["numbers"], base=known.image)) == [expected]
+
+
 def test_a_number_is_no_function(tmp_path: Path) -> None:
     """--defsym=f=0 satisfies the linker, not the claim that f is present, and f has no bytes."""
     files = linked(tmp_path, {"a": CALLER, "main": MAIN}, "-no-pie", "-Wl,--defsym=f=0")

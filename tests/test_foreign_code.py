@@ -12,8 +12,9 @@ import pytest
 
 from sizeguard.base.errors import InputError
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.formats.archive import ObjectContent
 from sizeguard.verify.evidence.evidence import Inlined
-from sizeguard.verify.evidence.object_evidence import NamedPiece, ObjectContent
+from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.leaks import foreign_code as module
 from sizeguard.verify.leaks.deselected_code import FoundCopy
 from sizeguard.verify.leaks.foreign_code import (

@@ -6,7 +6,7 @@ import contextlib
 import mmap
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-from sizeguard.formats.magics import ARCHIVE_MAGIC, THIN_MAGIC
+from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, THIN_MAGIC
 
 HEADER_SIZE = 60
 # /OFFSET into the long names; in thin archives also /OFFSET:POSITION in the archive of that name.
@@ -280,3 +280,49 @@ def map_file(path: Path) -> bytes | mmap.mmap:
         raise cannot_read(path, error) from error
     except ValueError as error:  # a path that contains a NUL
         raise cannot_read(path, error) from error
+
+
+class ObjectContent(NamedTuple):
+    """The bytes of an object. path: the file; member: its name in an archive, or empty."""
+
+    path: Path
+    label: str
+    member: str
+    data: bytes
+
+
+def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(
+                p for p in path.rglob("*") if p.suffix in (".o", ".obj", ".a") and p.is_file()
+            )
+        else:
+            yield path
+
+
+def contents(
+    paths: Iterable[Path], folder: Path | None, magics: tuple[bytes, ...]
+) -> Iterator[ObjectContent]:
+    """Yield the bytes of each object; folders are searched.
+
+    magics: first bytes of objects; those of LLVM bitcode are accepted, too
+    """
+    for path in _expanded(paths):
+        shown = (
+            path.relative_to(folder).as_posix()
+            if folder and path.is_relative_to(folder)
+            else str(path)
+        )
+        try:
+            with readable(path).open("rb") as file:
+                head = file.read(8)
+        except OSError as error:
+            raise cannot_read(path, error) from error
+        if head in (ARCHIVE_MAGIC, THIN_MAGIC):
+            for member, data in read_archive(path):
+                yield ObjectContent(path, f"{shown}({member})", member, bytes(data))
+        elif head[:4] in (*magics, *BITCODE_MAGICS):
+            yield ObjectContent(path, shown, "", readable(path).read_bytes())
+        else:
+            raise InputError(f"{path}: neither an object nor an archive")

@@ -286,15 +286,16 @@ class Evidence:
 
     @cached_property
     def nameless(self) -> tuple[str, ...]:
-        """Objects with code in the image that no symbol names: any name may be of that code."""
+        """Objects with code or data in the image that no symbol names: it may have any name."""
         found: dict[int, int] = {}
         for number, index in self.placement.address:
             if number < self.own and index in self.objects.files[number].nameless:
                 found.setdefault(number, index)
         return tuple(
-            f"{self.objects.files[number].label} has code without a symbol in"
-            f" {self.placement.section((number, index)).name}"
+            f"{self.objects.files[number].label} has {_contents(section)} without a symbol in"
+            f" {section.name}"
             for number, index in found.items()
+            for section in (self.placement.section((number, index)),)
         )
 
     @property
@@ -354,6 +355,10 @@ def names_of(frames: InlineFrames) -> list[str]:
 def functions_at(frames: InlineFrames, address: int) -> list[str]:
     """List the names of the functions over an address, the innermost first, as names_of does."""
     return [_plain(name) for name in frames.at(address)]
+
+
+def _contents(section: Section) -> str:
+    return "code" if section.is_executable else "data"
 
 
 def _plain(name: str) -> str:

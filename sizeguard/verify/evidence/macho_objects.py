@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InputError
+from sizeguard.formats.archive import contents
 from sizeguard.formats.elf import (
     ET_REL,
     SHT_PROGBITS,
@@ -41,7 +42,6 @@ from sizeguard.verify.evidence.object_evidence import (
     Definition,
     ObjectFile,
     Objects,
-    contents,
 )
 
 _LABEL = re.compile(r"ltmp\d+|[lL]tmp.*")

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
-from sizeguard.formats.archive import read_archive
+from sizeguard.formats.archive import contents
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import (
     RELOCATION_TYPES,
     SHF_MERGE,
+    STB_LOCAL,
+    STT_FILE,
     STT_FUNC,
     STT_IFUNC,
     STT_NOTYPE,
@@ -32,7 +32,7 @@ from sizeguard.formats.elf import (
     parse_elf,
 )
 from sizeguard.formats.linkmap.link_map import is_mapping_symbol
-from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, MACHO_MAGICS, THIN_MAGIC
+from sizeguard.formats.magics import BITCODE_MAGICS, MACHO_MAGICS
 from sizeguard.names.demangle import without_clones
 from sizeguard.verify.evidence.code_search import (
     WITH_KNOWN_PADDING,
@@ -47,6 +47,8 @@ _OWN_SECTION = re.compile(
     r"\.(?:text|rodata|data|bss|tdata|tbss)(?:\.(?:unlikely|startup|exit|hot|rel|rel\.local|rel\.ro|rel\.ro\.local))?\.(.+)"
 )
 
+_CONSTANTS = (".rodata", ".srodata", ".lrodata", ".data.rel.ro")
+_VARIABLES = (".data", ".bss", ".tdata", ".tbss", ".sdata", ".sbss", ".ldata", ".lbss")
 _NAMED = (STT_FUNC, STT_OBJECT, STT_IFUNC, STT_TLS, STT_NOTYPE)
 _NOP = 4  # bytes of the longest instruction without effect of other machines than x86
 
@@ -73,15 +75,6 @@ class Definition(NamedTuple):
     def in_object(self, number: int) -> NamedPiece:
         """Return the definition with the number of its object."""
         return NamedPiece(number, self.section, self.offset, self.size, self.symbol)
-
-
-class ObjectContent(NamedTuple):
-    """The bytes of an object. path: the file; member: its name in an archive, or empty."""
-
-    path: Path
-    label: str
-    member: str
-    data: bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +121,13 @@ class ObjectFile(ABC):
         """Return the patterns of many sections."""
         return [self.pattern(section) for section in sections]
 
+    def is_named_data(self, section: Section) -> bool:
+        """Return whether compilers name all data of a section."""
+        return False
+
     @cached_property
     def nameless(self) -> frozenset[int]:
-        """Indices of sections with code that no symbol names, as `strip -x` leaves it."""
+        """Indices of sections with code or data that no symbol names, as `strip -x` leaves them."""
         named: dict[int, list[tuple[int, int]]] = {}
         for definition in self.named:
             end = definition.offset + definition.size
@@ -138,13 +135,14 @@ class ObjectFile(ABC):
         return frozenset(
             section.index
             for section in self.elf.sections
-            if section.is_allocated and section.is_executable and section.file_size
+            if section.is_allocated and section.size
+            if section.is_executable or self.is_named_data(section)
             if self._has_gap(section, sorted(named.get(section.index, ())))
         )
 
     def _has_gap(self, section: Section, named: Sequence[tuple[int, int]]) -> bool:
         """Return whether there is more than padding between ascending ranges of a section."""
-        size, place = section.file_size, 0
+        size, place = section.size, 0
         for start, end in (*named, (size, size)):
             if start > place and not self._is_padding(section, place, start):
                 return True
@@ -152,6 +150,11 @@ class ObjectFile(ABC):
         return False
 
     def _is_padding(self, section: Section, start: int, end: int) -> bool:
+        if not section.is_executable:
+            data = b"" if section.is_nobits else self.elf.content(section)[start:end]
+            # Nothing follows the last variable of a section; before others there are fewer bytes
+            # than the alignment of their place.
+            return not any(data) and end < section.size and end - start < end & -end
         if self.elf.machine not in WITH_KNOWN_PADDING:
             return start > 0 and end - start < max(section.alignment, _NOP)
         return is_padding(self.elf.content(section)[start:end])
@@ -167,6 +170,25 @@ class ElfFile(ObjectFile):
     def relocations(self) -> Mapping[int, Relocations]:
         """Relocations of each section."""
         return {k: self.elf.relocation_table(table) for k, table in self._tables.items()}
+
+    def is_named_data(self, section: Section) -> bool:
+        """Return whether compilers name all data of a section.
+
+        They have tables and texts without names among constants. If a tool removed all local names,
+        even that of the source, it may have removed those of other constants.
+        """
+        name = section.name
+        if name.startswith(_CONSTANTS):
+            return not self._has_local_names and not section.flags & SHF_MERGE
+        return name.startswith(_VARIABLES)
+
+    @cached_property
+    def _has_local_names(self) -> bool:
+        return any(
+            s.binding == STB_LOCAL and s.name and (s.section > 0 or s.type == STT_FILE)
+            for s in self.symbols
+            if s.type != STT_SECTION
+        )
 
     @cached_property
     def _tables(self) -> Mapping[int, Section]:
@@ -350,40 +372,3 @@ def undescribed_lto(paths: Iterable[Path]) -> tuple[str, ...]:
         and functions_of(each.data)
         and not has_debug_information(each.data)
     )
-
-
-def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
-    for path in paths:
-        if path.is_dir():
-            yield from sorted(
-                p for p in path.rglob("*") if p.suffix in (".o", ".obj", ".a") and p.is_file()
-            )
-        else:
-            yield path
-
-
-def contents(
-    paths: Iterable[Path], folder: Path | None, magics: tuple[bytes, ...]
-) -> Iterator[ObjectContent]:
-    """Yield the bytes of each object; folders are searched.
-
-    magics: first bytes of objects; those of LLVM bitcode are accepted, too
-    """
-    for path in _expanded(paths):
-        shown = (
-            path.relative_to(folder).as_posix()
-            if folder and path.is_relative_to(folder)
-            else str(path)
-        )
-        try:
-            with readable(path).open("rb") as file:
-                head = file.read(8)
-        except OSError as error:
-            raise cannot_read(path, error) from error
-        if head in (ARCHIVE_MAGIC, THIN_MAGIC):
-            for member, data in read_archive(path):
-                yield ObjectContent(path, f"{shown}({member})", member, bytes(data))
-        elif head[:4] in (*magics, *BITCODE_MAGICS):
-            yield ObjectContent(path, shown, "", readable(path).read_bytes())
-        else:
-            raise InputError(f"{path}: neither an object nor an archive")

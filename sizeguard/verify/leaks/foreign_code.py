@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.formats.archive import contents
 from sizeguard.formats.lto_object import functions_of
 from sizeguard.formats.magics import MACHO_MAGICS
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import without_parameters
 from sizeguard.verify.evidence.evidence import names_of
-from sizeguard.verify.evidence.object_evidence import contents
 from sizeguard.verify.leaks.deselected_code import DeselectedCode, plain_name
 from sizeguard.verify.leaks.full_objects import full_build
 
