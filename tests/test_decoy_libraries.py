@@ -265,3 +265,24 @@ def test_two_members_of_one_name_are_refused(root: Path, name: str) -> None:
         file.write(large, f"jni/x86_64/{name}")
     with pytest.raises(SizeguardError, match=f"two members are named 'jni/x86_64/{name}'"):
         gathered(root, files)
+
+
+def test_a_library_that_a_file_of_also_needs_counts(root: Path) -> None:
+    """The image does not name the plug-in, so it does not name what the plug-in needs."""
+    image(root / "app")
+    library(root / "plugin.so", SMALL, "libg.so")
+    library(root / "lib/libg.so", SMALL, "libh.so")
+    library(root / "lib/libh.so", LARGE)
+    names = gathered(root, ImageFiles("app", strip=NO_STRIP, also=("plugin.so",)))
+    assert {*names} == {"plugin.so", "lib/libg.so", "lib/libh.so"}
+
+
+def test_a_library_of_also_counts_once(root: Path) -> None:
+    """Of equal copies, the one that `also` names is the needed one."""
+    image(root / "app")
+    library(root / "dist/plugin.so", SMALL, "libg.so")
+    for folder in ("build", "dist"):
+        library(root / folder / "libg.so", LARGE)
+    library(root / "tmp/libg.so", LARGE)
+    names = gathered(root, ImageFiles("app", strip=NO_STRIP, also=("dist/*.so",)))
+    assert {*names} == {"dist/plugin.so", "dist/libg.so"}

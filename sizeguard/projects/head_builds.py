@@ -28,7 +28,7 @@ from sizeguard.git.git import git, head_id
 from sizeguard.git.worktrees import path_length, worktree
 from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
 from sizeguard.projects.made_heads import MadeHead, PackedHead, make_head, unpacked
-from sizeguard.projects.project import OWN_FOLDER, App
+from sizeguard.projects.project import OWN_FOLDER, SHIPS, App, ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
 WORKTREES = Path(OWN_FOLDER) / "worktrees"
@@ -223,19 +223,20 @@ class HeadBuilds:
         if files.debug:  # may be a .dSYM, or a folder with the debug files of several images
             found += sorted((self.root / files.debug).rglob("*"))
         hashes = {str(path): file_hash(path) for path in found if path.is_file()}
-        hashes |= self._needed(files.image, app.other_images(target))
+        hashes |= self._needed(files, app.other_images(target))
         settings = [*named, files.strip, *globs]
         settings += [steps.rules] if steps.rules else []
         return fingerprint({"found": hashes, "files": settings, "package": package_hash()})
 
-    def _needed(self, name: str, apart: tuple[str, ...]) -> Mapping[str, str]:
-        """Hash the libraries that an image as found needs; none if it cannot be read.
+    def _needed(self, files: ImageFiles, apart: tuple[str, ...]) -> Mapping[str, str]:
+        """Hash the libraries that an image as found and its `also` need; none if it is unreadable.
 
         apart: images with limits of their own, which do not count for this one
         """
         # As in any_build: numpy need not be imported if everything is built.
-        from sizeguard.projects.gathering.shipped_files import Surroundings
+        from sizeguard.projects.gathering.shipped_files import Surroundings, copy_shipped
 
+        name, also = files.image, tuple[Path, ...]()
         with tempfile.TemporaryDirectory(prefix="sizeguard-") as folder:
             image = self.root / name
             if member_of(image):
@@ -244,8 +245,11 @@ class HeadBuilds:
                     copy_of_member(self.root / name, image)
             if not image.is_file() or kind_of_image(image) not in MEASURED:
                 return {}
+            with contextlib.suppress(DoesNotBuildError):
+                ships, others = Path(folder) / SHIPS, frozenset((*apart, name))
+                also = copy_shipped(self.root, files.also, ships, "", others)
             around = Surroundings.of(self.root, name, apart, in_place=True)
-            needed = around.needed(image, Path(folder))
+            needed = around.needed([image, *also], Path(folder))
             return {str(path): file_hash(library) for library, path in needed}
 
     def folder(self, app: str, target: str) -> Path:

@@ -153,7 +153,7 @@ def _with_needed(root: Path, made: MadeImage, image: Path, folder: Path) -> tupl
         _check_measured(f"{path.relative_to(folder)}, a file of also,", path)
         _check_no_twin(path.relative_to(folder), path)
     around = Surroundings.of(root, files.image, made.apart, in_place=not made.command)
-    return tuple(dict.fromkeys([*also, *copy_needed(image, around, folder)]))
+    return tuple(dict.fromkeys([*also, *copy_needed(image, also, around, folder)]))
 
 
 def _check_measured(name: str, path: Path) -> None:

@@ -56,35 +56,44 @@ class Surroundings:
         tree, package = root.resolve(), Package.of(root, image, images)
         return cls(tree, _way_out(tree, image), others, package, hidden)
 
-    def needed(self, image: Path, unpacked: Path) -> Iterator[tuple[Path, Path]]:
-        """Yield the libraries that an image needs, and those that they need.
+    def needed(
+        self, starts: Iterable[Path], unpacked: Path, counted: Iterable[Path] = ()
+    ) -> Iterator[tuple[Path, Path]]:
+        """Yield the libraries that files which ship need, and those that they need.
+
+        starts: the image, and files that ship with it
+        counted: paths of files that count anyway, as this names them
 
         Each is a file and the path by which it is named. Members of the package are copied into
         the folder `unpacked`.
         """
-        left = [*needed_files(image)]
-        if not left:
+        users = [start for start in starts if needed_files(start)]
+        if not users:
             return
-        spelled = spelling_for(image)
+        left = [each for user in users for each in _needs(user)]
+        spelled = spelling_for(users[0])
         files = _by_name(self._files(), spelled)
         packed = sorted(self.package.members()) if self.package is not None else []
         members = _by_name(packed, spelled)
-        seen = set[str]()
+        known, seen = frozenset(counted), set[tuple[str, str]]()
         while left:
-            name = spelled(left.pop())
-            if name in seen:
+            name, machine = left.pop()
+            name = spelled(name)
+            if (name, machine) in seen:
                 continue
-            seen.add(name)
+            seen.add((name, machine))
             places = {path.resolve(): path for path in map(Path, files.get(name, ()))}
             paths = sorted(path for path in places if self._is_made(path))
             if self.package is not None:
                 paths += [self.package.copy(each, unpacked) for each in members.get(name, ())]
+            names = {path: self._name(path, places, unpacked) for path in paths}
+            anyway = {path for path in paths if names[path] in known}
             for variant in sorted({*map(_variant, paths)}):
                 alike = [path for path in paths if _variant(path) == variant]
-                path = _largest(alike, image, self.others)
+                path = _largest(alike, machine, self.others, anyway)
                 if path is not None:
-                    left += needed_files(path)
-                    yield path, self._name(path, places, unpacked)
+                    left += _needs(path)
+                    yield path, names[path]
 
     def _name(self, path: Path, places: Mapping[Path, Path], unpacked: Path) -> Path:
         """Return the path that names a library. places: paths in the tree that lead to files."""
@@ -109,6 +118,13 @@ class Surroundings:
         return is_own and path.is_file()
 
 
+def _needs(path: Path) -> list[tuple[str, str]]:
+    """List the names of the libraries that a file needs, each with the file's machine."""
+    names = needed_files(path)
+    machine = image_tools(path).machine if names else ""
+    return [(name, machine) for name in names]
+
+
 def _way_out(tree: Path, image: str) -> Path | None:
     """Return the first link on the path of an image that leads out of the tree."""
     for place in reversed(Path(image.partition("!")[0]).parents):
@@ -125,10 +141,16 @@ def _by_name(paths: Iterable[str], spelled: Callable[[str], str]) -> Mapping[str
     return found
 
 
-def copy_needed(image: Path, around: Surroundings, folder: Path) -> Iterator[Path]:
-    """Copy the libraries that an image needs into a folder, and yield their paths there."""
+def copy_needed(
+    image: Path, also: Sequence[Path], around: Surroundings, folder: Path
+) -> Iterator[Path]:
+    """Copy the libraries that an image needs into a folder, and yield their paths there.
+
+    also: files in the folder that ship with the image; the libraries that they need ship, too
+    """
+    counted = [path.relative_to(folder) for path in also]
     with tempfile.TemporaryDirectory(prefix="sizeguard-") as unpacked:
-        for path, name in around.needed(image, Path(unpacked)):
+        for path, name in around.needed([image, *also], Path(unpacked), counted):
             to = folder / name
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, to)
@@ -144,19 +166,22 @@ def _variant(path: Path) -> str:
     return parts[parts.index(_HWCAPS) + 1] if _HWCAPS in parts[:-2] else ""
 
 
-def _largest(paths: Sequence[Path], image: Path, apart: AbstractSet[Path]) -> Path | None:
+def _largest(
+    paths: Sequence[Path], machine: str, apart: AbstractSet[Path], counted: AbstractSet[Path]
+) -> Path | None:
     """Return the library that counts for a name; None if it is an image of its own, or no library.
 
-    Of equal ones the last counts.
+    Of equal ones, one that counts anyway is taken, else the last.
 
     Search paths may lead to any file of the name, so a small one cannot stand for a larger one.
-    Libraries for other machines count only if there is none for that of the image.
+    Libraries for other machines count only if there is none for that of the file that needs it.
     """
     libraries = [path for path in paths if kind_of_image(path) in MEASURED]
     if len(libraries) > 1:
-        machine = image_tools(image).machine
         same = [path for path in libraries if image_tools(path).machine == machine]
-        libraries = sorted(same or libraries, key=lambda path: (measure(path).load, path in apart))
+        libraries = sorted(
+            same or libraries, key=lambda path: (measure(path).load, path in apart, path in counted)
+        )
     return libraries[-1] if libraries and libraries[-1] not in apart else None
 
 
