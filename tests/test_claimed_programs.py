@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -193,6 +194,29 @@ def test_data_without_a_name_may_be_what_is_claimed_absent(
         tmp_path, sources, edit=lambda folder: void(tool("strip", *options, folder / "a.o"))
     )
     assert outcomes(judged(files, ["numbers"], base=known.image)) == [expected]
+
+
+@pytest.mark.parametrize("machine", ["riscv64", "s390x", "powerpc64le"])
+def test_linkers_of_other_machines_change_more_bytes(tmp_path: Path, machine: str) -> None:
+    """They write addresses of 8 bytes, two instructions, or the opcode of a load."""
+    compiler = f"{machine}-linux-gnu-gcc"
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    table = "int *pointers[2] = {0, &numbers[2]};"
+    text = f"int numbers[4] = {{1}}; {table} extern int out; int g(int);\n{NOINLINE} int f(int x)"
+    text += f" {BODY} int dead(int x) {{ return f(x); }}\n"
+    text += "int main(int c, char **v) { return f(c) + g(c) + *pointers[c] + out + !v; }\n"
+    more = "int out = 5; int g(int x) { return x + 1; }\n"
+    flags = ["-O2", "-ffunction-sections", *["-mno-relax"] * (machine == "riscv64")]
+    for name, source in (("a", text), ("b", more)):
+        (tmp_path / f"{name}.c").write_text(source)
+        tool(compiler, *flags, "-c", tmp_path / f"{name}.c", "-o", tmp_path / f"{name}.o")
+    objects = (tmp_path / "a.o", tmp_path / "b.o")
+    place, image = tmp_path / "app.map", tmp_path / "app"
+    options = ["-Wl,--gc-sections", *["-Wl,--no-relax"] * (machine == "riscv64")]
+    tool(compiler, *options, f"-Wl,-Map,{place}", *objects, "-o", image)
+    files = Files(image=image, objects=objects, link_map=place, folder=tmp_path)
+    assert outcomes(judged(files, ["dead", "f"])) == [PASS, FAIL]
 
 
 def test_a_number_is_no_function(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from sizeguard.base.errors import InputError
 from sizeguard.formats.linkmap import read_link_map, read_map
-from sizeguard.formats.linkmap.link_map import LinkMap, object_name
+from sizeguard.formats.linkmap.link_map import LinkMap, is_mapping_symbol, object_name
 from sizeguard.formats.linkmap.symbol_ranges import function_of
 from tests.support.map_links import (
     APPLE_LINKERS,
@@ -88,6 +88,12 @@ def symbols(image: Path) -> dict[tuple[int, str], int]:
         row = line.split()
         found[int(row[0], 16), row[-1].split("@")[0]] = int(row[1], 16) if len(row) == 4 else 0
     return found
+
+
+@pytest.mark.parametrize("name", ["$x", "$d", "$a.3", "$t.foo", "$xrv64i2p1_m2p0_zicsr2p0"])
+def test_symbols_that_mark_code_and_data_are_no_names(name: str) -> None:
+    assert is_mapping_symbol(name)
+    assert not any(map(is_mapping_symbol, (name[1:], f"${name}", "$xy", "$b", "$xrv", "")))
 
 
 @pytest.mark.parametrize("path", MAPS, ids=lambda path: path.stem)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -69,9 +68,10 @@ def objects_of(*patterns: Pattern, **flags: object) -> Any:
     return SimpleNamespace(files=[file], lto=())
 
 
-def image_of(content: bytes) -> Any:
+def image_of(content: bytes, machine: str = "x86_64") -> Any:
     row = SimpleNamespace(is_allocated=True, file_size=len(content), address=BASE, name=".text")
-    return ImageBytes(SimpleNamespace(sections=[row], content=lambda _: content))
+    read = {"sections": [row], "content": lambda _: content, "machine": machine, "path": "app"}
+    return ImageBytes(SimpleNamespace(**read))
 
 
 def placed(content: bytes, objects: Any, address: Mapping[tuple[int, int], int]) -> Placement:
@@ -101,7 +101,29 @@ def test_sections_of_one_name_and_size_are_known_by_their_bytes(
         InputSection(".text", ".text", "a.o", BASE + at, 16, False)
         for at in range(0, len(content), 16)
     ]
-    assert _by_map(objects, rows, image_of(content), Path("a")) == expected
+    assert _by_map(objects, rows, image_of(content), len(sections)) == expected
+
+
+@pytest.mark.parametrize(
+    ("machine", "own", "message"),
+    [
+        ("riscv64", 1, "a.o is of another build, or the linker shortened its code .riscv64: link"),
+        ("riscv64", 0, ""),  # a start-up file
+        ("x86_64", 1, "a.o is of another build: it has no .text of 14 bytes"),
+        ("x86_64", 0, "a.o is of another build: it has no .text of 14 bytes"),
+    ],
+)
+def test_code_that_linkers_shorten_is_told_from_other_code(
+    machine: str, own: int, message: str
+) -> None:
+    objects = objects_of(pattern(CODE), name=".text")
+    image = image_of(CODE[:14], machine)
+    rows = [InputSection(".text", ".text", "a.o", BASE, 14, False)]
+    if not message:
+        assert _by_map(objects, rows, image, own) == {}
+        return
+    with pytest.raises(InconclusiveError, match=message):
+        _by_map(objects, rows, image, own)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from sizeguard.builds.open_build import Files, open_build
 from sizeguard.builds.recorded_links import HOW_TO_RECORD
 from sizeguard.formats.describe import describe_file
 from sizeguard.formats.elf import STT_FUNC, STT_OBJECT, Elf, read_elf
+from sizeguard.formats.elf.machines import shortened_code
 from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, image_format
 from sizeguard.linkgraph.elf.elf_graph import graph_of
 from sizeguard.linkgraph.graph import SectionGraph
@@ -166,7 +167,7 @@ def _check(elf: Elf, graph: SectionGraph) -> np.ndarray[tuple[int], np.dtype[np.
                 )
                 raise InconclusiveError(
                     f"{elf.path}: {text} has {size} bytes, in the objects {others}: objects of"
-                    " another build"
+                    f" another build{shortened_code(elf.machine)}"
                 )
             if name in of_name:
                 shown[of_name[name]] = True

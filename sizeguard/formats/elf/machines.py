@@ -56,3 +56,10 @@ def machine_name(number: int, layout: Layout, flags: int) -> str:
     if number in (_EM_MIPS, _EM_MIPS_LE) and flags & _N32 and not layout.is_64:
         narrow = "mipsn32"
     return (wide if layout.is_64 else narrow) + (little if layout.order == "<" else big)
+
+
+def shortened_code(machine: str) -> str:
+    """Return a hint for messages if linkers shorten the code of a machine; else nothing."""
+    if not machine.startswith(("riscv", "loongarch")):
+        return ""
+    return f", or the linker shortened its code ({machine}: link with -Wl,--no-relax)"

@@ -34,8 +34,9 @@ _UNLOADED = (
 )
 _UNLOADED_ENDS = (".attributes", ".note.GNU-stack")
 
-# $a, $d, $t, $x of the ARM ELF supplements mark where code and data begin; they are not names.
-_MAPPING = re.compile(r"\$[adtx](\..*)?")
+# $a, $d, $t, $x of the ARM ELF supplements mark where code and data begin; they are not names. On
+# RISC-V the extensions may follow: $xrv64i2p1_m2p0.
+_MAPPING = re.compile(r"\$(?:[adtx](?:\..*)?|xrv\w+)")
 
 # ThinLTO: OUT.lto.libkernels.a(add.o at 684).o and OUT.lto.main.o; gcc:
 # /tmp/ccXXXXXX.ltrans0.ltrans.o

@@ -38,7 +38,7 @@ _PADDING = re.compile(
 )
 WITH_KNOWN_PADDING = ("x86_64", "aarch64", "arm64")
 
-# Bytes before and after r_offset that may change, by relocation type of x86-64; (0, 4) for others.
+# Bytes before and after r_offset that may change, by relocation type; (0, 4) for others.
 _X86_64 = {
     1: (0, 8),  # 64
     24: (0, 8),  # PC64
@@ -57,7 +57,58 @@ _X86_64 = {
     34: (3, 4),  # GOTPC32_TLSDESC
     35: (0, 2),  # TLSDESC_CALL
 }
+_I386 = {
+    20: (0, 2),
+    21: (0, 2),
+    22: (0, 1),
+    23: (0, 1),
+    15: (2, 4),  # TLS_IE
+    16: (2, 4),  # TLS_GOTIE
+    18: (3, 9),  # TLS_GD
+    19: (2, 9),  # TLS_LDM
+    39: (2, 4),  # TLS_GOTDESC
+    40: (0, 2),  # TLS_DESC_CALL
+    43: (2, 4),  # GOT32X
+}
+_S390X = {
+    1: (0, 1),
+    3: (0, 2),
+    16: (0, 2),
+    17: (0, 2),  # PC16DBL
+    18: (0, 2),  # PLT16DBL
+    22: (0, 8),  # 64
+    23: (0, 8),  # PC64
+    24: (0, 8),  # GOT64
+    25: (0, 8),  # PLT64
+    26: (2, 4),  # GOTENT: a load becomes an address
+    28: (0, 8),  # GOTOFF64
+    37: (0, 6),  # TLS_LOAD, GDCALL and LDCALL: the instruction itself
+    38: (0, 6),
+    39: (0, 6),
+    41: (0, 8),  # TLS_GD64
+    44: (0, 8),  # TLS_GOTIE64
+    46: (0, 8),  # TLS_LDM64
+    48: (0, 8),  # TLS_IE64
+    49: (2, 4),  # TLS_IEENT
+    51: (0, 8),  # TLS_LE64
+    53: (0, 8),  # TLS_LDO64
+}
+_PPC64 = {10: (0, 8), 38: (0, 8), 44: (0, 8)}  # REL24 and the following nop, ADDR64, REL64
+# CALL and CALL_PLT are two instructions; 64, ADD64, SUB64, TLS_DTPREL64 and TLS_TPREL64 are data.
+_RISCV64 = dict.fromkeys((18, 19, 2, 36, 40, 9, 11), (0, 8))
 _AARCH64_DATA = {257: 8, 260: 8, 258: 4, 261: 4, 259: 2, 262: 2}
+_AARCH64 = {number: (0, size) for number, size in _AARCH64_DATA.items()}
+_TABLES = {
+    "x86_64": _X86_64,
+    "x32": _X86_64,
+    "i386": _I386,
+    "s390x": _S390X,
+    "ppc64": _PPC64,
+    "ppc64le": _PPC64,
+    "riscv64": _RISCV64,
+    "aarch64": _AARCH64,
+    "arm64": _AARCH64,
+}
 _OTHER_TYPE = 300  # above all of these types
 
 
@@ -125,9 +176,10 @@ def _changed(machine: str, offset: Int, types: npt.NDArray[np.uint32]) -> tuple[
 @functools.cache
 def _extents(machine: str) -> Int:
     """Return the bytes before and after a place that may change, by relocation type."""
-    table = _X86_64 if machine == "x86_64" else {t: (0, n) for t, n in _AARCH64_DATA.items()}
+    table = _TABLES.get(machine, {})
     extents = np.full((_OTHER_TYPE + 1, 2), (0, 4), np.int64)
-    extents[list(table)] = list(table.values())
+    for number, extent in table.items():
+        extents[number] = extent
     return extents
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE, Section
+from sizeguard.formats.elf.machines import shortened_code
 from sizeguard.formats.linkmap.link_map import (
     MEMBER,
     InputSection,
@@ -147,7 +148,7 @@ def place(
     placement = Placement(
         objects,
         content,
-        _by_map(objects, link_map.placed, content, image.path),
+        _by_map(objects, link_map.placed, content, own),
         missing_files(objects, link_map),
         True,
     )
@@ -181,7 +182,7 @@ def check_outputs(image: Binary, link_map: LinkMap, path: Path | None) -> None:
 
 
 def _by_map(
-    objects: Objects, rows: Sequence[InputSection], content: ImageBytes, image: Path
+    objects: Objects, rows: Sequence[InputSection], content: ImageBytes, own: int
 ) -> dict[Node, int]:
     candidates = _by_name(objects)
     named = {name: candidates.get(file_key(name)) for name in {row.file for row in rows}}
@@ -198,12 +199,15 @@ def _by_map(
         found = _section_of(objects, numbers, row, free, content)
         if found is not None:
             address[found] = row.address
-        elif row.name.startswith(
-            ".text"
-        ):  # linkers shrink sections other than code, and list them under an object
+        elif row.name.startswith(".text"):
+            # Linkers shrink sections other than code, too, and list them under an object.
+            hint = shortened_code(content.elf.machine)
+            if hint and numbers[0] >= own:
+                continue
             raise InconclusiveError(
-                f"{row.file} is of another build: it has no {row.name} of {row.size} bytes, "
-                f"which is at {row.address:#x} in {image}; pass the objects of this image"
+                f"{row.file} is of another build{hint}: it has no {row.name} of {row.size} bytes,"
+                f" which is at {row.address:#x} in {content.elf.path}; pass the objects of this"
+                " image"
             )
     return address
 
@@ -281,9 +285,10 @@ def check_bytes(placement: Placement, own: int) -> None:
         pattern = placement.pattern(node)
         if not pattern.matches(placement.image.at(address, section.size)):
             label = placement.objects.files[node[0]].label
+            hint = shortened_code(placement.image.elf.machine)
             raise InconclusiveError(
-                f"{label} is of another build: its {section.name} differs from the image's bytes at"
-                f" {address:#x}; pass the objects of this image"
+                f"{label} is of another build{hint}: its {section.name} differs from the image's"
+                f" bytes at {address:#x}; pass the objects of this image"
             )
 
 
