@@ -127,11 +127,11 @@ class Row:
     prepare: Callable[[AnyProject], None] | None = None
 
 
-def pull(base: str = "main", sha: str = "<third>", action: str = "synchronize") -> dict[str, Any]:
-    return {
-        "action": action,
-        "pull_request": {"base": {"ref": base, "sha": sha}, "draft": action == "draft"},
-    }
+def pull(
+    base: str = "main", sha: str = "<third>", action: str = "synchronize", **more: object
+) -> dict[str, Any]:
+    request = {"base": {"ref": base, "sha": sha}, "draft": action == "draft", **more}
+    return {"action": action, "pull_request": request}
 
 
 def pushed(before: str, *, default: str = "main") -> dict[str, Any]:
@@ -156,6 +156,8 @@ PR = {"ref": "refs/pull/7/merge", "GITHUB_BASE_REF": "main"}
 TEST = github("pull_request", sha="<test grown>", **PR)
 LITTLE = github("pull_request", sha="<test little>", **PR)
 MAIN = "refs/heads/main"
+TARGET = github("pull_request_target", MAIN, "<third>", GITHUB_BASE_REF="main")
+GROWN = {"sha": "<grown>"}
 QUEUE = github("merge_group", "refs/heads/gh-readonly-queue/x", "")
 TAG = github("push", "refs/tags/v1", "")
 FIRST = github("push", MAIN, "<first>")
@@ -213,6 +215,13 @@ ROWS = [
         "neither event nor base", "grown", {**TEST, "GITHUB_BASE_REF": ""}, {}, 2,
         "GITHUB_EVENT_NAME is pull_request, but GITHUB_EVENT_PATH is not set", main="grown",
     ),
+    # A run for the target branch checks out that branch, which has no growth.
+    Row("target instead of the change", "third", TARGET, pull(head=GROWN), 2, "not the pull"),
+    Row("target, shallow", "third", TARGET, pull(head=GROWN), 2, "not the pull", depth=1),
+    Row("change in a run for the target", "grown", TARGET, pull(head=GROWN), 1, "second"),
+    Row("no change", "third", TARGET, pull(head={"sha": "<third>"}), 0, "third"),
+    Row("older than its target", "third", TARGET, pull(head={"sha": "<second>"}), 0, "third"),
+    Row("merged by squashing", "third", TARGET, pull(head=GROWN, merged=True), 0, "third"),
     Row("malformed trailer", "malformed", TEST, pull(), 1, "second"),
     Row("needless trailer", "needless", TEST, pull(), 1, "second"),
     Row("waived", "waived", TEST, pull(), 0, "third"),

@@ -48,6 +48,9 @@ def request(sha: object) -> dict[str, Any]:
         (PULL, None, CiEvent((BRANCH,))),
         (PULL, request(OLD), CiEvent((BRANCH, Candidate(OLD, "origin/main")))),
         (PULL, request(3), CiEvent((BRANCH,))),
+        (PULL, {"pull_request": {"head": {"sha": NEW}}}, CiEvent((BRANCH,), change=NEW)),
+        (PULL, {"pull_request": {"head": {"sha": "main"}}}, CiEvent((BRANCH,))),
+        (PULL, {"pull_request": {"head": {"sha": NEW}, "merged": True}}, CiEvent((BRANCH,))),
         (PULL, {"pull_request": [OLD]}, CiEvent((BRANCH,))),
         (PULL, "no JSON", CiEvent((BRANCH,))),
         # A checkout of a change has no branch but the change's own, which is no base.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.reference.ci_event import Candidate, CiEvent, default_branch
-from sizeguard.git.git import branch_id, commit_id, git
+from sizeguard.git.git import branch_id, commit_id, git, git_finds
 
 # Branches that changes are merged into, unless CI names another. A feature branch's own upstream
 # would be the change itself.
@@ -61,6 +61,24 @@ def _of_event(root: Path, event: CiEvent) -> Iterable[Candidate]:
     if parent and first:
         yield Candidate(parent, first[0].name)
     yield from event.bases[1:]
+
+
+def check_change(root: Path, event: CiEvent, head: str) -> None:
+    """Raise InputError if HEAD, the base itself, does not contain the change that CI runs for.
+
+    Events such as pull_request_target check out the target branch, which would pass unchanged.
+    """
+    change = event.change
+    if not change or head == change:
+        return
+    with contextlib.suppress(InputError):  # the clone may lack it
+        if git_finds(root, "merge-base", "--is-ancestor", change, head):
+            return
+    raise InputError(
+        f"HEAD is the base {head[:7]}, not the pull request's commit {change[:7]}; check that out"
+        " (actions/checkout: ref: ${{ github.event.pull_request.head.sha }}), or name the base of"
+        " growth with --base"
+    )
 
 
 def is_shallow(root: Path) -> bool:

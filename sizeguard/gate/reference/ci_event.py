@@ -50,12 +50,14 @@ class CiEvent:
     bases: the revisions to count growth from, the best first; empty if the event names none
     pushed: a change was merged or pushed to a target branch of changes
     merge: HEAD if CI made it by merging the change into its target branch, the first parent
+    change: the last commit of the change that waits for its merge; empty if the event names none
     unknown: why the base of a change is unknown; then the default branch may be the change itself
     """
 
     bases: tuple[Candidate, ...] = ()
     pushed: bool = False
     merge: str = ""
+    change: str = ""
     unknown: str = ""
 
 
@@ -132,7 +134,11 @@ def _github_change(name: str, variables: Mapping[str, str], event: object) -> Ci
     commit = _text(event, "pull_request", "base", "sha")
     if commit:
         found.append(Candidate(commit, found[0].name if found else commit))
-    return CiEvent(tuple(found), merge=_tested_merge(variables))
+    request = event.get("pull_request") if isinstance(event, dict) else None
+    is_merged = isinstance(request, dict) and request.get("merged") is True
+    change = "" if is_merged else _text(request, "head", "sha")
+    change = change if _COMMIT.fullmatch(change) else ""
+    return CiEvent(tuple(found), merge=_tested_merge(variables), change=change)
 
 
 def _github_push(variables: Mapping[str, str], event: object) -> CiEvent | None:

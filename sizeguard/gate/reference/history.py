@@ -9,6 +9,7 @@ from pathlib import Path
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.gate_result import IS_HEAD, Base
 from sizeguard.gate.reference.base_branch import (
+    check_change,
     exists,
     how_to_fetch,
     is_shallow,
@@ -148,7 +149,10 @@ class History:
         event = ci_event()
         named = named_base(self.root, asked, event)
         if named is not None:
-            return self._merge_base(named, is_pushed=event.pushed and not asked)
+            found = self._merge_base(named, is_pushed=event.pushed and not asked)
+            if found.text == IS_HEAD and not asked:
+                check_change(self.root, event, found.commit)
+            return found
         usual = usual_branches()
         ref, id_ = next(iter(branch_ids(self.root, usual).items()), ("", ""))
         if not ref:
