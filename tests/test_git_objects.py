@@ -13,7 +13,13 @@ import pytest
 
 from sizeguard.toolchains.environment import build_environment
 from sizeguard.toolchains.links.watched_git import differing, git_watch, outside_files
-from sizeguard.toolchains.read_files import ReadFiles, read_since, watch, watch_git
+from sizeguard.toolchains.read_files import (
+    WATCHED_ENVIRONMENT,
+    ReadFiles,
+    read_since,
+    watch,
+    watch_git,
+)
 from tests.support.any_project import AnyProject, made_project
 
 pytestmark = pytest.mark.native
@@ -101,7 +107,7 @@ def asked(tree: AnyProject, command: str) -> ReadFiles:
     """Run a command as a build does."""
     if not watch(tree.root):
         pytest.skip("this file system does not tell what is read")
-    given = build_environment()
+    given = {**build_environment(), **WATCHED_ENVIRONMENT}
     more = git_watch(tree.root.parent / "git", tree.root, given)
     assert more, "nothing can be preloaded: .ci/setup installs a C compiler"
     watch_git(tree.root)
@@ -120,6 +126,45 @@ def test_names_and_ids_let_ignored_files_alone(tree: AnyProject, command: str) -
 @pytest.mark.parametrize("command", TAKING)
 def test_a_file_out_of_gits_objects_is_seen(tree: AnyProject, command: str) -> None:
     assert asked(tree, command).takes_files
+
+
+# Each asks for the size of NOTES.md, and reads nothing of it.
+SIZING = (
+    "stat -c %s NOTES.md",
+    "cd .. && stat -L --printf=%s tree/./NOTES.md",
+    "ln -s ../tree/NOTES.md ../out/notes; stat -Lc %s ../out/notes",
+    "test -s NOTES.md",
+    "ls -s",
+    "du -b NOTES.md",
+    "find . -size +1k",
+    "perl -e 'exit -s \"NOTES.md\"'",
+    "truncate -r NOTES.md ../out/as_long",
+    f"{sys.executable} -c 'import os; os.path.getsize(\"NOTES.md\")'",
+    f"{sys.executable} -c 'import os; [each.stat() for each in os.scandir()]'",
+    f'{sys.executable} -c \'open("NOTES.md", "rb").seek(0, 2)\'',
+    "echo 'file(SIZE NOTES.md size)' >../x.cmake; cmake -P ../x.cmake",
+)
+
+
+@pytest.mark.parametrize("command", SIZING)
+def test_a_file_whose_size_is_asked_for_counts_as_read(tree: AnyProject, command: str) -> None:
+    assert "NOTES.md" in asked(tree, command).files
+
+
+def test_a_stream_that_goes_to_the_end_of_a_file_is_seen(tree: AnyProject, tmp_path: Path) -> None:
+    (tmp_path / "end.c").write_text(
+        '#include <stdio.h>\nint main(void) { FILE* f = fopen("NOTES.md", "r");'
+        " return fseek(f, 0, SEEK_END) || ftell(f) < 0; }\n"
+    )
+    subprocess.run(["cc", "end.c", "-o", "end"], cwd=tmp_path, check=True)
+    assert "NOTES.md" in asked(tree, "../end").files
+
+
+@pytest.mark.parametrize(
+    "command", ["ls", "find . -name '*.c'", "cc -c a.c -o ../out/a.o", "git status", "cat a.c"]
+)
+def test_a_file_that_is_only_listed_is_not_read(tree: AnyProject, command: str) -> None:
+    assert "NOTES.md" not in asked(tree, command).files
 
 
 def test_a_colon_in_the_path_hides_no_objects(tmp_path: Path) -> None:
@@ -169,9 +214,13 @@ NOTES = '.data\n.globl notes\nnotes: .incbin "notes.txt"\n.byte 0\n'
 
 @pytest.mark.parametrize(
     ("line", "is_seen"),
-    [("git show HEAD:NOTES.md", True), ("git describe --tags --always --dirty", False)],
+    [
+        ("git show HEAD:NOTES.md", True),
+        ("git describe --tags --always --dirty", False),
+        ("head -c $$(stat -c %s NOTES.md) /dev/zero", True),
+    ],
 )
-def test_an_ignored_file_that_the_build_takes_out_of_git_counts(
+def test_an_ignored_file_that_the_build_uses_without_reading_it_counts(
     tmp_path: Path, line: str, *, is_seen: bool
 ) -> None:
     """From an empty store: neither commit may stand for the other before its build is seen."""

@@ -4,7 +4,7 @@ The access time of each file is set before its last change. Linux then records t
 anybody (with `relatime`, the usual mount option, and with `strictatime`). A file whose times
 somebody set counts as read. If nothing is recorded, it is unknown what was read. A build that asked
 git itself may know more of the commit than the files that it opened. It can know their names and
-ids, or any content (see watched_git).
+ids, or any content. A file whose size a program asked for counts as read, too (see watched_git).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from sizeguard.toolchains.links.watched_git import (
     forget_marks,
     has_asked,
     has_taken,
+    sized_files,
 )
 
 _SECONDS = 2_000_000_000  # ns: git compares seconds
@@ -100,7 +101,8 @@ def read_since(tree: Path) -> ReadFiles:
     is_read = _is_read(tree / _GIT_FILE)
     asks, takes = is_read or has_asked(tree), is_read or has_taken(tree)
     since = begun_at(tree)
-    read = (name for name in _tracked(tree) if _is_read(tree / name, since))
+    sized = sized_files(tree)
+    read = (name for name in _tracked(tree) if name in sized or _is_read(tree / name, since))
     return ReadFiles(frozenset(read), asks or takes, takes)
 
 

@@ -1,4 +1,4 @@
-"""Tell whether a build took files out of git's objects, or out of the checkout.
+"""Tell which files a build used without reading them, out of git's objects or the checkout.
 
 Access times of a worktree's files do not show what `git show HEAD:file` prints. A library in the
 build's processes lets harmless commands, such as `git describe`, open the worktree's `.git` without
@@ -21,21 +21,22 @@ from sizeguard.git.trees import tree_entries
 from sizeguard.git.worktrees import marks_of
 from sizeguard.toolchains.links.preload import preload_library
 
-_SOURCE = Path(__file__).with_name("watch_git.c")
+_SOURCES = [Path(__file__).with_name(name) for name in ("watch_git.c", "watch_sizes.c")]
 _MARKS, _OBJECTS, _PRELOAD = "SIZEGUARD_GIT_MARKS", "SIZEGUARD_GIT_OBJECTS", "LD_PRELOAD"
 _CHECKOUT, _OWN_HEAD = "SIZEGUARD_GIT_CHECKOUT", "SIZEGUARD_GIT_HEAD"
+_TREE = "SIZEGUARD_GIT_TREE"
 _HEAD = ".git/HEAD"  # stands for the commit that is checked out
 # Tools join these files of all parent folders.
 _JOINED = frozenset({".cargo/config.toml", ".cargo/config", ".npmrc"})
 _LONGEST_STEP = 3.0  # seconds: FAT has steps of 2 s
-_ASKED, _TAKEN, _OUTSIDE, _SINCE = "asked", "taken", "outside", "since"
+_ASKED, _TAKEN, _OUTSIDE, _SIZED, _SINCE = "asked", "taken", "outside", "sized", "since"
 
 
 def forget_marks(tree: Path) -> None:
     """Begin without marks."""
     folder = marks_of(tree)
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (_ASKED, _TAKEN, _OUTSIDE):
+    for name in (_ASKED, _TAKEN, _OUTSIDE, _SIZED):
         (folder / name).unlink(missing_ok=True)
 
 
@@ -70,8 +71,8 @@ def git_watch(repository: Path, tree: Path, given: Mapping[str, str]) -> dict[st
 
     repository: of the worktree; git is asked there, since that would count as the build's question
     """
-    library = preload_library(source=_SOURCE)
-    if library is None:
+    libraries = [preload_library(source=source) for source in _SOURCES]
+    if None in libraries:
         return {}
     before = given.get(_PRELOAD, "")
     return {
@@ -79,7 +80,8 @@ def git_watch(repository: Path, tree: Path, given: Mapping[str, str]) -> dict[st
         _OBJECTS: "\n".join(map(os.path.realpath, _object_folders(repository))),
         _CHECKOUT: os.path.realpath(repository),
         _OWN_HEAD: _head_of(repository),
-        _PRELOAD: f"{library}:{before}" if before else str(library),
+        _TREE: os.path.realpath(tree),
+        _PRELOAD: ":".join(map(str, [*libraries, *([before] if before else [])])),
     }
 
 
@@ -93,6 +95,21 @@ def has_taken(tree: Path) -> bool:
     return (marks_of(tree) / _TAKEN).exists()
 
 
+def sized_files(tree: Path) -> frozenset[str]:
+    """List the files of the worktree whose size, type or times a program asked for."""
+    root = os.path.realpath(tree) + "/"
+    return frozenset(path.removeprefix(root) for path in _noted(tree, _SIZED))
+
+
+def _noted(tree: Path, mark: str) -> frozenset[str]:
+    """Return the paths that a mark lists."""
+    try:
+        noted = (marks_of(tree) / mark).read_bytes().split(b"\0")
+    except FileNotFoundError:
+        return frozenset()
+    return frozenset(os.fsdecode(path) for path in noted if path)
+
+
 def outside_files(repository: Path, tree: Path, read: Collection[str]) -> frozenset[str]:
     """List the tracked files that the build took from the checkout, not from its worktree.
 
@@ -102,14 +119,12 @@ def outside_files(repository: Path, tree: Path, read: Collection[str]) -> frozen
           take only that; so files of parent folders with the same path are left out, except those
           that are joined. The files of the running sizeguard are left out, too.
     """
-    try:
-        noted = (marks_of(tree) / _OUTSIDE).read_bytes().split(b"\0")
-    except FileNotFoundError:
+    paths = _noted(tree, _OUTSIDE)
+    if not paths:
         return frozenset()
     root = os.path.realpath(repository) + "/"
     # The running sizeguard is a tool, also where it is installed from the checkout.
     own = os.path.realpath(Path(__file__).parents[2]) + "/"
-    paths = {os.fsdecode(path) for path in noted if path}
     names = {path.removeprefix(root) for path in paths if not path.startswith(own)}
     tracked = git_bytes(repository, "ls-files", "-z").split(b"\0")
     alone = {name for name in names if name not in read or name in _JOINED}

@@ -1,0 +1,148 @@
+/* Note the files of a worktree whose size a build's program asks for. Preloaded into its processes.
+
+   Access times tell which files are read, but asking for a size, a type or a time sets none. So the
+   paths of regular files that a program asks the system about stand in `sized`, each ended by NUL.
+   Left out are git and cargo, which look at the times of all files to tell what has changed. Programs
+   that call the system without libc, as those of Go do, are not seen. Nothing is printed, and no
+   failure ends a program.
+*/
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MARKS "SIZEGUARD_GIT_MARKS" /* folder of the marks */
+#define TREE "SIZEGUARD_GIT_TREE"   /* the worktree, with its real path */
+#define SEEN 1024
+
+static char notes[PATH_MAX + 16];
+static char tree[PATH_MAX];
+
+static int is_left_out(const char* program) {
+  const char* slash = strrchr(program, '/');
+  const char* name = slash ? slash + 1 : program;
+  return !strcmp(name, "git") || !strncmp(name, "git-", 4) || !strcmp(name, "cargo");
+}
+
+__attribute__((constructor)) static void begin(void) {
+  char program[PATH_MAX];
+  int error = errno;
+  const char* folder = getenv(MARKS);
+  const char* root = getenv(TREE);
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  program[length > 0 ? length : 0] = 0;
+  if (folder && root && strlen(folder) < PATH_MAX && strlen(root) < sizeof tree &&
+      !is_left_out(program)) {
+    snprintf(notes, sizeof notes, "%s/sized", folder);
+    strcpy(tree, root);
+  }
+  errno = error;
+}
+
+/* Note a path of the worktree, once in this process as a rule. */
+static void note(const char* path) {
+  static unsigned long seen[SEEN];
+  size_t length = strlen(tree);
+  if (strncmp(path, tree, length) || path[length] != '/') return;
+  unsigned long hash = 5381;
+  for (const char* at = path + length; *at; ++at) hash = hash * 33 + (unsigned char)*at;
+  if (seen[hash % SEEN] == hash) return;
+  seen[hash % SEEN] = hash;
+  long file = syscall(SYS_openat, AT_FDCWD, notes, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file < 0) return;
+  if (write((int)file, path, strlen(path) + 1) < 0) seen[hash % SEEN] = 0;
+  close((int)file);
+}
+
+static void note_opened(int file) {
+  char link[64], path[PATH_MAX];
+  if (!tree[0]) return;
+  int error = errno;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  if (length > 0) {
+    path[length] = 0;
+    note(path);
+  }
+  errno = error;
+}
+
+static void note_named(int folder, const char* path) {
+  if (!tree[0] || !path) return;
+  int error = errno;
+  int file = (int)syscall(SYS_openat, folder, path, O_PATH | O_CLOEXEC);
+  if (file >= 0) {
+    note_opened(file);
+    close(file);
+  }
+  errno = error;
+}
+
+/* Note what a call told about. path: NULL or empty for an open file */
+static int told(int result, unsigned mode, int file, const char* path) {
+  if (result || !S_ISREG(mode)) return result;
+  if (path && *path)
+    note_named(file, path);
+  else
+    note_opened(file);
+  return result;
+}
+
+#define NEXT(function) ((__typeof__(&function))dlsym(RTLD_NEXT, #function))
+
+/* libc has each call in two widths, and up to 2.32 programs called others, with a version. */
+#define CALL(name, type, parameters, arguments, file, path) \
+  int name parameters;                                      \
+  int name parameters {                                     \
+    int result = NEXT(name) arguments;                      \
+    return told(result, result ? 0 : to->type, file, path); \
+  }
+#define CALLS(wide)                                                                           \
+  CALL(stat##wide, st_mode, (const char* path, struct stat##wide* to), (path, to), AT_FDCWD,  \
+       path)                                                                                  \
+  CALL(lstat##wide, st_mode, (const char* path, struct stat##wide* to), (path, to), AT_FDCWD, \
+       path)                                                                                  \
+  CALL(fstat##wide, st_mode, (int file, struct stat##wide* to), (file, to), file, NULL)       \
+  CALL(fstatat##wide, st_mode,                                                                \
+       (int folder, const char* path, struct stat##wide* to, int flags),                      \
+       (folder, path, to, flags), folder, path)                                               \
+  CALL(__xstat##wide, st_mode, (int version, const char* path, struct stat##wide* to),        \
+       (version, path, to), AT_FDCWD, path)                                                   \
+  CALL(__lxstat##wide, st_mode, (int version, const char* path, struct stat##wide* to),       \
+       (version, path, to), AT_FDCWD, path)                                                   \
+  CALL(__fxstat##wide, st_mode, (int version, int file, struct stat##wide* to),               \
+       (version, file, to), file, NULL)                                                       \
+  CALL(__fxstatat##wide, st_mode,                                                             \
+       (int version, int folder, const char* path, struct stat##wide* to, int flags),         \
+       (version, folder, path, to, flags), folder, path)
+
+CALLS()
+CALLS(64)
+CALL(statx, stx_mode,
+     (int folder, const char* path, int flags, unsigned mask, struct statx* to),
+     (folder, path, flags, mask, to), folder, path)
+
+/* The end of a file tells its size, too. */
+#define ENDS(function, of, type, how)                  \
+  type function(of file, type offset, int from) {      \
+    if (from == SEEK_END) note_opened(how(file));      \
+    return NEXT(function)(file, offset, from);         \
+  }
+#define STREAMS(function, result, type)                        \
+  result function(FILE* stream, type offset, int from) {       \
+    if (from == SEEK_END) note_opened(fileno(stream));         \
+    return NEXT(function)(stream, offset, from);               \
+  }
+
+ENDS(lseek, int, off_t, )
+ENDS(lseek64, int, off64_t, )
+STREAMS(fseek, int, long)
+STREAMS(fseeko, int, off_t)
+STREAMS(fseeko64, int, off64_t)
