@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import struct
 from dataclasses import replace
@@ -14,6 +15,7 @@ from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.attribution.owners.library_rows import LibraryRows
 from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.kept.stored_facts import facts_stored_in
 from sizeguard.builds.build_record import RECORD, read_build
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.shipped_libraries import (
@@ -36,6 +38,7 @@ from sizeguard.measurement.measured_builds import measure_build
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
 from sizeguard.snapshots.store import Store
+from tests.support.kept_files import settle
 from tests.support.recorded_builds import recorded_analysis, recorded_runtime
 
 LOADS, DYNAMIC, INTERP = 1, 2, 3
@@ -199,6 +202,26 @@ def test_universal_debug_files_do_not_ship(
         path.write_bytes(struct.pack(">II", kind, len(types)) + rows + b"".join(slices))
         assert (library_files(tmp_path, []) == [path]) == counts
         path.unlink()
+
+
+def test_a_stored_fact_does_not_hide_an_object_that_becomes_a_library(tmp_path: Path) -> None:
+    """Its size and its time of modification are those of the object."""
+    made, facts = tmp_path / "build", tmp_path / "facts"
+    made.mkdir()
+    path = image(made / "libextra.so", (NEEDED, "libc.so.6"))
+    library = path.read_bytes()
+    path.write_bytes(library[:16] + b"\1" + library[17:])  # ET_REL
+    settle()
+    before = path.stat()
+    for _ in range(2):
+        with facts_stored_in(facts):
+            assert library_files(made, []) == []
+    path.write_bytes(library)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    for _ in range(2):
+        with facts_stored_in(facts):
+            assert library_files(made, []) == [path]
+        settle()
 
 
 def test_a_stripped_twin_stands_for_its_library(build: Path) -> None:

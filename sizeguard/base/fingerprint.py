@@ -12,8 +12,9 @@ from pathlib import Path
 from sizeguard import __version__
 from sizeguard.base.digest import content_digest, digest
 from sizeguard.base.files import cannot_read, check_no_output
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import has_stand_in, readable
 from sizeguard.base.kept.hash_cache import state_of
+from sizeguard.base.kept.stored_facts import stored_fact
 
 PACKAGE = Path(__file__).resolve().parents[1]
 # Libraries whose versions affect the analysis of a binary.
@@ -30,6 +31,13 @@ def file_hash(path: Path) -> str:
 
     Raises InputError if the file cannot be read.
     """
+    if has_stand_in(path):
+        return _read_hash(str(path))
+    return stored_fact("contents", str(path), _read_hash)
+
+
+def _read_hash(name: str) -> str:
+    path = Path(name)
     try:
         stat = path.stat()
         check_no_output(stat)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sizeguard.base.errors import GateError, InputError, SizeguardError
 from sizeguard.base.kept.moment import one_moment
+from sizeguard.base.kept.stored_facts import facts_stored_in
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
 from sizeguard.gate.cache.whole_run import earlier_run, store_result, terms_key
 from sizeguard.gate.changed_terms import (
@@ -37,6 +38,11 @@ def run_gate(request: Request) -> GateResult:
     Raises InputError for errors in sizeguard.yaml and other user files, InconclusiveError if growth
     cannot be counted from the requested base.
     """
+    with facts_stored_in(request.history.place.store.folder / "files"):
+        return _run(request)
+
+
+def _run(request: Request) -> GateResult:
     request.check_limits()
     request.check_snapshots()
     base = request.history.base(request.base)

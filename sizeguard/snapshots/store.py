@@ -6,6 +6,7 @@ may win. Layout of the store's folder:
 
     facts/KEY.json            the facts, and the hash of the snapshot that belongs to them
     snapshots/HASH.snapshot   named by its content: commits of one size share it
+    files/KIND.json           facts about files of this machine by their states; see stored_facts
     users/PID.lock            held by a process that uses the store; see store_users
 
 Facts are written after their snapshot, each file atomically, so facts always have their snapshot. A

@@ -36,15 +36,18 @@ class HashCache:
 
     def __call__(self, path: str) -> str:
         """Return the hash of a file's content."""
-        state = state_of(path)
+        return self.of(path, state_of(path), self._hash_of)
+
+    def of(self, path: str, state: State | None, hash_of: Callable[[str], str]) -> str:
+        """Return the hash of a file in its present state; `hash_of` hashes unknown files."""
         if state is None:
-            return self._hash_of(path)
+            return hash_of(path)
         known = self._known.get(path)
         if known is not None and known[0] == state:
             return known[1]
         start = time.time_ns()
-        content = self._hash_of(path)
-        if state_of(path) == state and start - max(state[3:]) > SETTLED:
+        content = hash_of(path)
+        if unread_state(path) == state and start - max(state[3:]) > SETTLED:
             self._known[path] = (state, content)
             self._is_new = True
         return content
@@ -66,13 +69,28 @@ def state_of(path: str) -> State | None:
 
     Raises OutputError for a file that the running command will replace.
     """
+    found = _status(path)
+    if found is None:
+        return None
+    check_no_output(found)
+    return _state(found)
+
+
+def unread_state(path: str) -> State | None:
+    """Return a file's state as state_of does, even if the running command will replace the file."""
+    found = _status(path)
+    return None if found is None else _state(found)
+
+
+def _status(path: str) -> os.stat_result | None:
     try:
         found = os.stat(path)  # noqa: PTH116  (a Path takes 10 µs, and builds read 1,000 files)
     except OSError:
         return None
-    if not stat.S_ISREG(found.st_mode):
-        return None
-    check_no_output(found)
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _state(found: os.stat_result) -> State:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
