@@ -2,9 +2,10 @@
 
    Access times tell which files are read, but asking for a size, a type or a time sets none. So the
    paths of regular files that a program asks the system about stand in `sized`, each ended by NUL.
-   Left out are git and cargo, which look at the times of all files to tell what has changed. Programs
-   that call the system without libc, as those of Go do, are not seen. Nothing is printed, and no
-   failure ends a program.
+   Left out are git and cargo, which look at the times of all files to tell what has changed, and
+   cmake, whose file(GLOB_RECURSE) asks for the types of all files: file(SIZE) is not seen. Programs
+   that call the system without libc, as those of Go do, are not seen either. Nothing is printed, and
+   no failure ends a program.
 */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -28,7 +29,8 @@ static char tree[PATH_MAX];
 static int is_left_out(const char* program) {
   const char* slash = strrchr(program, '/');
   const char* name = slash ? slash + 1 : program;
-  return !strcmp(name, "git") || !strncmp(name, "git-", 4) || !strcmp(name, "cargo");
+  return !strcmp(name, "git") || !strncmp(name, "git-", 4) || !strcmp(name, "cargo") ||
+         !strcmp(name, "cmake");
 }
 
 __attribute__((constructor)) static void begin(void) {
