@@ -218,7 +218,7 @@ def test_hidden_code_is_looked_for_by_the_names_that_are_claimed_absent(
     evidence = opened()
     tables = Tables(evidence, ("x::left",), registered_classes=("D",))
     judge_of(evidence, *claims, tables=tables).judge(whole(HiddenRemains()))
-    assert asked == [judge_claims.Deselected(("x::gone",), ("gone",), ("C",))]
+    assert asked == [judge_claims.Deselected(("x::gone",), ("gone",), ("C",), {})]
 
 
 def test_what_no_claim_names_is_claimed_absent(opened: Opener) -> None:

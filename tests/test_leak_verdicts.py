@@ -26,7 +26,7 @@ from sizeguard.verify.leaks.explained_bytes import (
     UNEXPLAINED,
     judge_explained,
 )
-from sizeguard.verify.leaks.hidden_code import judge_copies, judge_namesakes
+from sizeguard.verify.leaks.hidden_code import judge_copies, judge_namesakes, served_dtypes
 from tests.support.recorded_builds import program_with
 
 Opener = Callable[..., Evidence]
@@ -66,6 +66,24 @@ def test_bytes_of_a_removed_function_fail_anywhere(
     # With the objects as those of a full build, too, whose record has none of the toolchain.
     full = replace(evidence.objects, files=evidence.objects.files[: evidence.own])
     assert shown(judge_copies(DeselectedCode(evidence, full))) == expected
+
+
+@pytest.mark.parametrize(
+    ("symbol", "dtypes"),
+    [
+        ("_Z3fooPKdPdl", {"Double"}),
+        ("_Z3fooPKN2sg4HalfEl", {"Half"}),
+        ("_ZN1a3fooESt4spanIKhLm18446744073709551615EE", {"Byte"}),
+        ("_Z3food", {"Double"}),
+        ("_Z3fooRA4_x", {"Long"}),
+        ("_Z3fooRSt6vectorIdSaIdEE", {"Double"}),
+        ("_Z3fooPKPKcl", set()),  # a table of texts, and a count
+        ("_Z3foov", set()),
+        ("foo", set()),
+    ],
+)
+def test_a_function_serves_the_dtypes_of_its_parameters(symbol: str, dtypes: set[str]) -> None:
+    assert served_dtypes(symbol) == dtypes
 
 
 @pytest.mark.parametrize(

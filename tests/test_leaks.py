@@ -1,4 +1,4 @@
-"""Test that verification finds deselected code, hidden in a selective build in sixteen ways.
+"""Test that verification finds deselected code, hidden in a selective build in seventeen ways.
 
 tests/soak/leaks.py tests all ways, with other compilers.
 """
@@ -31,6 +31,7 @@ COVERING = (
     "bytes_between_sections",
     "helper_in_its_own_file",
     "dtype_of_auto_parameter",
+    "dtype_of_overload",
     "one_feature_of_recompiled_file",
 )
 

@@ -172,7 +172,9 @@ class Judge:
             for table in ("operator", "class")
         }
         kernels = tuple(c.question.function for c in gone if isinstance(c.question, KernelCode))
-        return Deselected(named["operator"], kernels, named["class"])
+        branches = {(q.tag, q.dtype) for c in gone if isinstance(q := c.question, DtypeBranch)}
+        bodies = self.branches.bodies.unused(self.branches.kept, branches) if branches else {}
+        return Deselected(named["operator"], kernels, named["class"], bodies)
 
     def _nothing_found(self, claim: Claim) -> Verdict:
         """Judge a claim on the whole image for which no object has any evidence."""

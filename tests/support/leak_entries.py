@@ -112,6 +112,16 @@ DTYPES = (
         ("short", "Short"),
     ),
     Leak(
+        "dtype_of_overload",
+        source(
+            "overload",
+            "namespace mine { void add_elements(const double* a, double* b, long n)"
+            "\n{ for (long i = 0; i < n; ++i) b[i] = a[i] * a[i] + b[i]; } }\n"
+            "LEAK(keep(&mine::add_elements))",
+        ),
+        ("add_elements",),
+    ),
+    Leak(
         "dtype_of_own_switch",
         source(
             "own_switch",

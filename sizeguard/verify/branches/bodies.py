@@ -145,6 +145,18 @@ class DtypeBodies:
             if any(dtype_of_type(argument) == dtype for argument in template_of(symbol)[1])
         }
 
+    def unused(self, kept: Iterable[Branch], gone: Iterable[Branch]) -> dict[str, frozenset[str]]:
+        """Map the names of bodies to the dtypes of absent branches that no kept branch has."""
+        found: list[dict[str, set[str]]] = []
+        for branches in (kept, gone):
+            dtypes: dict[str, set[str]] = {}
+            for tag, dtype in branches:
+                for pattern in self.patterns.get(tag, ()):
+                    dtypes.setdefault(_head(pattern), set()).add(dtype)
+            found.append(dtypes)
+        used, left = found
+        return {name: frozenset(left[name] - used.get(name, set())) for name in left}
+
     @cached_property
     def _heads(self) -> frozenset[str]:
         """Names that occur in patterns."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sizeguard.claims.verdict import (
@@ -19,6 +20,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import template_of, without_parameters, without_templates
+from sizeguard.operators.dtypes import dtype_of_type
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.leaks.deselected_code import FEWEST_BYTES, DeselectedCode, plain_name
@@ -41,6 +43,9 @@ _TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.:]*|(?<=\w)\$\w*|\boperator\"\" _?")
 _BLOCK = re.compile(r"_{2}(.+)_block_invoke(?:_\d+)?")
 _LENGTH = re.compile(r"\d{1,4}")  # before a word, in mangled names of many languages
 _WORDS = re.compile(r"\W+|__+|_MOD_")  # between words of a name in C; MOD: a module of Fortran
+_QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|enum)\b")
+_TYPES = re.compile(r"[A-Za-z_][\w: ]*")  # in a parameter
+_ADDRESS = re.compile(r"[*&\[<>]")  # a pointer, a reference, an array, a template
 _INLINED = -1  # section of a piece that is inside of a function
 
 
@@ -99,17 +104,25 @@ def _knows_places(evidence: Evidence) -> bool:
 
 
 def judge_namesakes(
-    code: DeselectedCode, kernels: Iterable[str], classes: Iterable[str] = ()
+    code: DeselectedCode,
+    kernels: Iterable[str],
+    classes: Iterable[str] = (),
+    bodies: Mapping[str, frozenset[str]] = MappingProxyType({}),
 ) -> Verdict:
     """Judge that no function of the image has the name of a deselected kernel, in any scope.
 
-    Nor may the name of a function contain a deselected class, as a scope, argument or parameter.
+    Nor may the name of a function contain a deselected class, as a scope, argument or parameter,
+    nor may it be that of a dtype's body for a deselected dtype, as a parameter.
     The full build's own functions may: a method of a tensor is also called `view`. A class or
     namespace with a kernel's name may have other functions than the kernel, so it is undecided,
     as is a template with such an argument.
     """
     evidence, names = code.evidence, frozenset(kernels)
-    found = [*_namesakes(code, names), *_of_classes(code, classes)]
+    found = [
+        *_namesakes(code, names),
+        *_of_classes(code, classes),
+        *_overloads(code, bodies),
+    ]
     if not found:
         scoped = list(_in_scopes(code, names))
         if sum(each.piece.size for each in scoped) >= FEWEST_BYTES:
@@ -166,6 +179,35 @@ def _of_classes(code: DeselectedCode, classes: Iterable[str]) -> Iterator[Functi
         piece = found[0]
         if not code.is_known(piece.symbol, piece.object, is_inlined=piece.section == _INLINED):
             yield found
+
+
+def _overloads(
+    code: DeselectedCode, bodies: Mapping[str, frozenset[str]]
+) -> Iterator[FunctionThere]:
+    """Yield functions, no templates, that are named like bodies and have a parameter of a dtype.
+
+    Those of the full build are left out; without one, nothing is known of other functions.
+    """
+    if not bodies or code.full is None:
+        return
+    for found in _functions_there(code, re.compile("|".join(map(re.escape, bodies)))):
+        piece = found.piece
+        name, arguments = template_of(piece.symbol)
+        if arguments or bodies.get(name, frozenset()).isdisjoint(served_dtypes(piece.symbol)):
+            continue
+        if not code.is_known(piece.symbol, piece.object, is_inlined=piece.section == _INLINED):
+            yield found
+
+
+def served_dtypes(symbol: str) -> set[str]:
+    """Return the dtypes of a function's elements, which it gets by address or else by value.
+
+    Beside an address, a value is a number of elements or the like.
+    """
+    parameters = _QUALIFIERS.sub("", _arguments(symbol).strip("()")).split(",")
+    by_address = [each for each in parameters if _ADDRESS.search(each)]
+    types = (name for each in by_address or parameters for name in _TYPES.findall(each))
+    return {dtype_of_type(name.rpartition("::")[2].strip()) for name in types} - {""}
 
 
 def _functions_there(code: DeselectedCode, mangled: re.Pattern[str]) -> Iterator[FunctionThere]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sizeguard.claims.verdict import Verdict
@@ -16,17 +16,21 @@ from sizeguard.verify.leaks.written_names import judge_written_names
 
 @dataclass(frozen=True, slots=True)
 class Deselected:
-    """Names that a selection leaves out."""
+    """Names that a selection leaves out.
+
+    bodies: names of functions of dtype branches → the dtypes for which none is selected
+    """
 
     operators: tuple[str, ...]
     kernels: tuple[str, ...]
     classes: tuple[str, ...]
+    bodies: Mapping[str, frozenset[str]]
 
 
 def judge_leaks(evidence: Evidence, deselected: Deselected) -> Iterator[Verdict]:
     """Judge one claim for each way in which something deselected can be in an image."""
     code = DeselectedCode(evidence, read_full(evidence))
     yield judge_copies(code)
-    yield judge_namesakes(code, deselected.kernels, deselected.classes)
+    yield judge_namesakes(code, deselected.kernels, deselected.classes, deselected.bodies)
     yield judge_written_names(code, (*deselected.operators, *deselected.classes))
     yield from judge_explained(evidence)
