@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import pytest
 
 from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.trees import Reads, Scope, reads_hash, tree_hash
+from sizeguard.git.worktrees import Worktree
 from sizeguard.projects.head_builds import HeadBuilds
-from sizeguard.projects.project import ImageFiles
+from sizeguard.projects.project import SHIPS, ImageFiles
 from sizeguard.projects.reader import read_config
-from sizeguard.projects.steps.left_outputs import remove_images
+from sizeguard.projects.steps.left_outputs import note_shipped, remove_outputs
 from tests.support.any_project import made_project
 
 CONFIG = """limits:
@@ -57,7 +59,11 @@ FAIL = 1
             {"baselines/old/a.b.c.yaml": "1\n"},
         ),
     ],
-    ids=["a kept output", "a strip program", "a file below the baselines"],
+    ids=[
+        "a kept output",
+        "a strip program",
+        "a file below the baselines",
+    ],
 )
 def test_growth_is_seen(
     tmp_path: Path, config: str, base: dict[str, str], change: dict[str, str]
@@ -123,6 +129,36 @@ def test_the_files_that_a_sparse_checkout_leaves_out_belong_to_it(tmp_path: Path
     assert "D\ta.c" in project.git("diff", "--name-status", head, checked_out_commit(tmp_path))
 
 
+def kept_tree(root: Path) -> Worktree:
+    """Return a tree that is the repository itself, and was set up now."""
+    tree = Worktree(root, root)
+    tree.made.mkdir(exist_ok=True)
+    tree.setup.write_text("{}\n")
+    return tree
+
+
+def test_what_the_last_build_shipped_is_removed(tmp_path: Path) -> None:
+    """A library in another folder would count for a commit that does not make it."""
+    root = tmp_path / "tree"
+    root.mkdir()
+    project = made_project(root, "apps: {}\n", {"kept.so": "1\n"})
+    commit = project.git("rev-parse", "HEAD")
+    project.write({"of_setup.so": "1\n"})
+    tree = kept_tree(root)
+    os.utime(tree.setup, ns=(0, (root / "of_setup.so").stat().st_ctime_ns))
+    project.write({"a/libh.so": "1\n", "p.zip": "1\n", "other.so": "1\n"})
+    shipped = {"one": ("kept.so", "of_setup.so", "a/libh.so"), "two": ("p.zip.members/lib/x.so",)}
+    for app, names in shipped.items():
+        for name in (*names, "gone.so"):
+            path = tree.made / app / SHIPS / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        note_shipped(tree, tree.made / app)
+    remove_outputs(tree, commit, [])
+    left = {path.name for path in root.rglob("*.*") if ".git" not in path.parts}
+    assert left == {"sizeguard.yaml", "kept.so", "of_setup.so", "other.so"}
+
+
 def test_what_is_tracked_stays(tmp_path: Path) -> None:
     project = made_project(tmp_path, "apps: {}\n", {"kept": "1\n", "real": "1\n"})
     commit = project.git("rev-parse", "HEAD")
@@ -136,7 +172,7 @@ def test_what_is_tracked_stays(tmp_path: Path) -> None:
         ImageFiles("link"),
         ImageFiles("missing"),
     ]
-    remove_images(tmp_path, tmp_path, commit, images)
+    remove_outputs(kept_tree(tmp_path), commit, images)
     left = {path.name for path in tmp_path.iterdir()} - {".git", "sizeguard.yaml"}
     assert left == {"kept", "real", "other"}
 

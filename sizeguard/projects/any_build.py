@@ -27,7 +27,7 @@ from sizeguard.projects.known_reads import KnownReads
 from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
 from sizeguard.projects.steps.commit_steps import scope_of_commit, steps_of_commit
 from sizeguard.projects.steps.kept_setup import is_as_noted, note_setup
-from sizeguard.projects.steps.left_outputs import check_made, remove_images
+from sizeguard.projects.steps.left_outputs import check_made, note_shipped, remove_outputs
 from sizeguard.toolchains.environment import (
     build_environment,
     code_variables,
@@ -127,7 +127,7 @@ class AnyBuildRecipe:
             begin_now(tree.path)
             self._run(self.steps.clean, tree, limits, start)
             images = [*self.steps.images.values(), *(twin.files for twin in self.twins)]
-            remove_images(tree.path, tree.repository, commit, images)
+            remove_outputs(tree, commit, images)
             self._build(tree, limits, start)
             return self.gathered(tree, commit)
         tree.setup.unlink(missing_ok=True)
@@ -204,6 +204,7 @@ class AnyBuildRecipe:
         )
         folder = tree.made / self.app
         gather(tree.path, made, folder, records_of_tree(tree) if self.with_links else None)
+        note_shipped(tree, folder)
         return folder / RECORD
 
     def run_after(self, tree: Worktree, limits: Limits) -> str:
