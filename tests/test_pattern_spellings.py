@@ -1,6 +1,6 @@
 """A pattern matches every spelling of a symbol, so that `--absent PATTERN` misses none.
 
-A pattern that matches nothing passes as absent, unless only its outer scopes are missing.
+A pattern that matches nothing passes as absent, unless only some of its scopes are missing.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ CLEAR = "_ZNSt3mapIiN2ns1AESt4lessIiESaISt4pairIKiS1_EEE5clearEv"
 JOIN = "_ZN2ns4joinERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 COLD = "_ZN2ns4coldEv.cold"
 WRITE = "_ZNSo5writeEPKcl"
+TEXT = "_Z4textNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 MATCHES = {
     "ns::f*": FOO,
     "ns::foo(*": FOO,
@@ -53,6 +54,10 @@ MATCHES = {
     "std::basic_ostream::w*": WRITE,
     "std::ostream::w*(char const*, long)": WRITE,
     "main(*": "main",
+    "tex*std::string*": TEXT,
+    "text*string*": TEXT,
+    "ns::v2::i*l(int)": "_ZN2ns2v23inlEi",
+    "ns::v2::inl(*)::Local*": "_ZZN2ns2v23inlEiEN5Local1gEv",
     "main.f*(Swift.Int)": "$s4main3fooyySiF",
 }
 TABLE = dict.fromkeys(MATCHES.values())
@@ -102,8 +107,16 @@ def test_a_pattern_with_another_part_matches_nothing(pattern: str) -> None:
         ("A*", ""),  # only as an argument
         ("foo(int, *", ""),
         ("nobody::*", ""),
+        ("ns::inl*", "ns::v2::inl(int)"),  # an inline namespace
+        ("int ns::inl*", "ns::v2::inl(int)"),
+        ("::ns::inl*", "ns::v2::inl(int)"),
+        ("ns::Local::*", "ns::v2::inl(int)::Local::g()"),
+        ("Local::*", "ns::v2::inl(int)::Local::g()"),
+        ("ns::A*", ""),  # only as an argument
+        ("::inl*", ""),
+        ("ns::*::nobody*", ""),
     ],
 )
-def test_missing_outer_scopes_of_a_pattern_are_known(pattern: str, near: str) -> None:
+def test_missing_scopes_of_a_pattern_are_known(pattern: str, near: str) -> None:
     found = ELF.meant(pattern)
     assert (found.names, found.nearest) == ((), near)

@@ -129,7 +129,7 @@ def known_metrics(analysis: Analysis) -> list[str]:
 def has_name(analysis: Analysis, metric: Metric) -> bool:
     """Return whether an image has the name of a metric.
 
-    A pattern may match nothing, unless only its outer scopes are missing. In a stripped image
+    A pattern may match nothing, unless only some of its scopes are missing. In a stripped image
     nothing tells whether it does.
     """
     if metric.kind in TOTALS:

@@ -30,7 +30,7 @@ from sizeguard.names.spelling import (
 from sizeguard.names.spellings.compare_spellings import demangled_long, same_text, spelled
 from sizeguard.names.spellings.mangled_words import ABBREVIATED, HASH, is_kept
 from sizeguard.names.spellings.nearest_symbol import nearest_symbol
-from sizeguard.names.spellings.patterns import WORD, NamePattern
+from sizeguard.names.spellings.patterns import WORD, NamePattern, with_more_scopes
 from sizeguard.names.spellings.plain_paths import (
     PlainPath,
     compared_text,
@@ -73,7 +73,7 @@ class Resolved:
 
     is_glob: whether the text is a pattern
     nearest: the nearest known name if the text means none, or one that a pattern would match with
-             its outer scopes; empty if nothing is near
+             more scopes; empty if nothing is near
     """
 
     text: str
@@ -270,10 +270,16 @@ class SymbolNames:
         return tuple(found)
 
     def _in_scope(self, pattern: str) -> str:
-        """Find a symbol that a pattern would match with its outer scopes; empty if none."""
+        """Find a symbol that a pattern would match with more scopes; empty if none.
+
+        The scopes of a local class, and inline namespaces, are not in the name that sources use.
+        """
         wanted = NamePattern.of(pattern, self.model)
-        inner = () if has_global_scope(pattern) else self.glob(f"*::{pattern}")
-        return next((shown_symbol(s) for s in inner if wanted.matches_inside(compared_text(s))), "")
+        for each in with_more_scopes(pattern):
+            for symbol in self.glob(each):
+                if wanted.matches_part(compared_text(symbol)):
+                    return shown_symbol(symbol)
+        return ""
 
     def _candidates(self, text: str) -> list[str]:
         """Find the symbols that contain all words of a spelling; repeated words occur once."""

@@ -92,7 +92,7 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
         return judged
     note = f"matches nothing{' else' if judged else ''}: {found.text}"
     if not judged and found.nearest and not names.unknown_ok:
-        note += f"; its outer scopes are missing: *::{found.text} matches {found.nearest}"
+        note += f"; with more scopes it matches {found.nearest}"
     elif expect == ABSENT and not doubts:
         return (Verdict("symbol", found.text, ABSENT, PASS, NOT_GENERATED, 0, (note,)),)
     notes = (note, *doubts)

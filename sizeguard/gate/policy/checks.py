@@ -212,7 +212,7 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
         finding = f"{check.metric} matches nothing"
         has_names = level == "symbol" or any(now.names(level))
         if near := now.unmatched.get(name, "") if level == "symbol" else "":
-            finding += f"; its outer scopes are missing: symbol/*::{name} matches {near}"
+            finding += f"; with more scopes it matches {near}"
         elif limit.kind == ABSOLUTE and not limit.allowance.bytes and has_names:
             return replace(check, advice=finding)
     elif level in OF_LINK and not any(now.names(level)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 from sizeguard.names.globs import glob_regex
 from sizeguard.names.rewrites import (
@@ -20,7 +21,7 @@ from sizeguard.names.short import (
     without_parameters,
     without_templates,
 )
-from sizeguard.names.spelling import spelling_of
+from sizeguard.names.spelling import has_global_scope, spelling_of
 from sizeguard.names.spellings.omitted import without_omitted
 from sizeguard.names.spellings.second_readings import LP64, second_readings
 
@@ -71,14 +72,13 @@ class NamePattern:
         tight = self.tight if spelling_of(shown).result else self.bare
         return any(tight.match(text.replace(" ", "")) for text in self._spellings(shown))
 
-    def matches_inside(self, shown: str) -> bool:
-        """Return whether a demangled name matches without some of its outer scopes."""
-        name = split_name(shown)
-        rest = name.parameters + name.suffix
-        groups = [range(start, end) for token, start, end in top_level(name.head) if token in "<("]
-        ends = (each.end() for each in re.finditer("::", name.head))
-        places = (end for end in ends if not any(end in group for group in groups))
-        return any(self.matches("", name.head[place:] + rest) for place in places)
+    def matches_part(self, shown: str) -> bool:
+        """Return whether a demangled name matches without some adjacent scopes."""
+        path = shown[len(split_name(shown).result) :].lstrip()
+        ends = [0, *(end for _, end in _separators(path))]
+        return any(
+            self.matches("", path[:first] + path[last:]) for first, last in combinations(ends, 2)
+        )
 
     def _spellings(self, shown: str) -> Iterator[str]:
         """Yield spellings without the optional parts that the pattern does not mention."""
@@ -88,7 +88,8 @@ class NamePattern:
         if not _OPTIONAL.search(self.text):
             text = _without_start(_without_nameless(without_tags(shown)), spelling.result)
             text = without_defaults(text) if "basic_" in self.text else text
-            yield from (text, without_templates(text))
+            texts = (text, normal(text)) if "std::" in self.text else (text,)
+            yield from (each for one in texts for each in (one, without_templates(one)))
             return
         text = normal(shown)
         if "[abi:" not in self.text:
@@ -113,6 +114,20 @@ class NamePattern:
             texts |= dict.fromkeys([without_parameters(each) for each in texts])
         shorten = without_omitted if "<" in self.text else without_templates
         yield from dict.fromkeys([*texts, *(shorten(each) for each in texts)])
+
+
+def with_more_scopes(pattern: str) -> list[str]:
+    """Return patterns with any scopes before a pattern or inside: *::ns::f* and ns::*::f*."""
+    places = [(start, end) for start, end in _separators(pattern) if start]
+    inside = [f"{pattern[:end]}*::{pattern[end:]}" for _, end in places]
+    return inside if has_global_scope(pattern) else [f"*::{pattern}", *inside]
+
+
+def _separators(path: str) -> list[tuple[int, int]]:
+    """Return the start and end of each `::` outside brackets."""
+    groups = [range(start, end) for token, start, end in top_level(path) if token in "<("]
+    places = [match.span() for match in re.finditer("::", path)]
+    return [span for span in places if not any(span[0] in group for group in groups)]
 
 
 def _readings(pattern: str, model: str) -> list[str]:
