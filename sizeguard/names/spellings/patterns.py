@@ -88,8 +88,9 @@ class NamePattern:
         if not _OPTIONAL.search(self.text):
             text = _without_start(_without_nameless(without_tags(shown)), spelling.result)
             text = without_defaults(text) if "basic_" in self.text else text
-            texts = (text, normal(text)) if "std::" in self.text else (text,)
-            yield from (each for one in texts for each in (one, without_templates(one)))
+            yield from (text, without_templates(text))
+            if "std::" in self.text:
+                yield normal(text)
             return
         text = normal(shown)
         if "[abi:" not in self.text:
