@@ -138,6 +138,12 @@ def test_a_report_shows_what_fits(project: Path) -> None:
         ("(.text)", "", ""),
         ("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo", "mycrate"),
         ("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter", "core"),
+        # Names of implementations: of a::B for c::D, of c::D for any type, and of e::F<G>.
+        ("_ZN29_$LT$a..B$u20$as$u20$c..D$GT$3run17h0123456789abcdefE", "a::B", "a"),
+        ("_ZN30_$LT$$RF$T$u20$as$u20$c..D$GT$3run17h0123456789abcdefE", "c::D", "c"),
+        ("_ZN28_$LT$str$u20$as$u20$c..D$GT$3run17h0123456789abcdefE", "c::D", "c"),
+        ("_ZN1e10F$LT$G$GT$3run17h0123456789abcdefE", "e::F<G>", "e"),
+        ("_ZN10_$LT$T$GT$3run17h0123456789abcdefE", "(global)", ""),
         # Template arguments end the path: the constant method of std::vector is no class of std.
         ("_ZNKSt6vectorIiSaIiEE4sizeEv", "std", ""),
         ("_ZNK3foo3MapIiE4sizeEv", "foo", ""),

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from sizeguard.names.spellings.legacy_rust import implemented_for, unescaped
+
 ANONYMOUS_SPACE = "(anonymous namespace)"
 _GLOBAL = "(global)"
 _PLAIN = "(no namespace)"
@@ -111,11 +113,16 @@ def _cpp(name: str) -> Scopes:
     if not nested and words[:1] != ["std"]:
         words = words[:1]
     if words and _RUST_HASH.fullmatch(words[-1]):
-        clean = [word for word in words[:-2] if not word.startswith("_$")]
-        return Scopes("rust", tuple(clean or words[:1]))
+        clean = [unescaped(word) for word in words[:-2] if not word.startswith("_$")]
+        return Scopes("rust", tuple(clean) or _rust_owner(words[0]))
     path = tuple(words) if is_type or is_class else tuple(words[:-1])
     # Template arguments end the words: std::vector<int>::size() const does not make std a class.
     return Scopes("c++", path, is_type or is_class or (is_method and not is_cut))
+
+
+def _rust_owner(word: str) -> tuple[str, ...]:
+    """Return the scopes of a function that no module encloses: of an implementation, or a crate."""
+    return implemented_for(word) if word.startswith("_$") else (word,)
 
 
 def _words(name: str, at: int, *, is_nested: bool) -> tuple[list[str], bool, bool]:

@@ -17,6 +17,7 @@ _RUST_ESCAPES = {
 }
 _RUST_ESCAPE = re.compile(r"\$(?:LT|GT|RF|BP|C|SP|LP|RP)\$|\.\.|\$u([0-9a-f]{2,6})\$")
 _LENGTH = re.compile(r"\d{1,9}")  # no name is longer
+_PATH = re.compile(r"\w+(?:::\w+)+")
 
 
 def legacy_rust(symbol: str) -> str:
@@ -31,10 +32,20 @@ def legacy_rust(symbol: str) -> str:
         words.append(symbol[match.end() : at])
     if symbol[at:] != "E" or not words:
         return ""
-    return "::".join(map(_unescaped, words))
+    return "::".join(map(unescaped, words))
 
 
-def _unescaped(word: str) -> str:
+def implemented_for(word: str) -> tuple[str, ...]:
+    """Return the path of the type in `_$LT$a..B$u20$as$u20$c..D$GT$`, which is <a::B as c::D>.
+
+    A type without a path, such as &T, has the trait's path. Empty for a word without paths.
+    """
+    found = _PATH.search(unescaped(word))
+    return tuple(found[0].split("::")) if found else ()
+
+
+def unescaped(word: str) -> str:
+    """Return a word of a path as it is written in the source: Vec<T> for Vec$LT$T$GT$."""
     if word.startswith("_$"):
         word = word[1:]
     return _RUST_ESCAPE.sub(_character, word)
