@@ -212,6 +212,13 @@ def test_dtypes_of_the_runtime(name: str, dtype: str) -> None:
     assert labels([name.replace("2sg", "2at")], "aten")[0]["dtype"] or not dtype
 
 
+def test_names_of_c_have_no_dtypes() -> None:
+    """IsE would begin a list of template arguments in a mangled name: a Short."""
+    names = ["IsNan", "PyType_IsSubtype", "AppIsEventReady", "run.plt_call.Py_IsInitialized"]
+    assert [found["dtype"] for found in labels(names, "aten")] == [""] * len(names)
+    assert labels(["wrapped__ZN2at3runIsEEvv"], "aten")[0]["dtype"] == "Short"
+
+
 def test_labels_do_not_depend_on_neighbours() -> None:
     """Names are labeled separately, together, reordered, and as ends of others (tail merging)."""
     judged = [

@@ -362,6 +362,12 @@ def plain_enum_values(scan: Scan) -> list[tuple[int, int]]:
     return sorted(found)
 
 
+def is_in_mangled(scan: Scan, place: int) -> bool:
+    """Return whether the place is behind the _Z of its name."""
+    start = max(start for start in scan.chunk.start.tolist() if start <= place)
+    return b"_Z" in scan.text[start:place]
+
+
 def plain_after_classes(scan: Scan) -> list[int]:
     is_class = [word in dict(RULES.dtypes) for word in scan.dtypes.words]
     pairs = zip(scan.words.word.tolist(), scan.words.end.tolist(), strict=True)
@@ -378,7 +384,8 @@ def plain_argument_lists(scan: Scan) -> list[int]:
                 or scan.text[at_i - 2 : at_i] == b"Sa"
                 or plain_is_substituted(scan, at_i)
             )
-            if plain_is_grammar(scan, at_i) and not is_hidden:
+            is_list = is_in_mangled(scan, at_i + 1) and plain_is_grammar(scan, at_i)
+            if is_list and not is_hidden:
                 found.append(at_i + 1)
     return found
 
@@ -390,6 +397,7 @@ def plain_lambda_parameters(scan: Scan) -> list[int]:
         for place in range(8, len(text) - 72)
         if text[place : place + 2] == b"Ul"
         and builtin(text[place + 2]) >= 0
+        and is_in_mangled(scan, place)
         and plain_is_grammar(scan, place)
     ]
 

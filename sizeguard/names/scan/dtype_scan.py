@@ -258,6 +258,12 @@ class ChunkDtypes:
         return ends
 
     @cached_property
+    def _mangled(self) -> Int:
+        """Where mangled names begin: IsNan and IsEventReady are functions of C."""
+        text = self.chunk.text
+        return np.flatnonzero((text[1:] == ord("Z")) & (text[:-1] == ord("_")))
+
+    @cached_property
     def _is_driven(self) -> Bool:
         """Whether each name of the chunk names a driver; the last entry is for other places."""
         is_driven = np.zeros(len(self.chunk.start) + 1, np.bool_)
@@ -269,9 +275,13 @@ class ChunkDtypes:
         return self.chunk.text[np.minimum(at, len(self.chunk.text) - 1)]
 
     def _of_builtin_types(self, starts: Int, opening: int) -> Int:
-        """Keep lists outside identifiers that begin with a builtin type after `opening` bytes."""
+        """Keep lists of mangled names that begin with a builtin type after `opening` bytes.
+
+        The characters of identifiers are no types.
+        """
         text = self.chunk.text
         starts = starts[CODE_OF_LETTER[text[starts]] != NONE]
+        starts = starts[is_behind(self.chunk, starts, self._mangled)]
         return starts[is_grammar(self.chunk, self.candidates, starts - opening)]
 
     def _is_after(self, starts: Int, ends: Int) -> Bool:
