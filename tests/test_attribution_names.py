@@ -212,6 +212,31 @@ def test_dtypes_of_the_runtime(name: str, dtype: str) -> None:
     assert labels([name.replace("2sg", "2at")], "aten")[0]["dtype"] or not dtype
 
 
+@pytest.mark.parametrize(
+    ("identifier", "operator"),
+    [
+        ("softmax_out", "aten::_softmax"),
+        ("opt_log_softmax_out", "aten::_log_softmax"),
+        ("opt_fft_r2c_out", "aten::_fft_r2c"),
+        ("add_scalar_out", "aten::add"),
+        ("opt_sub_scalar_out", "aten::sub"),
+        ("_h2d_copy_out", "et_copy::_h2d_copy"),
+        ("quantized_add_out", "quantized_decomposed::add"),
+        ("choose_qparams_tensor_out", "quantized_decomposed::choose_qparams"),
+        ("dequantize_per_channel_out", "quantized_decomposed::dequantize_per_channel"),
+        ("update_cache_with_indices_aten", "llama::update_cache_with_indices"),
+        # For operators of two and of four bits.
+        ("quantized_embedding_xbit_dtype_out", ""),
+    ],
+)
+def test_kernels_of_executorch_are_of_operators_that_it_registers(
+    identifier: str, operator: str
+) -> None:
+    name = f"_ZN5torch8executor6native{len(identifier)}{identifier}Ev"
+    found = labels([name], "executorch")[0]
+    assert (found["operator"], found["component"]) == (operator, "kernels")
+
+
 def test_names_of_c_have_no_dtypes() -> None:
     """IsE would begin a list of template arguments in a mangled name: a Short."""
     names = ["IsNan", "PyType_IsSubtype", "AppIsEventReady", "run.plt_call.Py_IsInitialized"]
