@@ -303,7 +303,9 @@ def test_operators_by_name_are_those_of_a_loop_over_rows(
             expected.append(labels[number])
         elif row.symbol == NONE:
             is_known = is_table or not is_unexplained(ledger, row.owner)
-            expected.append(OUTSIDE if is_known else UNATTRIBUTED)
+            is_code = KINDS[ledger.owners.kind[row.owner]] == "code"
+            known_as = CORE if is_code else OUTSIDE
+            expected.append(known_as if is_known else UNATTRIBUTED)
         elif operator[row.symbol] or is_table:
             expected.append(OPERATORS[operator[row.symbol]] or OUTSIDE)
         elif kernel[row.symbol] and not knows_operators:

@@ -12,6 +12,7 @@ import pytest
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.open_analysis import analysis_of
+from sizeguard.attribution.size_report import CORE
 from sizeguard.diff.compare import diff_of
 from sizeguard.formats.elf import parse_elf
 from sizeguard.formats.gopclntab import go_functions
@@ -205,3 +206,18 @@ def test_functions_of_c_in_a_program_of_go_come_from_unwind_records() -> None:
         "function table",
         "function starts",
     ]
+
+
+def test_functions_that_go_names_are_code_without_an_operator(tmp_path: Path) -> None:
+    """Of a stripped caddy, 17.8 MB were headers, tables and padding."""
+    table = go_table("<", 8, 0xFFFFFFF1, {"main.main": 0x0, "runtime.gc": 0x40, "": 0x100})
+    sections = [
+        MadeSection(".text", flags=6, address=0x1000, content=b"\x90" * 0x100),
+        MadeSection(".gopclntab", flags=2, address=0x2000, content=table),
+    ]
+    (tmp_path / "app").write_bytes(make_elf(Form(), sections))
+    analysis = analysis_of(tmp_path / "app")
+    operator, found = analysis.label("operator"), sizes(analysis)
+    assert found["main.main"] + found["runtime.gc"] == 0x100
+    by_operator = np.bincount(operator.ids, analysis.load, len(operator.texts))
+    assert by_operator[[*operator.texts].index(CORE)] == 0x100
