@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sizeguard.base.nearest import nearest_names
-from sizeguard.names.demangle import MOST_SHOWN, demangle
+from sizeguard.names.demangle import MOST_SHOWN, demangle, without_clones
 from sizeguard.names.resolve_names import NOT_ADDED, KnownNames, SymbolNames
 from sizeguard.names.scan.rust_grammar import references
 from sizeguard.names.short import template_of
@@ -331,3 +331,20 @@ def test_unnamed_types_of_gcc_are_no_clones(name: str, text: str) -> None:
     assert names.glob("ns::*") == ("_ZN2ns4deadEi", name)
     assert names.find("ns::en") == (name,)
     assert template_of(name) == ("en", ("._anon_0" if "anon" in name else "._0",))
+
+
+@pytest.mark.parametrize(
+    ("symbol", "head"),
+    [
+        ("_ZN18_$LT$a..B$GT$3run17h0123456789abcdefE", ""),
+        (
+            "_ZN18_$LT$a..B$GT$3run17h0123456789abcdefE.llvm.12",
+            "_ZN18_$LT$a..B$GT$3run17h0123456789abcdefE",
+        ),
+        ("_ZN3a..x", ""),
+        ("_Z1fi.isra.0.cold", "_Z1fi"),
+    ],
+)
+def test_paths_in_names_of_rust_are_no_clones(symbol: str, head: str) -> None:
+    """doctor named the tables of all types in a crate _ZN18_$LT$a, and counted them as copies."""
+    assert without_clones(symbol) == (head or symbol)

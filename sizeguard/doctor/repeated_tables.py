@@ -7,6 +7,7 @@ from collections import defaultdict
 from sizeguard.doctor.diagnosis import LOAD, SizeFinding, largest
 from sizeguard.doctor.image_facts import ImageFacts
 from sizeguard.formats.elf import SHT_PROGBITS, STB_LOCAL, STT_OBJECT
+from sizeguard.names.demangle import without_clones
 
 _SMALLEST = 16  # bytes of the smallest table to report
 _PADDING = 31  # bytes of padding before a table, at most, for an alignment of 32
@@ -29,7 +30,7 @@ def repeated_tables(facts: ImageFacts) -> SizeFinding | None:
             and not section.is_writable
         ):
             content = facts.content_at(section, symbol.address, symbol.size)
-            copies[symbol.name.partition(".")[0], content].add(symbol.address)
+            copies[without_clones(symbol.name), content].add(symbol.address)
     parts: dict[str, int] = defaultdict(int)
     count = low = 0
     for (name, content), places in copies.items():

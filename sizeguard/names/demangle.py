@@ -77,10 +77,9 @@ def demangle(name: str, most: int = MOST_SHOWN) -> str:
     if "$" in head and head.startswith("_ZN"):  # Rust writes .. for ::
         from sizeguard.names.spellings.legacy_rust import legacy_rust  # 0.3 ms
 
-        path, end, clones = plain.rpartition("E")
-        text = legacy_rust(path + end) if not clones or clones.startswith(".") else ""
+        text = legacy_rust(head)
         if text:
-            shown = text + _clones(clones) + at + version
+            shown = text + _clones(suffix) + at + version
             return shown if len(shown) <= most else name
     if _may_explode(head, most):
         return name
@@ -93,6 +92,10 @@ def demangle(name: str, most: int = MOST_SHOWN) -> str:
 
 def without_clones(symbol: str) -> str:
     """Drop the suffixes that compilers give to clones: f for f.isra.0.cold."""
+    if ".." in symbol and symbol.startswith(("_ZN", "__ZN")):
+        # Rust's _ZN18_$LT$a..B$GT$3runE.llvm.1: only what follows the last E is no path.
+        path, end, suffix = symbol.rpartition("E")
+        return symbol if suffix and suffix[0] != "." else path + end
     if "._" not in symbol:
         return symbol.partition(".")[0]
     found = _SUFFIX.search(symbol)
