@@ -201,6 +201,9 @@ def test_the_store_gives_back_what_was_put(
     assert only.analysis is None
     store.put(content_key({"tree": "3"}), {}, analysis)
     assert len(list((store.folder / "snapshots").iterdir())) == 1  # equal content is stored once
+    same = store.get(content_key({"tree": "3"}))
+    assert same is not None
+    assert same.analysis is found.analysis  # and read once
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "elsewhere"))
     assert project_store(tmp_path).folder == tmp_path / "elsewhere"
     monkeypatch.delenv(FOLDER_VARIABLE)

@@ -129,15 +129,16 @@ def test_builds_differ_from_a_commit_as_they_do_one_by_one(tmp_path: Path) -> No
         ["git", "rev-parse", "HEAD"], cwd=tmp_path, check=True, capture_output=True, text=True
     ).stdout.strip()
     builds = [recorded(tmp_path, "app1"), recorded(tmp_path, "app2")]
+    builds += [replace(builds[0], absent=(f"{tmp_path}/a.cpp",)), recorded(tmp_path, "app1")]
     (tmp_path / "app2").write_text("two")
     (tmp_path / "b.cpp").write_text("two")
     alone = [differing_inputs(tmp_path, head, [each]) for each in builds]
     with one_moment():
         together = [differing_inputs(tmp_path, head, [each]) for each in builds]
-        assert together == alone == [{"b.cpp"}, {"app2", "b.cpp"}]
+        assert together == alone == [{"b.cpp"}, {"app2", "b.cpp"}, {"a.cpp", "b.cpp"}, {"b.cpp"}]
         (tmp_path / "common.h").write_text("two")
     with one_moment():
-        found = differing_inputs(tmp_path, head, builds)
+        found = differing_inputs(tmp_path, head, builds[:2])
     assert found == {"app2", "b.cpp", "common.h"}
 
 

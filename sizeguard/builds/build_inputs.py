@@ -106,14 +106,18 @@ def inputs_from_json(content: object) -> BuildInputs | None:
 
 def united_inputs(records: Iterable[BuildInputs]) -> BuildInputs:
     """Return everything that several builds of the same files read."""
-    records = list(records)
-    return BuildInputs(
-        files={path: content for each in records for path, content in each.files.items()},
-        tools={path: content for each in records for path, content in each.tools.items()},
-        absent=tuple(sorted({path for each in records for path in each.absent})),
-        globs={glob: found for each in records for glob, found in each.globs.items()},
-        environment={name: value for each in records for name, value in each.environment.items()},
-    )
+    files: dict[str, str] = {}
+    tools: dict[str, str] = {}
+    absent: set[str] = set()
+    globs: dict[str, str] = {}
+    environment: dict[str, str] = {}
+    for each in records:
+        files |= each.files
+        tools |= each.tools
+        absent.update(each.absent)
+        globs |= each.globs
+        environment |= each.environment
+    return BuildInputs(files, tools, tuple(sorted(absent)), globs, environment)
 
 
 def present_inputs(

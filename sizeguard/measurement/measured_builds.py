@@ -21,8 +21,10 @@ def measure_build(store: Store, built: Build, metrics: Iterable[str]) -> Measure
 
     metrics: of limits, as in measurement_of
     """
-    key, names = _key(built), tuple(metrics)
     # Each app of a gate is compared with the same full build
+    paths = (built.variant, built.image, built.shipped)
+    key = kept_now(("measured as", *paths, built.fingerprint), lambda: _key(built))
+    names = tuple(metrics)
     question = ("measured", store.folder, key, names, built.sizes)
     return kept_now(question, lambda: _measured(store, built, key, names))
 

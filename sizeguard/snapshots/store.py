@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_atomic
@@ -60,6 +61,8 @@ class Store:
     def __init__(self, folder: Path) -> None:
         """Use a folder."""
         self.folder = folder
+        # Snapshots that somebody still uses: a gate compares equal images with each other.
+        self._in_use: WeakValueDictionary[str, Analysis] = WeakValueDictionary()
 
     def facts(self, key: str) -> Facts | None:
         """Return the facts of an entry without reading its snapshot; None for a miss."""
@@ -74,7 +77,7 @@ class Store:
         facts, digest = read
         if digest is None:
             return Stored(facts, None)
-        analysis = self._snapshot(digest)
+        analysis = self._in_use.get(digest) or self._snapshot(digest)
         if analysis is None:
             self._facts_path(key).unlink(missing_ok=True)
             return None
@@ -156,10 +159,11 @@ class Store:
 
         path = self._snapshot_path(digest)
         try:
-            return read_snapshot(path)  # this verifies the checksum
+            analysis = read_snapshot(path)  # this verifies the checksum
         except InputError:
             path.unlink(missing_ok=True)
             return None
+        return self._in_use.setdefault(digest, analysis)
 
 
 def _entry(data: bytes, key: str) -> tuple[Facts, str | None] | None:

@@ -15,7 +15,7 @@ _Find = Callable[[str], str]
 _StateOf = Callable[[str], State | None]
 
 
-class _Facts:
+class _StoredFacts:
     """A file of facts for each kind, read when the first file is asked for."""
 
     def __init__(self, folder: Path) -> None:
@@ -34,14 +34,14 @@ class _Facts:
             each.save()
 
 
-_facts: _Facts | None = None
+_facts: _StoredFacts | None = None
 
 
 @contextmanager
 def facts_stored_in(folder: Path) -> Iterator[None]:
     """Store facts in a folder until the block ends."""
     global _facts
-    outer, _facts = _facts, (facts := _Facts(folder))
+    outer, _facts = _facts, (facts := _StoredFacts(folder))
     try:
         yield
     finally:

@@ -31,7 +31,7 @@ from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.base_branch import how_to_fetch
 from sizeguard.gate.reference.history import History, counts_from_parent
 from sizeguard.gate.reference.tree_inputs import differing_inputs
-from sizeguard.measurement.measured_analysis import measurement_of
+from sizeguard.measurement.measured_analysis import measurement_of, sizes_of
 from sizeguard.measurement.measured_commits import TOOLS, find_measured, keep_measured
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.project import CONFIG, App
@@ -111,6 +111,8 @@ def growth_reference(
 
 def measured_as(analysis: Analysis, subject: MeasuredApp) -> Measurement:
     """Measure another commit's image as that of an app."""
+    if analysis is subject.now.analysis:  # equal images have one snapshot in the store
+        return replace(subject.now, sizes=sizes_of(analysis))
     return measurement_of(analysis, subject.metrics, rules=subject.build.rules)
 
 

@@ -33,36 +33,42 @@ def differing_inputs(root: Path, commit: str, inputs: Iterable[BuildInputs]) -> 
 
 def _differing_inputs(root: Path, commit: str, records: Sequence[BuildInputs]) -> frozenset[str]:
     files = commit_files(root, commit)
-    read = {path for each in records for path in (*each.files, *each.tools)}
-    inside = {path: relative_to(root, path) for path in may_be_inside(root, read)}
+    asked = kept_now(("tree", root, commit), _Asked)
+    read = set[str]().union(*(names for each in records for names in (each.files, each.tools)))
+    unknown = {path: relative_to(root, path) for path in may_be_inside(root, read - asked.read)}
     installed = installed_folders(root)
     own = [
         path
-        for path, at in inside.items()
+        for path, at in unknown.items()
         if at is not None and (at in files.entries or not is_below_any(path, installed))
     ]
-    absent = {path for each in records for path in each.absent}
-    patterns = {pattern for each in records for pattern in each.globs}
-    asked = kept_now(("tree", root, commit), _Asked)
-    asked.differing.update(differing(root, files, set(own) - asked.paths))
-    asked.paths.update(own)
+    differ = differing(root, files, own)
+    asked.differing.update((path, at) for path in own if (at := unknown[path]) in differ and at)
+    asked.read |= read
+    absent = set[str]().union(*(each.absent for each in records))
+    asked.has_appeared |= bool(appeared(root, files, absent - asked.absent))
+    asked.absent |= absent
+    patterns = set[str]().union(*(each.globs for each in records))
     for pattern in patterns - asked.globbed.keys():
         asked.globbed[pattern] = globbed(root, files, [pattern], glob_paths, glob_matches)
     return frozenset(
-        asked.differing.intersection(filter(None, (inside[path] for path in own)))
-        | appeared(root, files, absent)
+        {asked.differing[path] for path in asked.differing.keys() & read}
+        | (appeared(root, files, absent) if asked.has_appeared else frozenset())
         | frozenset().union(*(asked.globbed[pattern] for pattern in patterns))
     )
 
 
 @dataclass(slots=True)
 class _Asked:
-    """The files and patterns of builds that were compared with a commit at one moment.
+    """The paths and patterns of builds that were compared with a commit at one moment.
 
-    paths: absolute; differing: those that differ, relative to the root
+    read: paths of files; differing: those that differ, with their paths relative to the root
+    absent: paths of missing files; has_appeared: whether the commit has any of them
     globbed: pattern → the paths that it matches only on disk or only in the commit
     """
 
-    paths: set[str] = field(default_factory=set)
-    differing: set[str] = field(default_factory=set)
+    read: set[str] = field(default_factory=set)
+    differing: dict[str, str] = field(default_factory=dict)
+    absent: set[str] = field(default_factory=set)
+    has_appeared: bool = False
     globbed: dict[str, frozenset[str]] = field(default_factory=dict)
