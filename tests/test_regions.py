@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InputError
+from sizeguard.bisect.whole_range import Question, buckets_hash, rows_of
 from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.formats.linkmap.linker_script import script_regions
 from sizeguard.formats.linkmap.memory_region import MemoryRegion
@@ -20,6 +22,7 @@ from sizeguard.gate import changed_terms
 from sizeguard.gate.fail_if import Judged
 from sizeguard.gate.gate_result import AppResult, Base, GateResult
 from sizeguard.gate.policy.terms_result import PolicyChange, RegionLimit
+from sizeguard.measurement.metric import Metric, metric_value
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
 from tests.support.any_project import AnyProject
 from tests.support.places import ROOT
@@ -272,3 +275,45 @@ def test_a_larger_region_of_one_app_counts_beside_apps_without_one(
             ("c", False, PASS),
         ]
         assert changed_terms.with_region_limits(request, None, result, (known,)) == (known,)
+
+
+MEMORY = """MEMORY { FLASH (rx): ORIGIN = 0x8000000, LENGTH = 64K
+RAM (rw): ORIGIN = 0x20000000, LENGTH = 64K }
+SECTIONS { .text : { *(.text*) } > FLASH
+.data : { *(.data*) } > RAM AT> FLASH
+.bss : { *(.bss*) } > RAM
+/DISCARD/ : { *(.comment) *(.eh_frame*) *(.note*) } }
+ENTRY(start)
+"""
+
+
+@pytest.mark.native
+def test_rows_of_a_culprit_sum_to_a_region(tmp_path: Path) -> None:
+    """A bisect ended in an error about a filter if the region stores no section."""
+    (tmp_path / "a.ld").write_text(MEMORY)
+    options = ["-Os", "-nostdlib", "-static", "-fno-pic", "-no-pie", "-mcmodel=large"]
+
+    def linked(data: int, zeros: int) -> Analysis:
+        image = tmp_path / f"{data}-{zeros}"
+        code = f"char d[{data}] = {{1}};\n" + f"char z[{zeros}];\n" * bool(zeros)
+        (tmp_path / "a.c").write_text(code + "int start(void) { return d[0]; }\n")
+        command = ["gcc", *options, "a.c", "-Wl,-T,a.ld,-Map,a.map", "-o", image]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        return analysis_of(image, map_=tmp_path / "a.map")
+
+    ram = Metric("region", "RAM")
+    for before, after, expected in (
+        ((64, 64), (64, 1024), {"z": 960}),
+        ((64, 64), (512, 1024), {"z": 960, "": 448}),
+        ((64, 0), (512, 0), {"": 448}),
+        ((64, 0), (64, 0), {}),
+    ):
+        old, new = linked(*before), linked(*after)
+        rows = rows_of(old, new, ram)
+        assert {row.keys[2]: row.delta for row in rows} == expected
+        assert sum(expected.values()) == metric_value(new, ram) - metric_value(old, ram)
+        hashes = {
+            buckets_hash(each, Question(("a", "b"), ("a", "b"), ram, narrow=True))
+            for each in (old, new)
+        }
+        assert len(hashes) == 1 + bool(expected)

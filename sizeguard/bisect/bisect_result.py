@@ -9,6 +9,8 @@ from sizeguard.git.commits import Commit
 from sizeguard.measurement.metric import Metric
 
 LEVELS = ("operator", "dtype", "symbol")  # levels of a culprit's rows
+# The operator in the row for the bytes of a memory region that other rows have.
+BESIDE = "(data of another region, alignment)"
 
 # Sources of a commit's size. Between equals: the commit was not measured, because the measured
 # commits on both sides are equal.

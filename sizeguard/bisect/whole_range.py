@@ -11,6 +11,7 @@ from sizeguard.attribution.group import group
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.fingerprint import fingerprint
 from sizeguard.bisect.bisect_result import (
+    BESIDE,
     BETWEEN_EQUALS,
     BUILT,
     DOES_NOT_BUILD,
@@ -35,8 +36,10 @@ from sizeguard.measurement.measured_commits import MeasuredCommit, MeasurementPl
 from sizeguard.measurement.measurers import Measurer, Wish, measured_by
 from sizeguard.measurement.metric import (
     Metric,
+    beside_rows,
     bucket_vector,
     has_name,
+    has_rows,
     known_metrics,
     metric_value,
     nearest_metric,
@@ -289,6 +292,8 @@ def buckets_hash(analysis: Analysis, question: Question) -> str:
     The file's size is left out, because build ids and names change it. narrow: only the metric's
     buckets.
     """
+    if question.narrow and question.metric.kind == "region":
+        return fingerprint({"used": metric_value(analysis, question.metric)})
     if question.narrow:
         report = group(analysis, ("operator", "dtype", "section"), question.metric.filters)
         column = getattr(report, question.metric.column(analysis)).tolist()
@@ -303,7 +308,21 @@ def buckets_hash(analysis: Analysis, question: Question) -> str:
 
 def rows_of(old: Analysis, new: Analysis, metric: Metric) -> tuple[CulpritRow, ...]:
     """Diff the metric by operator, dtype and symbol; the rows sum to its change."""
-    found = diff(old, new, LEVELS, metric.filters, metric.column(old, new))
+    column = metric.column(old, new)
+    if metric.kind != "region":
+        return _diffed(old, new, metric, column)
+    before, after = (beside_rows(each, metric, column) for each in (old, new))
+    beside: tuple[CulpritRow, ...] = ()
+    if before != after:
+        cause = "grew" if after > before else "shrank"
+        beside = (CulpritRow((BESIDE, "", ""), before, after, cause),)
+    has_any = any(has_rows(each, metric) for each in (old, new))
+    rows = (*beside, *(_diffed(old, new, metric, column) if has_any else ()))
+    return tuple(sorted(rows, key=lambda row: -abs(row.delta)))
+
+
+def _diffed(old: Analysis, new: Analysis, metric: Metric, column: str) -> tuple[CulpritRow, ...]:
+    found = diff(old, new, LEVELS, metric.filters, column)
     return tuple(
         CulpritRow(found.keys(i), int(found.old[i]), int(found.new[i]), CAUSES[found.cause[i]])
         for i in range(len(found))

@@ -51,9 +51,9 @@ class Metric:
     def column(self, *analyses: Analysis) -> str:
         """Return the column of analyses that the metric sums.
 
-        A section of zeros has no loaded bytes; of it, the memory counts.
+        A section or region of zeros has no loaded bytes; of it, the memory counts.
         """
-        if self.kind == "section" and any(_is_of_zeros(each, self.name) for each in analyses):
+        if self.kind in ("section", "region") and any(_is_of_zeros(a, self) for a in analyses):
             return "ram"
         return {"ram": "ram", "file": "file", "page_slack": "file"}.get(self.kind, "load")
 
@@ -152,15 +152,30 @@ def metric_value(analysis: Analysis, metric: Metric) -> int:
     if metric.kind == "region":
         regions = analysis.image.regions or ()
         return sum(region.used for region in regions if region.name == metric.name)
-    column = getattr(analysis, metric.column(analysis))
+    return _of_rows(analysis, metric, getattr(analysis, metric.column(analysis)))
+
+
+def beside_rows(analysis: Analysis, metric: Metric, column: str) -> int:
+    """Return the bytes of a region that none of its rows has.
+
+    These are data that run in the region and are stored in another one, which has their rows, and
+    gaps for alignment.
+    """
+    return metric_value(analysis, metric) - _of_rows(analysis, metric, getattr(analysis, column))
+
+
+def has_rows(analysis: Analysis, metric: Metric) -> bool:
+    """Return whether any row of an image is in a region."""
+    label = analysis.label(metric.kind)
+    return any(label.texts[i] == metric.name for i in np.unique(label.ids).tolist())
+
+
+def _of_rows(analysis: Analysis, metric: Metric, column: Int) -> int:
     return _sum(analysis, metric.kind, column, lambda text: text == metric.name)
 
 
-def _is_of_zeros(analysis: Analysis, section: str) -> bool:
-    load, ram = (
-        _sum(analysis, "section", column, lambda text: text == section)
-        for column in (analysis.load, analysis.ram)
-    )
+def _is_of_zeros(analysis: Analysis, metric: Metric) -> bool:
+    load, ram = (_of_rows(analysis, metric, each) for each in (analysis.load, analysis.ram))
     return not load and ram > 0
 
 
