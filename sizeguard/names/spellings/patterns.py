@@ -30,6 +30,9 @@ _QUALIFIERS = re.compile(r"(?: (?:const|volatile|&&?))+\Z")
 _CONST = re.compile(r"(?<![\w:>])((?:unsigned |long )*[\w:]+) const(?=[&*,)> ])")
 # The global scope. In a pattern, a * before `::` is a wildcard, and may follow it.
 _GLOBAL = re.compile(r"(?:\A|(?<=[ &(]))::(?=[\w~(*?])")
+_LAMBDA = re.compile(r"'(lambda|unnamed)(\d{0,9})'(\((?:[^()]|\([^()]*\))*\))?")
+_LAMBDA_OF_LLVM = "'lambda'"
+_OF_CLANG = re.compile(r"\$_\d+")  # how clang names lambdas of local functions
 WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
 
 
@@ -85,6 +88,8 @@ class NamePattern:
         spelling = spelling_of(shown)
         for path in (spelling.bare(), _without_nameless(without_tags(spelling.bare()))):
             yield f"{spelling.special} {path}"
+            if "lambda" in self.text:
+                yield f"{spelling.special} {_OF_CLANG.sub(_LAMBDA_OF_LLVM, path)}"
         if not _OPTIONAL.search(self.text):
             text = _without_start(_without_nameless(without_tags(shown)), spelling.result)
             text = without_defaults(text) if "basic_" in self.text else text
@@ -101,6 +106,10 @@ class NamePattern:
         texts = [text, without_defaults(text)]
         if "const " in self.text:
             texts += [_CONST.sub(r"const \1", each) for each in texts]
+        if "lambda" in self.text:
+            texts += [_OF_CLANG.sub(_LAMBDA_OF_LLVM, each) for each in texts]
+        if "{" in self.text:
+            texts += [_LAMBDA.sub(_as_binutils, each) for each in texts]
         for whole in dict.fromkeys(texts):
             for each in self._shorter(whole, spelling.result):
                 yield from dict.fromkeys((each, each + spelling.clone))
@@ -155,6 +164,12 @@ def _without_start(text: str, start: str) -> str:
     places = [i for i, character in enumerate(text) if character != " "]
     is_start = text.replace(" ", "").startswith(tight) and len(tight) < len(places)
     return text[places[len(tight)] :] if is_start else text
+
+
+def _as_binutils(match: re.Match[str]) -> str:
+    """Spell 'lambda0'(int) as {lambda(int)#2}; the first one of LLVM has no number."""
+    word = "lambda" if match[1] == "lambda" else "unnamed type"
+    return f"{{{word}{match[3] or ''}#{int(match[2]) + 2 if match[2] else 1}}}"
 
 
 def _without_nameless(text: str) -> str:
