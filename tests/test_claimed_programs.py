@@ -219,6 +219,41 @@ def test_linkers_of_other_machines_change_more_bytes(tmp_path: Path, machine: st
     assert outcomes(judged(files, ["dead", "f"])) == [PASS, FAIL]
 
 
+def test_thumb_code_has_names(tmp_path: Path) -> None:
+    """The lowest bit of a function's address marks Thumb, and is no byte before its code."""
+    texts = {"a": CALLER, "b": f"int f(int x) {BODY}", "main": MAIN}
+    compiler = ("arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m3", "-O2", "-ffunction-sections")
+    for name, text in texts.items():
+        (tmp_path / f"{name}.c").write_text(text)
+        tool(*compiler, "-c", tmp_path / f"{name}.c", "-o", tmp_path / f"{name}.o")
+    objects = tuple(tmp_path / f"{name}.o" for name in texts)
+    place, image = tmp_path / "app.map", tmp_path / "app"
+    tool(*compiler, "-nostdlib", "-Wl,-e,main", f"-Wl,-Map,{place}", *objects, "-o", image)
+    symbols = {s.name: s for s in read_elf(image).symbols}
+    for link_map in (place, None):
+        files = Files(image=image, objects=objects, link_map=link_map, folder=tmp_path)
+        found, unknown = judged(files, ["f", "nobody*"])
+        assert (found.verdict, found.bytes) == (FAIL, symbols["f"].size)
+        assert f"{symbols['f'].address - 1:#x}" in found.evidence[0]
+        assert unknown.verdict == (PASS if link_map else INCONCLUSIVE)
+
+
+@pytest.mark.parametrize("option", ["-fno-pic", "-fPIC"])
+def test_code_far_away_has_addresses_of_eight_bytes(tmp_path: Path, option: str) -> None:
+    text = "extern int more; int far(int); int numbers[4]; int g(int x) { return far(x) + more; }\n"
+    text += "int main(int c, char **v) { return g(c) + numbers[c] + !v; }\n"
+    for name, each in (("a", text), ("b", "int more = 5; int far(int x) { return x; }\n")):
+        (tmp_path / f"{name}.c").write_text(each)
+        compiler = ("clang-19", "-O2", "-mcmodel=large", option, "-c", tmp_path / f"{name}.c")
+        tool(*compiler, "-o", tmp_path / f"{name}.o")
+    objects = (tmp_path / "a.o", tmp_path / "b.o")
+    place, image = tmp_path / "app.map", tmp_path / "app"
+    kind = "-no-pie" if option == "-fno-pic" else "-pie"
+    tool("gcc", *LLD, kind, f"-Wl,-Map,{place}", *objects, "-o", image)
+    files = Files(image=image, objects=objects, link_map=place, folder=tmp_path)
+    assert outcomes(judged(files, ["g", "nobody*"])) == [FAIL, PASS]
+
+
 def test_a_number_is_no_function(tmp_path: Path) -> None:
     """--defsym=f=0 satisfies the linker, not the claim that f is present, and f has no bytes."""
     files = linked(tmp_path, {"a": CALLER, "main": MAIN}, "-no-pie", "-Wl,--defsym=f=0")

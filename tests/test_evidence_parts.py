@@ -224,7 +224,7 @@ def test_a_linker_merged_equal_code_if_one_of_two_live_sections_is_there(
 def test_definitions_are_in_any_of_many_sections() -> None:
     """With more than 65,279 sections their numbers are among those of SHN_ABS and the like."""
     text = SimpleNamespace(name=".text", is_allocated=True, size=8, flags=0)
-    many: Any = SimpleNamespace(sections=[text] * 70_000)
+    many: Any = SimpleNamespace(sections=[text] * 70_000, machine="x86_64")
     file = ElfFile("a.o", Path("a.o"), "", many)
     places = {"first": 1, "last": 69_999, "between": 0xFFF1, "absolute": SHN_ABS - 0x10000}
     symbols = [Symbol(name, 0, 8, STT_FUNC, 1, section) for name, section in places.items()]
@@ -238,7 +238,7 @@ def test_labels_reach_to_the_next_place() -> None:
     """An object of assembly with 8,000 labels took 6 s, and each doubling four times as long."""
     count = 50_000
     text = SimpleNamespace(name=".text", is_allocated=True, size=2 * count, flags=0)
-    many: Any = SimpleNamespace(sections=[text, text])
+    many: Any = SimpleNamespace(sections=[text, text], machine="x86_64")
     file = ElfFile("a.o", Path("a.o"), "", many)
     rows = [("$x", 1), ("last", 2 * count - 2), *((f"l{i}", i // 2 * 2) for i in range(count))]
     file.__dict__["symbols"] = [Symbol(name, at, 0, STT_NOTYPE, 1, 1) for name, at in rows]

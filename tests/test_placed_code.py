@@ -223,11 +223,11 @@ def test_without_a_map_symbols_and_bytes_place_code(
     expected: dict[tuple[int, int], int],
     is_stripped: bool,
 ) -> None:
-    rows = [SimpleNamespace(name=n, address=at, section=1) for n, at in symbols.items()]
-    image: Any = SimpleNamespace(symbols=rows, is_stripped=is_stripped)
+    rows = [SimpleNamespace(name=n, address=at, section=1, type=2) for n, at in symbols.items()]
+    image: Any = SimpleNamespace(symbols=rows, is_stripped=is_stripped, machine="x86_64")
     found = by_symbols(objects_of(*patterns), image, image_of(content))
     if is_stripped and symbols:
-        nameless = SimpleNamespace(symbols=[], is_stripped=False)
+        nameless = SimpleNamespace(symbols=[], is_stripped=False, machine="x86_64")
         again: Any = nameless
         expected = by_symbols(objects_of(*patterns), again, image_of(content))
     assert found == expected

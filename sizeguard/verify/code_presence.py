@@ -21,6 +21,7 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.formats.elf import STT_TLS
+from sizeguard.formats.elf.machines import place_of
 from sizeguard.names.demangle import demangle
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
@@ -72,10 +73,11 @@ def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence
                 numbers = True
                 continue
             # The address of a thread-local symbol is its offset in the TLS block.
-            is_counted = symbol.address in there or (bool(placed) and symbol.type == STT_TLS)
+            address = place_of(symbol, evidence.image.machine)
+            is_counted = address in there or (bool(placed) and symbol.type == STT_TLS)
             if not is_counted:
-                there[symbol.address] = symbol.size
-                notes.append(f"the image names {symbol.size} bytes at {symbol.address:#x} {name}")
+                there[address] = symbol.size
+                notes.append(f"the image names {symbol.size} bytes at {address:#x} {name}")
     doubt = ""
     hosts: list[NamedPiece] = []
     if not there:

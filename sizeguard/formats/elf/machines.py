@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sizeguard.formats.elf.layout import Layout
+from sizeguard.formats.elf.layout import STT_FUNC, STT_IFUNC, Layout
+from sizeguard.formats.elf.symbols import Symbol
 
 _EM_MIPS, _EM_MIPS_LE = 8, 10
 _N32 = 0x20  # EF_MIPS_ABI2: 64-bit instructions in a 32-bit file
@@ -56,6 +57,12 @@ def machine_name(number: int, layout: Layout, flags: int) -> str:
     if number in (_EM_MIPS, _EM_MIPS_LE) and flags & _N32 and not layout.is_64:
         narrow = "mipsn32"
     return (wide if layout.is_64 else narrow) + (little if layout.order == "<" else big)
+
+
+def place_of(symbol: Symbol, machine: str) -> int:
+    """Return the address of a symbol, without the bit that marks Thumb code of Arm."""
+    is_code = symbol.type in (STT_FUNC, STT_IFUNC) and machine in ("arm", "armeb")
+    return symbol.address & ~1 if is_code else symbol.address
 
 
 def shortened_code(machine: str) -> str:

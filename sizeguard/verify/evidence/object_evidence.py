@@ -31,6 +31,7 @@ from sizeguard.formats.elf import (
     Symbol,
     parse_elf,
 )
+from sizeguard.formats.elf.machines import place_of
 from sizeguard.formats.linkmap.link_map import is_mapping_symbol
 from sizeguard.formats.magics import BITCODE_MAGICS, MACHO_MAGICS
 from sizeguard.names.demangle import without_clones
@@ -239,23 +240,23 @@ class ElfFile(ObjectFile):
         """List the definitions in the symbol table."""
         sections = self.elf.sections
         return tuple(
-            Definition(
-                symbol.name, symbol.section, symbol.address, symbol.size or self._reach(symbol)
-            )
+            Definition(symbol.name, symbol.section, place, symbol.size or self._reach(symbol))
             for symbol in self.symbols
             if 0 < symbol.section < len(sections)
             and symbol.name
             and symbol.type in _NAMED
             and not symbol.name.startswith(".L")
             and not is_mapping_symbol(symbol.name)
+            for place in (place_of(symbol, self.elf.machine),)
         )
 
     def _reach(self, symbol: Symbol) -> int:
         """Return the bytes of a symbol without a size: up to the next one or the section's end."""
         size = self.elf.sections[symbol.section].size
         starts = self._starts[symbol.section]
-        following = bisect_right(starts, symbol.address)
-        return min([*starts[following : following + 1], size]) - symbol.address
+        place = place_of(symbol, self.elf.machine)
+        following = bisect_right(starts, place)
+        return min([*starts[following : following + 1], size]) - place
 
     @cached_property
     def _starts(self) -> dict[int, list[int]]:
@@ -263,7 +264,8 @@ class ElfFile(ObjectFile):
         found: dict[int, list[int]] = {}
         for symbol in self.symbols:
             if symbol.type != STT_SECTION and not is_mapping_symbol(symbol.name):
-                found.setdefault(symbol.section, []).append(symbol.address)
+                place = place_of(symbol, self.elf.machine)
+                found.setdefault(symbol.section, []).append(place)
         return {section: sorted(places) for section, places in found.items()}
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE, Section
-from sizeguard.formats.elf.machines import shortened_code
+from sizeguard.formats.elf.machines import place_of, shortened_code
 from sizeguard.formats.linkmap.link_map import (
     MEMBER,
     InputSection,
@@ -305,7 +305,7 @@ def by_symbols(objects: Objects, image: Binary, content: ImageBytes) -> dict[Nod
     if not image.is_stripped:
         for symbol in image.symbols:
             if symbol.section and symbol.name:
-                named.setdefault(symbol.name, []).append(symbol.address)
+                named.setdefault(symbol.name, []).append(place_of(symbol, image.machine))
     address: dict[Node, int] = {}
     taken: set[int] = set()
     placement = Placement(objects, content, address, (), False)
