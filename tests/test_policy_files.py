@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from sizeguard.gate.policy.baselines import (
     baseline_files,
     baseline_of,
     baseline_text,
+    made_otherwise,
     measurement_of_baseline,
     parse_baseline,
     read_baseline,
@@ -39,6 +41,7 @@ from sizeguard.gate.policy.waivers import (
 from sizeguard.gate.review_result import Baseline
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.measurement.metric_names import MetricNames
+from sizeguard.measurement.snapshot_origin import rules_part
 from sizeguard.projects.project import App, Config, Target
 
 CONFIG = Config((App("a", Path("s"), (), ("t",)),), (Target("t", "x86_64-linux"),), ())
@@ -301,3 +304,28 @@ def test_a_baseline_is_read_from_the_file_of_its_name(tmp_path: Path) -> None:
         read_baseline(other)
     with pytest.raises(InputError, match=r"a\.t\.gcc-12\.yaml"):
         read_baseline(path)
+
+
+@pytest.mark.parametrize(
+    ("stated", "components", "rules", "words"),
+    [
+        ("", {}, "", ""),
+        ("", {"a": 1}, "", ""),
+        ("", {}, "[]", ""),
+        ("", {"a": 1}, "[]", "does not state by which rules"),
+        ("0e1", {}, "[]", "has names by other rules"),
+        ("0e1", {"a": 1}, "", "has names by other rules"),
+    ],
+)
+def test_components_of_unknown_rules_are_no_reference(
+    stated: str, components: dict[str, int], rules: str, words: str
+) -> None:
+    """Files of older versions lack the rules; another component may have had more bytes."""
+    build: Any = SimpleNamespace(rules=rules, tools="gcc")
+    tables = {"component": components}
+    baseline = Baseline("a", "t", "gcc", 1, 1, 1, {}, tools="gcc", tables=tables, rules=stated)
+    found = made_otherwise(baseline, None, build)
+    assert (words in found) if words else not found
+    if rules:
+        (own,) = rules_part(build).values()
+        assert not made_otherwise(replace(baseline, rules=own), None, build)

@@ -72,9 +72,13 @@ def made_otherwise(baseline: Baseline, toolchain: Toolchain | None, build: Build
             f"is for {baseline.tools}, but this is {tools}: effects of the compiler and of the "
             f"change cannot be separated"
         )
-    if baseline.rules not in ("", rules_part(build).get(RULES, "")):
+    if baseline.rules == rules_part(build).get(RULES, ""):
+        return ""
+    if baseline.rules:
         return "has names by other rules than the project's"
-    return ""
+    # Older versions did not state the rules; without components, growth counts from 0
+    has_names = bool((baseline.tables or {}).get("component"))
+    return "does not state by which rules its components are named" if has_names else ""
 
 
 def baseline_path(root: Path, build: Build) -> Path:
