@@ -227,6 +227,16 @@ def test_more_targets_of_an_app_loosen_nothing() -> None:
     assert rows([change]) == [("app added", "language for linux", "", "linux", False)]
 
 
+def test_more_targets_of_a_build_loosen_nothing() -> None:
+    """Each step of the new target was a loosened term, which `policy_changes: fail` refused."""
+    fewer, more = (of_build("build: make", f"targets: {text}") for text in ("[t]", "{t: , u: }"))
+    added, own = compared(fewer, more)
+    assert rows([own]) == [("app added", "a for u", "", "u", False)]
+    assert not added.loosens and (added.what, added.name) == ("target added", "u")
+    removed, _ = compared(more, fewer)
+    assert (removed.what, removed.name, removed.loosens) == ("target removed", "u", True)
+
+
 OPERATOR = """operators:
   aten::relu: {is_root_operator: true, is_used_for_training: false, include_all_overloads: true}
 """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -148,11 +149,15 @@ def _apps(old: Iterable[App], new: Iterable[App]) -> Iterator[PolicyChange]:
 
 
 def _steps(old: App, new: App) -> Iterator[PolicyChange]:
-    """Yield changes of build steps and claims; more claims and other time limits loosen nothing."""
-    before, after = _told(old), _told(new)
+    """Yield changes of build steps and claims; more claims and other time limits loosen nothing.
+
+    A target that only one side has is an app that was added or removed.
+    """
+    shared = {*old.targets} & {*new.targets}
+    before, after = (_told(app, shared) for app in (old, new))
     for key in dict.fromkeys([*before, *after]):
         then, now = before.get(key, ""), after.get(key, "")
-        if then == now or not ({*before} & {*after}):
+        if then == now or not (before and after):
             continue
         field = key.rpartition(" ")[2]
         only_more = field in _CLAIMS and {*then} <= {*now}
@@ -161,16 +166,17 @@ def _steps(old: App, new: App) -> Iterator[PolicyChange]:
         if texts[0] == texts[1]:  # such as one glob with a comma, and two globs
             texts = (repr(then), repr(now))
         yield PolicyChange("app changed", f"{new.name} {key}", *texts, loosens, place=new.place)
-    if bool(before) != bool(after):
-        was, now = ("commands or a file" if told else "a selection" for told in (before, after))
+    if bool(old.steps) != bool(new.steps):
+        was, now = ("commands or a file" if app.steps else "a selection" for app in (old, new))
         yield PolicyChange("app changed", f"{new.name} build", was, now, True, place=new.place)
 
 
-def _told(app: App) -> Mapping[str, Any]:
-    """Return the steps and files of an app, by target and name."""
+def _told(app: App, targets: AbstractSet[str]) -> Mapping[str, Any]:
+    """Return the steps and files of an app for some targets, by target and name."""
     return {
         f"for {target} {name}": value
         for target, steps in app.steps.items()
+        if target in targets
         for part in (steps, steps.images.get(app.image))
         for name, value in (asdict(part) if part is not None else {}).items()
         if name not in ("images", "rules")
