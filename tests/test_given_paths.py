@@ -145,6 +145,54 @@ def test_a_filter_without_text_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "gate --base",
+        "history --since",
+        "report /bin/ls --arch",
+        "waive load --bytes 5 --owner me --reason x --expires 2030-01-01 --app",
+    ],
+)
+def test_an_unset_variable_is_not_the_default(words: str) -> None:
+    """waive --app "$APP" allowed the bytes to all apps."""
+    done = CliRunner().invoke(cli, [*words.split(), ""], standalone_mode=False)
+    assert isinstance(done.exception, click.UsageError), done.exception
+    assert f"{words.split()[-1]}: the value is empty" in usage_message(done.exception)
+
+
+def test_an_object_has_no_map(tmp_path: Path) -> None:
+    sections = [MadeSection(".text", flags=6, content=bytes(8))]
+    (tmp_path / "a.o").write_bytes(make_elf(Form(), sections, type_=1))
+    words = ["report", str(tmp_path / "a.o"), "--map", "tests/data/linkmaps/bfd.map"]
+    done = CliRunner().invoke(cli, words)
+    assert isinstance(done.exception, InputError)
+    assert "bfd.map: leave it out" in str(done.exception)
+
+
+def test_verify_refuses_a_folder_without_objects(tmp_path: Path) -> None:
+    words = ["verify", "/bin/ls", "--objects", str(tmp_path), "--absent", "twice"]
+    done = CliRunner().invoke(cli, words)
+    assert isinstance(done.exception, InputError)
+    assert "contains no objects" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("address", "size", "is_same"), [(0x1000, 8, True), (0x1000, 9, False), (0x1010, 8, False)]
+)
+def test_a_debug_file_has_code_where_the_image_has_it(
+    tmp_path: Path, address: int, size: int, is_same: bool
+) -> None:
+    """Without build ids, the names of another build named the code of the image."""
+    for name, where, length in (("app", 0x1000, 8), ("app.debug", address, size)):
+        sections = [MadeSection(".text", flags=6, address=where, content=bytes(length))]
+        (tmp_path / name).write_bytes(make_elf(Form(), sections))
+    words = ["report", str(tmp_path / "app"), "--debug-file", str(tmp_path / "app.debug")]
+    done = CliRunner().invoke(cli, words)
+    told = str(done.exception) if isinstance(done.exception, InconclusiveError) else ""
+    assert ("is of another build" in told) is not is_same, done.exception
+
+
+@pytest.mark.parametrize(
     ("sections", "expected"),
     [
         ((".text", ".text._ZN1aIiE1fEv", ".comment"), False),  # templates have sections anyway

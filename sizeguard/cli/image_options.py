@@ -18,6 +18,7 @@ from sizeguard.base.tuning import keep_freed
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import LEAST_WIDTH, MOST_WIDTH, terminal_width
 from sizeguard.cli.option_groups import Decorator, NamedPath, OutputPath, option_group
+from sizeguard.formats.link_kind import OBJECT
 from sizeguard.report.result_formats import (
     HISTORY_FORMATS,
     JUDGED_FORMATS,
@@ -67,7 +68,7 @@ class ImageOptions:
         if is_snapshot(path):
             return self._of_snapshot(path)
         _prepare_memory(path, LARGE)
-        _check_objects(self.objects)
+        check_objects(self.objects)
         from sizeguard.attribution.open_analysis import analysis_of
 
         analysis = analysis_of(
@@ -83,9 +84,14 @@ class ImageOptions:
             scripts=self.linker_script,
             rules_text="" if self.rules is not None else _rules_of_project(),
         )
+        self._refuse_for_object(analysis, path)
         if known is not None:
             analysis.look_up(known)
         return analysis
+
+    def _refuse_for_object(self, analysis: Analysis, path: Path) -> None:
+        if self.map is not None and analysis.image.kind == OBJECT:
+            raise InputError(f"{self.map}: leave it out; {path} is an object, and has no map")
 
     def of_old(self, path: Path) -> ImageOptions:
         """Return the options for the old image of a diff, whose files are not the new one's.
@@ -125,7 +131,7 @@ class ImageOptions:
             )
 
 
-def _check_objects(objects: Sequence[Path]) -> None:
+def check_objects(objects: Sequence[Path]) -> None:
     """Raise InputError for a folder without objects, and for a file that no linker takes."""
     if not objects:
         return

@@ -165,7 +165,10 @@ def _name_options(command: click.Command) -> None:
 
 
 def _refuse_repeats(command: click.Command) -> None:
-    """Make a second value of an option an error; click takes the last value and says nothing."""
+    """Make a second value of an option an error, and an empty one that would mean the default.
+
+    click takes the last value and says nothing.
+    """
     parse = command.parse_args
 
     def parse_once(ctx: click.Context, args: list[str]) -> list[str]:
@@ -177,7 +180,15 @@ def _refuse_repeats(command: click.Command) -> None:
                 from sizeguard.cli.usage_errors import repeated_option
 
                 raise click.UsageError(repeated_option(option, ctx), ctx)
-        return parse(ctx, args)
+        left = parse(ctx, args)
+        for option in once:
+            # An unset variable must not widen a waiver from --app "$APP" to all apps.
+            is_empty = option.default == "" == ctx.params.get(option.name or "")
+            if is_empty and not ctx.resilient_parsing:
+                from sizeguard.cli.usage_errors import empty_option
+
+                raise click.UsageError(empty_option(option), ctx)
+        return left
 
     command.parse_args = parse_once  # type: ignore[method-assign]
 

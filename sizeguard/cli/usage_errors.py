@@ -84,6 +84,12 @@ def repeated_option(option: click.Option, context: click.Context) -> str:
     return f"option '{name}' is given more than once{_example(context, option.opts)}"
 
 
+def empty_option(option: click.Option) -> str:
+    """Say that an option's value is empty."""
+    name = max(option.opts, key=len)
+    return f"{name}: the value is empty; leave out {name} for its default"
+
+
 def _no_such_option(error: click.NoSuchOption) -> str:
     name, known = error.option_name, _options(error.ctx)
     # Without the dashes, which all options have in common

@@ -228,7 +228,7 @@ def top_folder(here: Path) -> Path:
     try:
         return git_path(here, "rev-parse", "--show-toplevel")
     except InputError as error:
-        raise InputError(f"{here}: not inside a git worktree") from error
+        raise InputError(f"{here}: not inside a git worktree; change to a clone") from error
 
 
 def common_folder(repository: Path) -> Path:

@@ -8,7 +8,7 @@ import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli.exit_codes import BY_VERDICT
-from sizeguard.cli.image_options import Output, judged_output_options
+from sizeguard.cli.image_options import Output, check_objects, judged_output_options
 from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
@@ -121,6 +121,7 @@ def command(
     subject = path or image
     if subject is None or (path and image):
         raise InputError("give one image or build: sizeguard verify IMAGE|BUILD")
+    check_objects(objects)
     given = Files(
         image=subject,
         twin=shipped,

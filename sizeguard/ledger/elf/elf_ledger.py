@@ -225,14 +225,28 @@ def _content_sections(image: Elf, line: Line) -> tuple[list[int], list[int]]:
 
 
 def _checked(image: Elf, names: Elf | None) -> Elf:
-    """Return `names` if it is of the same build; the image if `names` is None."""
-    if names is None:
+    """Return `names` if it is of the same build; the image if `names` is None.
+
+    Without build ids, sections of code with equal names need equal places. Stripping keeps these,
+    and tools that edit an image for packages move other sections only.
+    """
+    if names is None or names is image:
         return image
-    if image.build_id and names.build_id and image.build_id != names.build_id:
-        raise InconclusiveError(
-            f"{names.path} is of another build than {image.path}: build id {names.build_id}, not"
-            f" {image.build_id}"
-        )
+    other = f"{names.path} is of another build than {image.path}"
+    if image.build_id and names.build_id:
+        if image.build_id != names.build_id:
+            raise InconclusiveError(f"{other}: build id {names.build_id}, not {image.build_id}")
+        return names
+    places = {(s.name, s.address, s.size) for s in names.sections}
+    by_name = {s.name: s for s in names.sections}
+    for section in image.sections:
+        place = section.name, section.address, section.size
+        there = by_name.get(section.name)
+        if section.is_executable and there is not None and place not in places:
+            raise InconclusiveError(
+                f"{other}: {section.name} is at {there.address:#x} with {there.size} bytes there,"
+                f" at {section.address:#x} with {section.size} in the latter"
+            )
     return names
 
 
