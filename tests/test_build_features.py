@@ -15,7 +15,8 @@ from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.cli.main import cli
-from sizeguard.gate.verified_builds import RequestedClaims, verify_build
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_build
 from sizeguard.predict.what_if import kept_by, predictor_of
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.tracing import trace_programs

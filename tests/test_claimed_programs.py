@@ -11,7 +11,8 @@ import pytest
 from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verdict
 from sizeguard.formats.elf import read_elf
-from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_symbols
 from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.open_graph import graph_of_objects
 from sizeguard.linkgraph.subjects import find_subject

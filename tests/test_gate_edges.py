@@ -16,6 +16,7 @@ from sizeguard.builds.sizes import Sizes
 from sizeguard.builds.unknown_sections import unknown_sections
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, OK, PASS, Verification
 from sizeguard.gate import elimination, run
+from sizeguard.gate.cache.requested_claims import RequestedClaims, full_beside
 from sizeguard.gate.causes.growth_result import SizeGrowth
 from sizeguard.gate.elimination import check_named_claims, judged_elimination
 from sizeguard.gate.gate_result import MEASURED, NOT_RUN, REVIEWED, SNAPSHOT, Base, Problem
@@ -28,7 +29,7 @@ from sizeguard.gate.reference.ci_event import Candidate, CiEvent
 from sizeguard.gate.reference.not_measured import may_be_written, not_measured
 from sizeguard.gate.request import Request
 from sizeguard.gate.run import all_waivers
-from sizeguard.gate.verified_builds import RequestedClaims, full_beside, list_claims
+from sizeguard.gate.verified_builds import list_claims
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.project import App, BuildSteps, ImageFiles, Target
 from sizeguard.projects.reader import read_config

@@ -6,15 +6,18 @@ Documents do not affect it.
 from __future__ import annotations
 
 import datetime
+import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from sizeguard.builds.build_inputs import BuildInputs, content_hash, glob_hash, placed
+from sizeguard.claims.verdict import Verdict, Verification
 from sizeguard.gate.cache.build_records import _key
+from sizeguard.gate.cache.stored_result import facts_of, note_stored, result_of
 from sizeguard.gate.cache.whole_run import (
     _pairs_with_tools,
     earlier_result,
@@ -262,5 +265,22 @@ def test_only_what_passed_is_kept_and_damage_is_no_result(tree: Path) -> None:
             {"verdict": "pass", "apps": [{"app": 1}]},
         )
     ):
-        store.put(f"{i:0>64}", {"gate": value})
+        store.put(f"{i:0>64}", {"gate": value, "apps": [], "claims": []})
         assert earlier_result(request, f"{i:0>64}", base) is None
+
+
+def test_a_result_has_its_claims_by_the_entry_that_the_store_has(tmp_path: Path) -> None:
+    """All claims together have more values than decode() takes."""
+    store, (one,) = Store(tmp_path), passing().apps
+    claim = Verdict("operator", "aten::add", "absent", "pass", "not_generated", 0, ("no entry",))
+    claims = [Verification(f"app{i}", "a.yaml", (claim,) * 3000, (), "ok", ()) for i in range(9)]
+    for number, each in enumerate(claims[1:]):
+        store.put(f"{number:0>64}", asdict(each))
+        note_stored(f"{number:0>64}", each)
+    result = GateResult("pass", tuple(replace(one, verification=each) for each in claims))
+    facts = json.loads(json.dumps(facts_of(result)))
+    assert len(json.dumps(facts["apps"][1:])) < 20_000
+    assert result_of(facts, store) == result
+    store.put(f"{0:0>64}", {"subject": 1})
+    assert result_of(facts, store) is None
+    assert result_of({"gate": facts["gate"]}, store) is None

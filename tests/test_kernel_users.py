@@ -11,7 +11,8 @@ import pytest
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import Files, files_of
 from sizeguard.claims.verdict import FAIL
-from sizeguard.gate.verified_builds import RequestedClaims, list_claims
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import list_claims
 from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.toolchain import Toolchain
 from sizeguard.verify.evidence.evidence import Evidence

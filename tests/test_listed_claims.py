@@ -19,7 +19,8 @@ from sizeguard.claims.claim import Claim
 from sizeguard.claims.listed_names import BuildNames
 from sizeguard.claims.verdict import ABSENT, PRESENT
 from sizeguard.gate import verified_builds
-from sizeguard.gate.verified_builds import ListedClaims, RequestedClaims, list_claims
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import ListedClaims, list_claims
 from sizeguard.verify.evidence.gather_evidence import gather
 from tests.support.recorded_builds import RecordedRuntime, recorded_runtime
 

@@ -26,7 +26,8 @@ from sizeguard.formats.elf import (
     STT_OBJECT,
 )
 from sizeguard.formats.linkmap import read_link_map
-from sizeguard.gate.verified_builds import RequestedClaims, verify_path
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_path
 from sizeguard.verify.branches.references import References
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather

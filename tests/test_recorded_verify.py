@@ -32,14 +32,10 @@ from sizeguard.claims.verdict import (
     Verification,
 )
 from sizeguard.cli.main import cli
-from sizeguard.gate import elimination
+from sizeguard.gate import elimination, verified_builds
 from sizeguard.gate.cache import kept_verification
-from sizeguard.gate.verified_builds import (
-    RequestedClaims,
-    verify_build,
-    verify_path,
-    verify_symbols,
-)
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_build, verify_path, verify_symbols
 from sizeguard.projects.project import App
 from sizeguard.report.verify.render import verification_text
 from sizeguard.snapshots.store import Store
@@ -464,7 +460,7 @@ def test_a_verification_is_kept_for_equal_claims(
     def refuse(*_: object) -> Verification:
         raise AssertionError("it was verified again")
 
-    monkeypatch.setattr(kept_verification, "verify_build", refuse)
+    monkeypatch.setattr(verified_builds, "verify_build", refuse)
     assert kept_verification.verified(runtime.root, runtime.build, selection, store) == first
     selection.write_text(selection.read_text().replace("gemm: [Float]", "gemm: [Double]"))
     with pytest.raises(AssertionError, match="it was verified again"):

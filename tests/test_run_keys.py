@@ -10,8 +10,8 @@ import pytest
 
 from sizeguard.gate.cache import any_run_key, kept_verification, whole_run
 from sizeguard.gate.cache.any_run_key import any_references
+from sizeguard.gate.cache.requested_claims import RequestedClaims
 from sizeguard.gate.gate_result import Base
-from sizeguard.gate.verified_builds import RequestedClaims
 
 BASE = Base("b", "main")
 

@@ -37,8 +37,8 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.cli.main import cli
 from sizeguard.formats.elf import read_elf
+from sizeguard.gate.cache.requested_claims import RequestedClaims
 from sizeguard.gate.verified_builds import (
-    RequestedClaims,
     list_claims,
     universe_of,
     verify_build,

@@ -19,7 +19,8 @@ from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import Files, files_of
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.formats.elf import read_elf
-from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_symbols
 from sizeguard.verify.evidence.code_search import ImageBytes, Pattern
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.placement import place

@@ -17,12 +17,8 @@ from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import Files, files_of
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, Verification
 from sizeguard.formats.macho import read_macho
-from sizeguard.gate.verified_builds import (
-    RequestedClaims,
-    verify_build,
-    verify_path,
-    verify_symbols,
-)
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_build, verify_path, verify_symbols
 from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.toolchain import find_toolchain
 from sizeguard.verify.evidence.gather_evidence import gather

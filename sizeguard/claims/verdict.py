@@ -58,7 +58,7 @@ class Verdict:
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Verification:
     """All verdicts on one image or build.
 

@@ -13,12 +13,11 @@ from sizeguard.builds.open_build import files_of
 from sizeguard.builds.shipped_libraries import shipped_libraries
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, OK, PASS, Verification
 from sizeguard.gate.cache.kept_verification import verified
+from sizeguard.gate.cache.requested_claims import RequestedClaims
 from sizeguard.gate.gate_result import ELIMINATION, RUN, Check
-from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
 from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.project import App, BuildSteps
 from sizeguard.snapshots.store import Store
-from sizeguard.verify.known_record import with_known_record
 
 METRIC = "elimination"
 RUN_RULE = "the command after the build ends with 0"
@@ -68,6 +67,10 @@ def check_named_claims(
         return (), None
     id_ = f"{app.name}/{build.target}/{METRIC}"
     if not selection:
+        # Takes 90 ms, which a run without symbols saves.
+        from sizeguard.gate.verified_builds import verify_symbols
+        from sizeguard.verify.known_record import with_known_record
+
         found = verify_symbols(with_known_record(files_of(build)), steps.absent, steps.present)
         check = judged_elimination(root, app, build, found, (), _options(steps))
         return (replace(check, id=id_, rule=NAMED_RULE),), found

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.builds import RECORD
-from sizeguard.builds.build_record import Build, read_build
+from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import Files, files_of, open_build
 from sizeguard.claims.claim import Claim, ClaimSet
 from sizeguard.claims.universe import Universe
 from sizeguard.claims.verdict import Verification
+from sizeguard.gate.cache.requested_claims import RequestedClaims, full_beside
 from sizeguard.runtimes.known import runtimes, source_tree
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import Selection
@@ -20,31 +20,9 @@ from sizeguard.selection.united import shared_selection
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.kept_names import names_of_build
-from sizeguard.verify.known_names import FULL, ClaimNames, known_builds
+from sizeguard.verify.known_names import ClaimNames, known_builds
 from sizeguard.verify.known_record import with_known_record
 from sizeguard.verify.verification import judge_symbols, named_claims, verify_claims
-
-
-@dataclass(frozen=True, slots=True)
-class RequestedClaims:
-    """Claims to verify.
-
-    selection:       None for the selection of the build itself
-    absent, present: symbols and operators
-    base:            an earlier image or build, whose names count as known
-    unknown_ok:      whether a claim on an unknown name is decided
-    full:            the full build, which has everything that can be selected; if None, the one
-                     beside the build, else the stored names of an earlier one
-    shared_with:     selections of other apps on the same kernels and runtime
-    """
-
-    selection: Path | None = None
-    absent: tuple[str, ...] = ()
-    present: tuple[str, ...] = ()
-    base: Path | None = None
-    unknown_ok: bool = False
-    full: Build | None = None
-    shared_with: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +118,6 @@ def _against(root: Path, file: Path, requested: RequestedClaims) -> str:
     selection = _shown(root, file)
     others = ", ".join(_shown(root, each) for each in requested.shared_with)
     return f"{selection}, on kernels shared with {others}" if others else selection
-
-
-def full_beside(build: Build) -> Build | None:
-    """Return the full build for the same target beside a build, or a full build itself."""
-    if build.variant == FULL:
-        return build
-    folder = build.image.parent.parent / FULL
-    return read_build(folder) if (folder / RECORD).is_file() else None
 
 
 def universe_of(root: Path, full: Build | None) -> Universe:

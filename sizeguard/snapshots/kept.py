@@ -23,17 +23,26 @@ def kept(
     Without a store it is always made. An unreadable result, such as one from another version, is
     made again. A result is not stored if its inputs changed while it was made.
     """
-    if store is None:
-        return make()
+    return make() if store is None else kept_as(store, key, make, write, read)[1]
+
+
+def kept_as(
+    store: Store,
+    key: Callable[[], Mapping[str, object]],
+    make: Callable[[], T],
+    write: Callable[[T], Facts],
+    read: Callable[[Facts], T],
+) -> tuple[str, T]:
+    """Return a result as kept() does, after the key of its entry in the store."""
     name = content_key(key())
     known = store.facts(name)
     if known is not None:
         try:
-            return read(known)
+            return name, read(known)
         except (KeyError, TypeError, ValueError, AttributeError):
             pass
     found = make()
     ask_again()
     if content_key(key()) == name:
         store.put(name, write(found))
-    return found
+    return name, found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from sizeguard.builds import RECORD
+from sizeguard.builds import FULL, RECORD
 from sizeguard.builds.open_build import open_build
 from sizeguard.formats import sniff
 from sizeguard.formats.binary import Binary, ImageSymbols
@@ -20,8 +20,6 @@ from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.evidence.object_registrations import registered_by
 from sizeguard.verify.evidence.tables import registered_in
 from sizeguard.verify.leaks.constants import constant_places
-
-FULL = "full"  # folder of the full build, next to those of apps
 
 
 @dataclass(frozen=True, eq=False)

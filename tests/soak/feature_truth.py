@@ -16,7 +16,8 @@ from pathlib import Path
 
 from sizeguard.builds.build_record import Build
 from sizeguard.claims.verdict import NOT_APPLICABLE, PASS
-from sizeguard.gate.verified_builds import RequestedClaims, verify_build
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_build
 from sizeguard.predict.prediction import FeatureCost
 from sizeguard.predict.what_if import kept_by, predictor_of
 from sizeguard.runtimes.sizeguard.building.driver import build

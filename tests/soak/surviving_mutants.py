@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from sizeguard.builds.build_record import Build
-from sizeguard.gate.verified_builds import RequestedClaims, verify_build
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_build
 from tests.soak.leaks import made
 from tests.soak.room_mutants import ROOMS, modules_of
 from tests.soak.verdict_mutants import DECIDING, RECORDED, Mutant, mutants, probes

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError
-from sizeguard.gate.verified_builds import RequestedClaims, verify_build
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_build
 from sizeguard.projects.reader import read_config
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder

@@ -18,7 +18,8 @@ from sizeguard.builds.build_record import Build
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, Verification
 from sizeguard.formats.elf import Symbol, read_elf
-from sizeguard.gate.verified_builds import RequestedClaims, verify_build
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_build
 from sizeguard.runtimes.sizeguard.building.driver import lto_objects
 from sizeguard.toolchains.links.asked_link import record_link
 from sizeguard.toolchains.targets import find_target

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import FAIL, OK, PASS
-from sizeguard.gate.verified_builds import RequestedClaims, verify_symbols
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_symbols
 from tests.support.places import DATA
 
 SOURCES = DATA / "retention"

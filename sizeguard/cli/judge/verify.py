@@ -113,7 +113,8 @@ def command(
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.builds.build_record import read_build
     from sizeguard.builds.open_build import Files, is_build, open_build
-    from sizeguard.gate.verified_builds import RequestedClaims, list_claims, verify_path
+    from sizeguard.gate.cache.requested_claims import RequestedClaims
+    from sizeguard.gate.verified_builds import list_claims, verify_path
     from sizeguard.linkgraph.recorded_files import with_record
     from sizeguard.projects.root import sources_of
     from sizeguard.report.verify.render import claims_text, verification_text

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.fingerprint import code_hash, file_hash, files_key
-from sizeguard.base.plain_data import decode, encode
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.gate.cache.any_run_key import any_references, any_terms
 from sizeguard.gate.cache.build_records import keep_record, known_inputs, present_digest
+from sizeguard.gate.cache.stored_result import facts_of, result_of
 from sizeguard.gate.causes.growth_result import SizeGrowth
 from sizeguard.gate.gate_result import CREEP, Base, GateResult
 from sizeguard.gate.policy.baselines import FOLDER
@@ -170,7 +170,7 @@ def _terms(
     """Collect all but waivers and files that builds read. packages: lists of installed packages."""
     tools = [Path(tool) for _, _, each in pairs for tool in (each.cc, each.cxx)]
     return {
-        "gate": 2,
+        "gate": 3,
         "code": code_hash(),
         "machine": _hashes(None, [*packages, *_LOADER, *tools]),
         "processor": processor(),
@@ -307,13 +307,11 @@ def earlier_result(request: Request, key: str | None, base: Base | None) -> Gate
     The result must cover exactly the requested builds: a store may come from elsewhere, and a
     result without builds would pass.
     """
-    facts = request.history.place.store.facts(key) if key is not None else None
-    if facts is None:
-        return None
-    try:
-        found = decode(GateResult, facts.get("gate"), "the store")
-    except InputError:
-        return None  # of another version, or damaged: run again
+    store = request.history.place.store
+    facts = store.facts(key) if key is not None else None
+    found = result_of(facts, store) if facts is not None else None
+    if found is None:
+        return None  # not stored, of another version, or damaged: run again
     wanted = sorted((app.name, target.name) for app, target in request.pairs())
     if found.exit_code != 0 or sorted((each.app, each.target) for each in found.apps) != wanted:
         return None
@@ -326,4 +324,4 @@ def earlier_result(request: Request, key: str | None, base: Base | None) -> Gate
 def keep_result(request: Request, key: str | None, result: GateResult) -> None:
     """Store the result under the key if it passed."""
     if key is not None and result.exit_code == 0 and not result.skipped:
-        request.history.place.store.put(key, {"gate": encode(result)})
+        request.history.place.store.put(key, facts_of(result))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.builds import RECORD
+from sizeguard.builds import FULL, RECORD
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.macho import MachoImage
 from sizeguard.verify.evidence.macho_objects import read_macho_objects
 from sizeguard.verify.evidence.object_evidence import Objects, read_objects
-from sizeguard.verify.known_names import FULL
 
 
 def full_build(evidence: Evidence) -> Build | None:
