@@ -197,6 +197,54 @@ def test_data_without_a_name_may_be_what_is_claimed_absent(
     assert outcomes(judged(files, ["numbers"], base=known.image)) == [expected]
 
 
+LOCALS = """
+static SPEC int f(int x) BODY
+namespace ns { namespace {
+SPEC int g(int x) BODY
+struct C { SPEC int h(int x) BODY }; }
+template <class T> static SPEC int k(T x) BODY
+}
+int main(int c, char **v) { ns::C o; return f(c) + ns::g(c) + o.h(c) + ns::k(short(c)) + !v; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("g++", "-g"), (FAIL, FAIL, FAIL, FAIL, INCONCLUSIVE)),
+        (("clang++-19", "-g"), (FAIL, FAIL, FAIL, FAIL, PASS)),
+        (("g++", "-g1"), (FAIL, INCONCLUSIVE, INCONCLUSIVE, INCONCLUSIVE, INCONCLUSIVE)),
+        (("clang++-19", "-gmlt"), (FAIL, *[INCONCLUSIVE] * 4)),
+        (("g++", "-g0"), (PASS, PASS, PASS, PASS, PASS)),
+    ],
+)
+def test_local_functions_are_found_inside_others(
+    tmp_path: Path, options: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    """gcc gives them no linkage name, and with -g1 no scopes; the base has their symbols.
+
+    The last one of the base is called like another one, in other scopes.
+    """
+    for name, attribute in (("base", "noinline"), ("now", "always_inline")):
+        text = LOCALS.replace("SPEC", f"__attribute__(({attribute}))").replace("BODY", BODY.strip())
+        more = f"namespace ns {{ {NOINLINE} int f(int x) {BODY} int (*volatile keep)(int) = f; }}\n"
+        (tmp_path / f"{name}.cpp").write_text(text + more * (name == "base"))
+        made = ("-w", "-O2", "-c", tmp_path / f"{name}.cpp", "-o", tmp_path / f"{name}.o")
+        tool(*options, *made)
+        tool(
+            "g++", f"-Wl,-Map,{tmp_path / name}.map", tmp_path / f"{name}.o", "-o", tmp_path / name
+        )
+    files = Files(
+        image=tmp_path / "now",
+        objects=(tmp_path / "now.o",),
+        link_map=tmp_path / "now.map",
+        folder=tmp_path,
+    )
+    claims = ["f(int)", "ns::g", "ns::C::h", "ns::k<short>", "ns::f(int)"]
+    found = outcomes(judged(files, ["_ZL1fi", *claims[1:]], base=tmp_path / "base"))
+    assert found == list(expected)
+
+
 @pytest.mark.parametrize("machine", ["riscv64", "s390x", "powerpc64le"])
 def test_linkers_of_other_machines_change_more_bytes(tmp_path: Path, machine: str) -> None:
     """They write addresses of 8 bytes, two instructions, or the opcode of a load."""

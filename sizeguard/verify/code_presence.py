@@ -22,7 +22,9 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.formats.elf import STT_TLS
 from sizeguard.formats.elf.machines import place_of
-from sizeguard.names.demangle import demangle
+from sizeguard.names.demangle import demangle, without_clones
+from sizeguard.names.short import template_of
+from sizeguard.names.spelling import Spelling, shown_symbol, spelling_of, spells
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.why_there import explain
@@ -42,6 +44,7 @@ class FoundCode:
     placed: the definitions that are in the image
     host:   the function that it was inlined into
     doubt:  why these places, or the image's name, do not show that the code is present; else empty
+    unclear: inlined code that may be the subject's
     """
 
     there: tuple[tuple[int, int], ...]
@@ -50,6 +53,7 @@ class FoundCode:
     evidence: tuple[str, ...]
     host: str = ""
     doubt: str = ""
+    unclear: tuple[str, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -80,8 +84,9 @@ def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence
                 notes.append(f"the image names {symbol.size} bytes at {address:#x} {name}")
     doubt = ""
     hosts: list[NamedPiece] = []
+    names = {*symbols, *(piece.symbol for piece in pieces)}
     if not there:
-        there, hosts, notes = _inlined(evidence, {*symbols, *(piece.symbol for piece in pieces)})
+        there, hosts, notes = _inlined(evidence, names)
     if not there:
         there, notes, doubt = _by_bytes(evidence, pieces)
     if not there and numbers:
@@ -94,6 +99,7 @@ def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence
         tuple(notes),
         host,
         doubt,
+        () if there else _perhaps_inlined(evidence, names),
     )
 
 
@@ -104,10 +110,10 @@ def _inlined(
     there: dict[int, int] = {}
     hosts: list[NamedPiece] = []
     notes: list[str] = []
-    for name in sorted(names):
-        part = evidence.inlined.get(name)
-        if part is None:
-            continue
+    for name in dict.fromkeys(
+        each for symbol in sorted(names) for each in _names_of(evidence, symbol)
+    ):
+        part = evidence.inlined[name]
         there[part.address] = part.bytes
         notes.append(
             f"{part.bytes} bytes of it are inlined, at {part.address:#x} into {demangle(part.host)}"
@@ -124,6 +130,44 @@ def _inlined(
                 )
             )
     return there, hosts, notes
+
+
+def _names_of(evidence: Evidence, symbol: str) -> list[str]:
+    """List the names that debug information has for a symbol that is inlined.
+
+    gcc gives no linkage name to local functions, but their scopes: ns::(anonymous namespace)::f().
+    """
+    if symbol in evidence.inlined:
+        return [symbol]
+    actual, alike = _alike(evidence, symbol)
+    return [name for name in alike if spells(_path(name), actual)]
+
+
+def _perhaps_inlined(evidence: Evidence, names: Iterable[str]) -> tuple[str, ...]:
+    """Describe inlined functions that may be the subject: -g1 and -gmlt leave scopes out."""
+    notes: dict[str, None] = {}
+    for symbol in sorted(names):
+        actual, alike = _alike(evidence, symbol)
+        for name in alike:
+            if not name.endswith("()") and spells(_path(name), actual, ends=True):
+                part = evidence.inlined[name]
+                note = (
+                    f"{part.bytes} bytes of a function {name}, whose scopes may be missing (-g1),"
+                )
+                place = f" are inlined at {part.address:#x} into {demangle(part.host)}"
+                notes[note + place] = None
+    return tuple(notes)
+
+
+def _alike(evidence: Evidence, symbol: str) -> tuple[Spelling, list[str]]:
+    """Return the spelling of a C++ symbol, and the inlined functions with its last part."""
+    shown = shown_symbol(without_clones(symbol))
+    last = template_of(symbol)[0] if shown != symbol else ""
+    return spelling_of(shown), evidence.inlined_locals.get(last, []) if last else []
+
+
+def _path(name: str) -> Spelling:
+    return spelling_of(name.removesuffix("()"))
 
 
 def _by_bytes(
@@ -175,6 +219,9 @@ def judge_code(
         absent = _judge_absent(evidence, kind, name, found, never)
         if absent.verdict != PASS:
             return absent
+        if found.unclear:
+            notes = (*found.unclear[:_MOST_SHOWN], *absent.evidence)
+            return replace(absent, verdict=INCONCLUSIVE, how=UNKNOWN, evidence=notes)
         # The symbol is absent, although code of it may be inlined.
         return replace(absent, evidence=(*absent.evidence, *evidence.undescribed_notes[:1]))
     return _judge_present(evidence, kind, name, found, never)

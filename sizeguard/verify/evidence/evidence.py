@@ -17,7 +17,7 @@ from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.link_kind import PIE, PROGRAM
 from sizeguard.formats.linkmap.link_map import LinkMap
 from sizeguard.formats.sniff import is_thin
-from sizeguard.names.short import short_name
+from sizeguard.names.short import short_name, template_of
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.linker_log import LinkerRemovals
 from sizeguard.verify.evidence.object_evidence import (
@@ -187,6 +187,15 @@ class Evidence:
                     (before.bytes if before else 0) + end - start,
                     before.host if before else names[host],
                 )
+        return found
+
+    @cached_property
+    def inlined_locals(self) -> dict[str, list[str]]:
+        """Names in `inlined` of local functions, which are not mangled, by their last part."""
+        found: dict[str, list[str]] = {}
+        for name in self.inlined:
+            if not name.startswith("_Z"):
+                found.setdefault(template_of(name.removesuffix("()"))[0], []).append(name)
         return found
 
     def files_read(self) -> list[Path] | None:
