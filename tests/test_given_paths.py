@@ -147,7 +147,6 @@ def test_a_filter_without_text_is_refused() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "gate --base",
         "history --since",
         "report /bin/ls --arch",
         "waive load --bytes 5 --owner me --reason x --expires 2030-01-01 --app",
@@ -158,6 +157,13 @@ def test_an_unset_variable_is_not_the_default(words: str) -> None:
     done = CliRunner().invoke(cli, [*words.split(), ""], standalone_mode=False)
     assert isinstance(done.exception, click.UsageError), done.exception
     assert f"{words.split()[-1]}: the value is empty" in usage_message(done.exception)
+
+
+def test_ci_passes_no_base_for_a_push(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file of `init` for GitLab has --base=$base, and base is empty without a merge request."""
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(cli, ["gate", "--base="], standalone_mode=False)
+    assert "sizeguard.yaml" in str(done.exception)
 
 
 def test_an_object_has_no_map(tmp_path: Path) -> None:

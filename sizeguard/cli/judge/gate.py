@@ -143,7 +143,7 @@ _output_options = option_group(
 @only_targets
 @click.option(
     "--base",
-    default="",
+    default=None,  # an empty one means none, too: CI files pass the target of a merge request
     metavar="REF",
     help="Count growth from the merge base with this branch or commit.",
 )
@@ -190,7 +190,7 @@ def command(
     context: click.Context,
     apps: tuple[str, ...],
     targets: tuple[str, ...],
-    base: str,
+    base: str | None,
     compiler: str | None,
     linker: str | None,
     runtime_source: Path | None,
@@ -233,7 +233,7 @@ def command(
                 config,
                 apps,
                 targets,
-                base,
+                base or "",
                 compiler,
                 linker,
                 again,
