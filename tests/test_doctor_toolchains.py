@@ -58,6 +58,13 @@ def all_changes(diagnosis: Diagnosis) -> str:
     [
         (MadeSection(".comment", content=b"GCC: (Debian) 12\0rustc version 1.95.0\0"), "Rust"),
         (MadeSection(".rodata", flags=ALLOC, content=STANDARD_LIBRARY), "Rust"),
+        # Of Debian
+        (
+            MadeSection(
+                ".rodata", flags=ALLOC, content=b"/usr/src/rustc-1.63.0/library/core/src/str/mod.rs"
+            ),
+            "Rust",
+        ),
         (MadeSection(".go.buildinfo", content=bytes(16)), "Go"),
         (MadeSection(".gopclntab", content=bytes(16)), "Go"),
         (MadeSection("swift5_typeref", content=bytes(16)), "Swift"),

@@ -98,7 +98,8 @@ ZIG = ImageToolchain(
     keeps=True,
 )
 
-_STANDARD_LIBRARY = re.compile(rb"/rustc/[0-9a-f]{40}/")  # in messages of Rust's panics
+# Files in messages of Rust's panics. Distributions build the library in folders of their own.
+_STANDARD_LIBRARY = re.compile(rb"/rustc/[0-9a-f]{40}/|library/(?:alloc|core|std)/src/[\w/]+\.rs")
 _ZIG = re.compile(rb"\0zig \d")  # the producer in debug information
 _C_FILE = re.compile(r".+\.(?:c|cc|cpp|cxx|C|m|mm)")
 _START_UP = "crtstuff.c"
