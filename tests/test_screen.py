@@ -64,6 +64,13 @@ def test_columns_go_before_names_do() -> None:
     assert all(name in lines_of([name], Style(width=width))[1] for width in (100, 58, 48, 40))
 
 
+def test_firm_columns_go_before_names_have_less_than_32_characters() -> None:
+    columns = [Column("change"), Column("old", drop=2, firm=True), Column("new", drop=1, firm=True)]
+    rows = [GridRow(["+1,000", "20,000", "21,000"], RowName("name" * 20))]
+    heads = [shown_heads(columns, "symbol", rows, Style(width=width)) for width in (57, 55, 47, 40)]
+    assert heads == [{"change", "old", "new"}, {"change", "new"}, {"change"}, {"change"}]
+
+
 @pytest.mark.parametrize(
     ("variables", "is_terminal", "colour"),
     [

@@ -190,8 +190,8 @@ def _terminal(diff: Diff, limit: int, style: Style) -> Iterator[str]:
     yield ""
     columns = [
         Column("change"),
-        Column("old"),
-        Column("new"),
+        Column("old", drop=2, firm=True),
+        Column("new", drop=1, firm=True),
         Column("cause", right=False),
     ]
     yield from grid_lines(columns, " / ".join(diff.by), _rows(diff, limit, old, new), style)

@@ -28,11 +28,13 @@ class Column:
     """A column of a table.
 
     drop: columns with a higher number are dropped first if there is no room; 0 is never dropped
+    firm: whether it is dropped only for names that would have less than 32 characters
     """
 
     head: str = ""
     right: bool = True
     drop: int = 0
+    firm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +173,9 @@ def _kept(columns: Sequence[Column], widths: Sequence[int], names: int, style: S
     kept = [i for i, width in enumerate(widths) if width]
     if style.full:
         return kept
-    wanted = names if style.width < _ROOMY else min(names, _ROOM)
     for i in sorted(kept, key=lambda i: -columns[i].drop):
+        is_kept = style.width >= _ROOMY or columns[i].firm
+        wanted = min(names, _ROOM) if is_kept else names
         if columns[i].drop == 0 or style.width - sum(widths[k] + _GAP for k in kept) >= wanted:
             break
         kept.remove(i)
