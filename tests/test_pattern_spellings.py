@@ -20,6 +20,11 @@ JOIN = "_ZN2ns4joinERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 COLD = "_ZN2ns4coldEv.cold"
 WRITE = "_ZNSo5writeEPKcl"
 TEXT = "_Z4textNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+AREA = "_RNvXNtCs6GmmlP4bgsG_1r3appNtB2_2SqNtB2_5Shape4area"
+AREA_OF_VEC = (
+    "_RNvXs_NtCs6GmmlP4bgsG_1r3appINtNtCslNYArtu3iFV_5alloc3vec3VecNtB4_2SqENtB4_5Shape4areaB6_"
+)
+CLOSURE = "_RNCNvNtCs6GmmlP4bgsG_1r3app4clos0B5_"
 MATCHES = {
     "ns::f*": FOO,
     "ns::foo(*": FOO,
@@ -58,6 +63,13 @@ MATCHES = {
     "main::{lambda*": "_ZZ4mainENUliE_4_FUNEi",
     "main::{lambda(int)#*::_FUN*": "_ZZ4mainENUliE_4_FUNEi",
     "g()::{lambda(int)#2}*": "_ZZ1gvENKUliE0_clEi.isra.0",
+    "r::app::Sq::*": AREA,
+    "r::app::Sq::a*": AREA,
+    "<r::app::Sq as *": AREA,
+    "alloc::vec::Vec::*": AREA_OF_VEC,
+    "alloc::vec::Vec<r::app::Sq>::ar*": AREA_OF_VEC,
+    "*{{closure}}*": CLOSURE,
+    "r::app::clos::{{closure*": CLOSURE,
     "h::{lambda*": "_ZZ1hvENK3$_1clEi",
     "h::*lambda*": "_ZZ1hvENK3$_1clEi",
     "text*string*": TEXT,

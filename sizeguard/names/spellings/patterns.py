@@ -33,6 +33,7 @@ _GLOBAL = re.compile(r"(?:\A|(?<=[ &(]))::(?=[\w~(*?])")
 _LAMBDA = re.compile(r"'(lambda|unnamed)(\d{0,9})'(\((?:[^()]|\([^()]*\))*\))?")
 _LAMBDA_OF_LLVM = "'lambda'"
 _OF_CLANG = re.compile(r"\$_\d+")  # how clang names lambdas of local functions
+_CLOSURE = re.compile(r"\{closure(?:#\d+)?\}")  # of Rust's newer mangling
 WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
 
 
@@ -93,7 +94,7 @@ class NamePattern:
         if not _OPTIONAL.search(self.text):
             text = _without_start(_without_nameless(without_tags(shown)), spelling.result)
             text = without_defaults(text) if "basic_" in self.text else text
-            yield from (text, without_templates(text))
+            yield from (text, without_templates(text), without_templates(_of_type(text)))
             if "std::" in self.text:
                 yield normal(text)
             return
@@ -103,7 +104,9 @@ class NamePattern:
         if ANONYMOUS not in normal(self.text):
             text = _without_nameless(text)
         text = text.removesuffix(spelling.clone)
-        texts = [text, without_defaults(text)]
+        texts = [text, without_defaults(text), _of_type(text)]
+        if "{{closure" in self.text:
+            texts += [_CLOSURE.sub("{{closure}}", each) for each in texts]
         if "const " in self.text:
             texts += [_CONST.sub(r"const \1", each) for each in texts]
         if "lambda" in self.text:
@@ -164,6 +167,18 @@ def _without_start(text: str, start: str) -> str:
     places = [i for i, character in enumerate(text) if character != " "]
     is_start = text.replace(" ", "").startswith(tight) and len(tight) < len(places)
     return text[places[len(tight)] :] if is_start else text
+
+
+def _of_type(text: str) -> str:
+    """Spell a method of a trait of Rust as one of the type: A::f for <A as B>::f."""
+    if not text.startswith("<"):
+        return text
+    end = next(top_level(text))[2]
+    inside = text[1 : end - 1]
+    groups = [range(start, stop) for _, start, stop in top_level(inside) if stop - start > 1]
+    cuts = [match.start() for match in re.finditer(" as ", inside)]
+    cut = next((at for at in cuts if not any(at in group for group in groups)), 0)
+    return inside[:cut] + text[end:] if cut else text
 
 
 def _as_binutils(match: re.Match[str]) -> str:
