@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,8 +17,9 @@ from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.gate.reference.ci_event import VARIABLES
 from sizeguard.gate.request import Request
 from sizeguard.gate.run import all_waivers
-from sizeguard.git.file_versions import CommitFiles, WorktreeFiles
+from sizeguard.git.file_versions import CommitFiles, FolderFiles, WorktreeFiles
 from sizeguard.projects.reader import read_config
+from tests.support.any_project import AnyProject, made_project
 from tests.support.changed_projects import (
     CONFIG,
     HARMLESS,
@@ -378,3 +381,37 @@ def test_files_of_a_commit_and_of_the_worktree_are_the_same(repository: Path) ->
             "link.yaml": blob(WAIVER),
         }
     assert [versions[0].text(path) for path in ("away", "loop")] == [None, None]
+
+
+def test_files_of_a_folder_have_paths_from_it(repository: Path) -> None:
+    (repository / "baselines/link.yaml").symlink_to("../sizeguard.yaml")
+    (repository / "baselines/away").symlink_to("/etc/passwd")
+    commit(repository, "links")
+    for files in (CommitFiles(repository, "HEAD"), WorktreeFiles(repository)):
+        below = FolderFiles(files, "baselines")
+        assert below.text("waivers.yaml") == WAIVER.encode()
+        assert below.names("selections") == ["vision.yaml"]
+        config = blob(PROJECT["sizeguard.yaml"])
+        assert below.identities(["link.yaml", "none", ""]) == {"link.yaml": config}
+        assert [below.leads_out(path) for path in ("link.yaml", "away")] == [False, True]
+
+
+@pytest.mark.parametrize(("policy", "code"), [("note", 0), ("fail", 1)])
+def test_terms_below_the_root_of_a_repository_are_compared(
+    tmp_path: Path, policy: str, code: int
+) -> None:
+    """Growth counts from the baseline there, and looser limits passed in silence."""
+    config = "apps:\n  a: {image: app, strip: false, limits: {load: 2 KiB}}\n"
+    text = f"policy_changes: {policy}\n{config}"
+    (tmp_path / "p").mkdir()
+    shutil.copy(ROOT / "tests/data/regions/cortex-m3.elf", tmp_path / "p/app")
+    whole = made_project(tmp_path, "", {"p/sizeguard.yaml": text, ".gitignore": "p/app\n"})
+    project = AnyProject(tmp_path / "p")
+    for edited in (text, text.replace("2 KiB", "2 MiB")):
+        whole.git("checkout", "-q", "-B", "work")
+        whole.write({"p/sizeguard.yaml": edited})
+        whole.git("commit", "-q", "--all", "--allow-empty", "-m", "Change")
+        done = project.run("gate", "--format", "json")
+        found = [each["what"] for each in json.loads(done.out)["policy_changes"]]
+        is_same = edited == text
+        assert (done.code, found) == ((0, []) if is_same else (code, ["limit loosened"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Sized
 from dataclasses import replace
+from typing import NamedTuple
 
 from sizeguard.base.errors import InputError
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
@@ -12,9 +13,11 @@ from sizeguard.gate.gate_result import REVIEWED, AppResult, Base, GateResult, ov
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS
 from sizeguard.gate.policy.terms import TermsReader
 from sizeguard.gate.policy.terms_result import PolicyChange, Waiver
+from sizeguard.gate.reference.history import History
 from sizeguard.gate.request import Request
 from sizeguard.gate.selection.review_record import FOLDER as RECORDS
-from sizeguard.git.file_versions import CommitFiles, FileVersions, WorktreeFiles
+from sizeguard.git.file_versions import CommitFiles, FileVersions, FolderFiles, WorktreeFiles
+from sizeguard.git.git import top_folder
 from sizeguard.projects.project import CONFIG, NOTE
 from sizeguard.projects.reader import parse_config
 
@@ -26,20 +29,20 @@ def changed_terms(
 
     waivers: in force for the change, from its file and its commits
     """
-    if base is None or not base.commit:
+    compared = _compared(request, base)
+    if compared is None:
         return ()
-    root = request.root
+    root, commit, files = request.root, compared.commit, compared.then
     case_role = request.models.case_role if request.is_selective else _no_role
-    files = CommitFiles(root, base.commit)
     apps = f"{_counted(request.config.apps, 'app')}, {_counted(request.limits, 'limit')}"
-    if elsewhere := _elsewhere(request, files, base.commit[:7]):
+    if elsewhere := _elsewhere(request, compared):
         return elsewhere
     text = files.text(CONFIG)
     if text is None:
         return (PolicyChange("policy added", CONFIG, "", apps, False, place=CONFIG),)
     names = _names_file(request)
     before = TermsReader(files, root, case_role, names)
-    after = TermsReader(WorktreeFiles(root), root, case_role, names)
+    after = TermsReader(compared.now, root, case_role, names)
     by_commits = any(waiver.is_trailer for waiver in waivers)
     # Most changes touch no terms: reading and comparing them takes 0.1 s, two hashes take 0.02 s.
     if not by_commits and before.identities(request.config) == after.identities(request.config):
@@ -47,14 +50,43 @@ def changed_terms(
     try:
         old = before.read(parse_config(root, text))
     except InputError as error:
-        why = f"cannot be read: {base.commit[:7]}: {error}"
+        why = f"cannot be read: {commit[:7]}: {error}"
         return (PolicyChange("policy replaced", CONFIG, why, apps, True, None, INCONCLUSIVE),)
     new = after.read(request.config)
     # The comparison takes 15 ms to import, and most changes touch no terms.
     from sizeguard.gate.policy.changes.policy_changes import TRAILER, compare_terms
 
-    accepted = request.history.trailers(base.commit, TRAILER)
+    accepted = request.history.trailers(commit, TRAILER)
     return compare_terms(old, replace(new, waivers=tuple(waivers)), accepted)
+
+
+class _Compared(NamedTuple):
+    """Two states of a project's files: of a commit, and in the worktree."""
+
+    commit: str
+    then: FileVersions
+    now: FileVersions
+
+
+def _compared(request: Request, base: Base | None) -> _Compared | None:
+    """Return the states whose terms are compared; None without a merge base.
+
+    A project below the root of its repository counts growth from baselines, and has no base, but
+    the repository has one.
+    """
+    root, history = request.root, request.history
+    if base is not None:
+        commit = base.commit
+        return _Compared(commit, CommitFiles(root, commit), WorktreeFiles(root)) if commit else None
+    if not history.may_have_commits:
+        return None
+    top = top_folder(root).resolve()
+    folder = root.resolve().relative_to(top).as_posix()
+    found = History(top, history.place.store, config=f"{folder}/{CONFIG}").base(request.base)
+    if found is None or not found.commit:
+        return None
+    states = (CommitFiles(top, found.commit), WorktreeFiles(top))
+    return _Compared(found.commit, *(FolderFiles(each, folder) for each in states))
 
 
 def _names_file(request: Request) -> str:
@@ -128,12 +160,13 @@ def _more(growth: SizeGrowth) -> list[bool]:
     return [size > 0 for size in (growth.load, growth.ram, growth.file)]
 
 
-def _elsewhere(request: Request, files: FileVersions, commit: str) -> tuple[PolicyChange, ...]:
+def _elsewhere(request: Request, compared: _Compared) -> tuple[PolicyChange, ...]:
     """List terms behind links that lead out of the repository, which no commit contains."""
     apps = (app for app in request.config.apps if app.selection_file is not None)
     paths = [app.selection.relative_to(request.root).as_posix() for app in apps]
     paths += filter(None, (request.config.rules_file, _names_file(request)))
-    here, found = WorktreeFiles(request.root), []
+    commit, files, here = compared.commit[:7], compared.then, compared.now
+    found = []
     for path in dict.fromkeys([CONFIG, FOLDER, f"{FOLDER}/{WAIVERS}", RECORDS.as_posix(), *paths]):
         then, now = files.leads_out(path), here.leads_out(path)
         if then or now:

@@ -204,3 +204,32 @@ class WorktreeFiles:
         except (OSError, RuntimeError):
             return True  # a circle
         return not real.is_relative_to(self._root.resolve())
+
+
+class FolderFiles:
+    """The files of one state below a folder of its repository, by paths from that folder."""
+
+    def __init__(self, files: FileVersions, folder: str) -> None:
+        """Read `files` below a folder, given by its path from the root."""
+        self._files = files
+        self._folder = folder
+
+    def text(self, path: str) -> bytes | None:
+        """Return the bytes of a file; None if it does not exist."""
+        return self._files.text(self._path(path))
+
+    def names(self, folder: str) -> Sequence[str]:
+        """List the names of the files in a folder, sorted; empty for a missing folder."""
+        return self._files.names(self._path(folder))
+
+    def identities(self, paths: Iterable[str]) -> Mapping[str, str]:
+        """Return git's content ids of files, by path; missing files are left out."""
+        whole = {self._path(path): path for path in paths if path}
+        return {whole[path]: id_ for path, id_ in self._files.identities(whole).items()}
+
+    def leads_out(self, path: str) -> bool:
+        """Return whether links on a path lead out of the repository, or in a circle."""
+        return self._files.leads_out(self._path(path))
+
+    def _path(self, path: str) -> str:
+        return posixpath.join(self._folder, path)

@@ -50,12 +50,15 @@ from sizeguard.toolchains.recipe import DoesNotBuildError, Recipe
 class History:
     """The repository whose root is the source tree."""
 
-    def __init__(self, root: Path, store: Store | None = None, *, again: bool = False) -> None:
+    def __init__(
+        self, root: Path, store: Store | None = None, *, again: bool = False, config: str = CONFIG
+    ) -> None:
         """Read the repository at `root`; measurements are kept in `store`, if given.
 
         again: build commits once more that did not build before
+        config: path of the configuration that may name the base
         """
-        self.root = root
+        self.root, self._config = root, config
         # By id, for this run: --unshallow gives a commit the parents that it lacked
         self._parents: dict[str, str] = {}
         self._branches: dict[str, bool] = {}
@@ -170,7 +173,7 @@ class History:
 
     def _configured(self, branch: str, commit: str) -> str:
         """Read `base:` of a branch's sizeguard.yaml; empty if it is missing."""
-        text = self.text_at(commit, CONFIG)
+        text = self.text_at(commit, self._config)
         try:
             return parse_base(text) if text is not None else ""
         except InputError as error:
