@@ -25,6 +25,7 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
+from sizeguard.names.resolve_names import SymbolNames
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
@@ -115,6 +116,16 @@ def test_a_function_and_its_clones_get_one_verdict(opened: Opener) -> None:
     assert (method.verdict, method.bytes) == (FAIL, 18)
     several = judge_named(ClaimNames(opened("15")), "Failure::*", ABSENT)
     assert {each.name for each in several} >= {"Failure::subject() const", "Failure::what() const"}
+
+
+def test_names_with_dots_are_no_clones_of_another_function(opened: Opener) -> None:
+    """main.F of Go is no clone of main."""
+    evidence = opened("13")
+    symbols = {"main.F": evidence.symbols["subject"], "main.(*T).M": evidence.symbols["main"]}
+    evidence.__dict__["symbols"] = symbols
+    evidence.__dict__["names"] = SymbolNames.of(symbols)
+    found = judge_named(ClaimNames(evidence), "main.*", ABSENT)
+    assert {each.name for each in found} == {"main.F", "main.(*T).M"}
 
 
 @pytest.mark.parametrize(

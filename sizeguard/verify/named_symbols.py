@@ -81,8 +81,11 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
     """Judge every symbol that a pattern matches; clones go with their function."""
     evidence = names.evidence
     by_name: dict[str, list[str]] = {}
+    known = frozenset(found.names)
     for symbol in found.names:
-        by_name.setdefault(shown_symbol(without_clones(symbol) or symbol), []).append(symbol)
+        whole = without_clones(symbol)
+        is_clone = whole in known or whole.startswith("_")  # main.F of Go is no clone of main
+        by_name.setdefault(shown_symbol(whole if is_clone else symbol), []).append(symbol)
     judged = tuple(
         judge_code(evidence, "symbol", name, expect, _code(evidence, symbols))
         for name, symbols in by_name.items()
