@@ -78,6 +78,7 @@ def test_bytes_of_a_removed_function_fail_anywhere(
         ("_Z3fooRA4_x", {"Long"}),
         ("_Z3fooRSt6vectorIdSaIdEE", {"Double"}),
         ("_Z3fooPKPKcl", set()),  # a table of texts, and a count
+        ("_ZNK3fooclEPKdPdl.isra.0", {"Double"}),
         ("_Z3foov", set()),
         ("foo", set()),
     ],

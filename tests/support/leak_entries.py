@@ -122,6 +122,26 @@ DTYPES = (
         ("add_elements",),
     ),
     Leak(
+        "dtype_of_member",
+        source(
+            "member",
+            "template <typename T> struct Body { static void unary_loop(const T* a, T* b, long n)"
+            "\n{ for (long i = 0; i < n; ++i) b[i] = a[i] * a[i]; } };\n"
+            "LEAK(keep(&Body<double>::unary_loop))",
+        ),
+        ("unary_loop",),
+    ),
+    Leak(
+        "dtype_of_function_object",
+        source(
+            "function_object",
+            "struct unary_loop { [[gnu::noinline]] void operator()(const double* a, double* b,"
+            " long n) const\n{ for (long i = 0; i < n; ++i) b[i] = a[i] * a[i]; } };\n"
+            "LEAK({ unary_loop u; u((double*)argv, (double*)argv, argc); })",
+        ),
+        ("unary_loop",),
+    ),
+    Leak(
         "dtype_of_own_switch",
         source(
             "own_switch",

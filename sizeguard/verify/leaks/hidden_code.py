@@ -43,6 +43,7 @@ _TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.:]*|(?<=\w)\$\w*|\boperator\"\" _?")
 _BLOCK = re.compile(r"_{2}(.+)_block_invoke(?:_\d+)?")
 _LENGTH = re.compile(r"\d{1,4}")  # before a word, in mangled names of many languages
 _WORDS = re.compile(r"\W+|__+|_MOD_")  # between words of a name in C; MOD: a module of Fortran
+_OF_METHOD = re.compile(r"(?: (?:const|volatile|&&?))+\Z")
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|enum)\b")
 _TYPES = re.compile(r"[A-Za-z_][\w: ]*")  # in a parameter
 _ADDRESS = re.compile(r"[*&\[<>]")  # a pointer, a reference, an array, a template
@@ -184,16 +185,18 @@ def _of_classes(code: DeselectedCode, classes: Iterable[str]) -> Iterator[Functi
 def _overloads(
     code: DeselectedCode, bodies: Mapping[str, frozenset[str]]
 ) -> Iterator[FunctionThere]:
-    """Yield functions, no templates, that are named like bodies and have a parameter of a dtype.
+    """Yield functions that are named like bodies and have a parameter of a dtype.
 
-    Those of the full build are left out; without one, nothing is known of other functions.
+    Templates of such a name are judged as bodies. Functions of the full build are left out; without
+    one, nothing is known of other functions.
     """
     if not bodies or code.full is None:
         return
     for found in _functions_there(code, re.compile("|".join(map(re.escape, bodies)))):
         piece = found.piece
-        name, arguments = template_of(piece.symbol)
-        if arguments or bodies.get(name, frozenset()).isdisjoint(served_dtypes(piece.symbol)):
+        name, (last, arguments) = code_name(piece.symbol), template_of(piece.symbol)
+        is_body = name == last and bool(arguments)
+        if is_body or bodies.get(name, frozenset()).isdisjoint(served_dtypes(piece.symbol)):
             continue
         if not code.is_known(piece.symbol, piece.object, is_inlined=piece.section == _INLINED):
             yield found
@@ -294,7 +297,7 @@ def _scopes(symbol: str) -> list[str]:
 
 def _arguments(symbol: str) -> str:
     """Return the parameters of a function, as written after its name."""
-    text = demangle(plain_name(symbol))
+    text = _OF_METHOD.sub("", demangle(plain_name(symbol)))
     return text[text.find("(", len(text) - _last_group(text)) :] if text.endswith(")") else ""
 
 
