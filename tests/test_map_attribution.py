@@ -161,3 +161,19 @@ def test_a_map_of_ld64_alone_names_the_functions(tmp_path: Path, version: str) -
         truth = names.get(text.address + i, truth)
         same += owner in truth
     assert same >= SHARE * text.size
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_temporary_objects_have_one_name_in_all_builds(tmp_path: Path, compiler: str) -> None:
+    """A limit of object/* failed each build, as if all code was new."""
+    (tmp_path / "one.c").write_text("int one(void) { return 1; }\n")
+    (tmp_path / "main.c").write_text("int one(void);\nint main(void) { return one(); }\n")
+    names = []
+    for _ in range(2):
+        command = [compiler, "main.c", "one.c", "-Wl,-Map,app.map", "-o", "app"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        label = analysis_of(tmp_path / "app", map_=tmp_path / "app.map").label("object")
+        names.append({label.texts[i] for i in np.unique(label.ids).tolist()})
+    assert names[0] == names[1]
+    own = {"gcc": {"(temporary objects)"}, "clang": {"/tmp/main.o", "/tmp/one.o"}}
+    assert own[compiler] <= names[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from sizeguard.names.labels import NameLabels
 
 NEUTRAL = "neutral"
+# Objects of compilers that also link: those of gcc, and main-0a1b2c.o of clang.
+_FOR_TEMPORARY = ("/tmp/", "/var/tmp/")
+_TEMPORARY = re.compile(r"(?:/var)?/tmp/cc[A-Za-z0-9]{6}\.o|((?:/var)?/tmp/[^/]+)-[0-9a-f]{6}\.o")
 
 
 def kernels(
@@ -118,11 +122,22 @@ def segments(rows: OwnerRows) -> Label:
 
 
 def objects(rows: OwnerRows) -> Label:
-    """Label rows with their object file; empty for merged sections and without a linker map."""
+    """Label rows with their object file; empty for merged sections and without a linker map.
+
+    Temporary objects of a compiler that also links have random names, which no other build has.
+    """
     pool = Pool()
-    files = ["" if section.is_merged else section.file for section in rows.ledger.inputs]
+    files = ["" if section.is_merged else _lasting(section.file) for section in rows.ledger.inputs]
     of_input = np.array([pool.number(file) for file in files] or [0], np.int32)
     return pool.label(at(of_input, rows.of_owner(rows.ledger.owners.input)))
+
+
+def _lasting(file: str) -> str:
+    """Return a file's name, for a temporary object the part that all builds have."""
+    found = _TEMPORARY.fullmatch(file) if file.startswith(_FOR_TEMPORARY) else None
+    if found is None:
+        return file
+    return f"{found[1]}.o" if found[1] else "(temporary objects)"
 
 
 def constant(rows: OwnerRows, text: str) -> Label:
