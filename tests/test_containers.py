@@ -205,6 +205,17 @@ def test_hostile_packages_end_in_one_line(folder: Path, tmp_path: Path) -> None:
         analysis_of(tmp_path / "empty")
 
 
+def test_many_damaged_members_are_noted_together(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An import library of Windows has 10,672 members without sections."""
+    library = (folder / "liba.so").read_bytes()
+    damaged = {f"x{number}.so": library[:200] for number in range(9)}
+    analysis_of(packed(tmp_path / "p.zip", {**damaged, "b.so": library}))
+    notes = capsys.readouterr().err.splitlines()
+    assert len(notes) == 4 and notes[-1].endswith("p.zip: 6 more members")
+
+
 def test_a_damaged_member_is_noted_by_the_command(folder: Path, tmp_path: Path) -> None:
     library = (folder / "liba.so").read_bytes()
     buffer = io.BytesIO()

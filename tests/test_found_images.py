@@ -9,12 +9,17 @@ from typing import Any
 
 import pytest
 
+from sizeguard.base.errors import InputError
 from sizeguard.builds.build_record import Build
+from sizeguard.builds.open_build import Files
+from sizeguard.formats.elf import SHT_NOBITS, SHT_STRTAB, SHT_SYMTAB
 from sizeguard.gate.elimination import run_checks
+from sizeguard.gate.verified_builds import verify_symbols
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.project import App, BuildSteps
 from tests.support.any_project import AnyProject, made_project
+from tests.support.made_elf import Form, MadeSection, MadeSymbol, make_elf
 
 pytestmark = pytest.mark.native
 
@@ -53,6 +58,28 @@ def test_an_image_is_judged_by_its_limit(
     assert (found, [each["message"] for each in result["problems"]]) == (code, [])
     assert checks(result, "absolute") == [("a", "fail" if code else "pass")]
     assert checks(result, "elimination") == []  # nothing is claimed
+
+
+def test_a_debug_file_is_no_image(tmp_path: Path, recorded_build: Build) -> None:
+    """It loads 100 bytes, and passed every limit."""
+    project = project_of(tmp_path, recorded_build, f"{{{A}}}")
+    image = project.root / "out" / "app"
+    image.write_bytes(debug_file())
+    ended = project.run("gate")
+    assert ended.code == 2 and "a debug file" in ended.err
+    with pytest.raises(InputError, match="name the unstripped image"):
+        verify_symbols(Files(image), [], ["main"])
+
+
+def debug_file() -> bytes:
+    """Make a program whose code has a place and no bytes, as objcopy --only-keep-debug does."""
+    symbols, texts = Form().symbols([MadeSymbol("main", 0x1000, 8, section=1)])
+    sections = [
+        MadeSection(".text", SHT_NOBITS, flags=6, address=0x1000, size=8),
+        MadeSection(".symtab", SHT_SYMTAB, content=symbols, link=3, info=1, entry_size=24),
+        MadeSection(".strtab", SHT_STRTAB, content=texts),
+    ]
+    return make_elf(Form(), sections)
 
 
 @pytest.mark.parametrize(

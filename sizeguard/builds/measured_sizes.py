@@ -6,6 +6,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
 from sizeguard.builds.sizes import Sizes
 from sizeguard.formats.elf import PT_LOAD, Elf, read_elf
@@ -45,6 +46,15 @@ def measure(shipped: Path) -> Sizes:
         return _measure_members(shipped)
     elf = with_common(read_elf(shipped))
     return Sizes(load=elf.load, ram=elf.ram, file=elf.size, page_slack=_page_slack(elf))
+
+
+def refuse_debug_file(image: Path) -> None:
+    """Raise InputError for the debug file of an ELF image, which loads nothing.
+
+    Any limit would hold on it.
+    """
+    if image_format(image) == ELF and read_elf(image).is_debug_file:
+        raise InputError(f"{image}: a debug file, without the code of its image; name the image")
 
 
 def _macho_images(path: Path) -> tuple[MachO, ...]:

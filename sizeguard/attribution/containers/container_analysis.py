@@ -25,6 +25,7 @@ from sizeguard.ledger.ledger import ImageInfo
 OTHER_FILES = "(other files)"
 REST = "(headers, alignment)"
 _MOST_IMAGES = 1 << 14
+_MOST_NOTES = 3
 
 Open = Callable[[Path, str], OpenedAnalysis]
 
@@ -41,9 +42,10 @@ def container_analysis(path: Path, open_image: Open, depth: int = 0) -> JoinedAn
         raise InputError(f"{path}: has no members")
     members: list[JoinedMember] = []
     unread: list[OtherBytes] = []
+    errors: list[InputError] = []
     others = files = 0
     for member in container.members:
-        analysis = _opened(container, member, open_image, depth)
+        analysis = _opened(container, member, open_image, depth, errors)
         if analysis is not None:
             members.append(JoinedMember(member.name, member.stored, analysis))
         elif member.is_native:
@@ -53,13 +55,9 @@ def container_analysis(path: Path, open_image: Open, depth: int = 0) -> JoinedAn
             files += 1
         if len(members) > _MOST_IMAGES:
             raise InputError(f"{path}: more than {_MOST_IMAGES} images")
+    _tell(path, errors)
     if not members:
-        count = len(container.members)
-        what = f"none of its {count:,} files is native code" if count else "it is empty"
-        from sizeguard.runtimes.model_files import suffix_hint  # takes 2 ms; only errors need it
-
-        model = suffix_hint(path)
-        raise InputError(f"{path}: contains no image: {what}{model}")
+        raise _without_images(container)
     known = sum(member.stored for member in members) + sum(row.file for row in unread)
     rest = container.size - others - known
     rows = [
@@ -69,6 +67,26 @@ def container_analysis(path: Path, open_image: Open, depth: int = 0) -> JoinedAn
     ]
     archive = path.name if container.format == magics.ARCHIVE else ""
     return JoinedAnalysis(_image(container, members), members, rows, archive)
+
+
+def _without_images(container: Container) -> InputError:
+    from sizeguard.runtimes.model_files import suffix_hint  # takes 2 ms; only errors need it
+
+    path, count = container.path, len(container.members)
+    what = f"none of its {count:,} files is native code" if count else "it is empty"
+    return InputError(f"{path}: contains no image: {what}{suffix_hint(path)}")
+
+
+def _tell(path: Path, errors: list[InputError]) -> None:
+    """Print a note of each member that could not be read, and of the number of others.
+
+    An import library of Windows has 10,672 members without sections.
+    """
+    for error in errors[:_MOST_NOTES]:
+        print(f"note: not measured: {error}", file=sys.stderr)
+    more = len(errors) - _MOST_NOTES
+    if more > 0:
+        print(f"note: not measured: {path}: {more:,} more members", file=sys.stderr)
 
 
 def _image(container: Container, members: list[JoinedMember]) -> ImageInfo:
@@ -99,9 +117,16 @@ def _needed(container: Container, images: list[ImageInfo]) -> tuple[str, ...] | 
 
 
 def _opened(
-    container: Container, member: ContainerMember, open_image: Open, depth: int
+    container: Container,
+    member: ContainerMember,
+    open_image: Open,
+    depth: int,
+    errors: list[InputError],
 ) -> OpenedAnalysis | None:
-    """Analyse a member; None if it is not native code and does not contain any."""
+    """Analyse a member; None if it is not native code and does not contain any.
+
+    errors: gets the error of native code that cannot be read
+    """
     if not member.is_native and not (member.is_container and depth < DEEPEST):
         return None
     path = Path(f"{container.path}{magics.MEMBER}{member.name}")
@@ -115,7 +140,7 @@ def _opened(
         return open_image(path, member.name)
     except InputError as error:
         if member.is_native:
-            print(f"note: not measured: {error}", file=sys.stderr)
+            errors.append(error)
         return None
     finally:
         forget(path)

@@ -169,6 +169,12 @@ class Elf:
         """Return whether there is no .symtab."""
         return all(section.type != SHT_SYMTAB for section in self.sections)
 
+    @property
+    def is_debug_file(self) -> bool:
+        """Return whether the bytes of all code are left out, as by objcopy --only-keep-debug."""
+        code = [section for section in self.sections if section.is_executable and section.size]
+        return bool(code) and all(section.is_nobits for section in code)
+
     @cached_property
     def load(self) -> int:
         """Bytes of all ALLOC sections without NOBITS."""

@@ -20,7 +20,7 @@ from sizeguard.builds.image_tools import (
     kind_of_image,
 )
 from sizeguard.builds.link_record import image_identity
-from sizeguard.builds.measured_sizes import measure
+from sizeguard.builds.measured_sizes import measure, refuse_debug_file
 from sizeguard.builds.packages.members import copy_of_member, member_of
 from sizeguard.builds.shipped_libraries import (
     STRIPPED,
@@ -93,6 +93,7 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
     if has_names:
         # The image has the bytes and the debug file the names; nothing else is stored
         shipped = shipped.replace(image)
+    refuse_debug_file(shipped)
     build = Build(
         variant=IMAGE,
         app=made.app,

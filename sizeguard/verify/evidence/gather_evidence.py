@@ -9,7 +9,7 @@ from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.open_build import Files
 from sizeguard.formats import sniff
 from sizeguard.formats.binary import Binary
-from sizeguard.formats.elf import ET_REL, read_elf
+from sizeguard.formats.elf import ET_REL, Elf, read_elf
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.link_map import LinkMap
 from sizeguard.verify.evidence.code_search import ImageBytes
@@ -51,6 +51,10 @@ def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
     is_macho = sniff.image_format(files.image) == sniff.MACHO
     image = _read_image(files.image, is_macho)
     twin: Binary | None = None
+    if files.twin is None and isinstance(image, Elf) and image.is_debug_file:
+        raise InputError(
+            f"{image.path}: a debug file, without the code of its image; name the unstripped image"
+        )
     if files.twin is not None:
         twin = _read_image(files.twin, is_macho)
         _check_twin(image, twin)
