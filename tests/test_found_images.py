@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sizeguard.base.errors import InputError
+from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import Files
 from sizeguard.formats.elf import SHT_NOBITS, SHT_STRTAB, SHT_SYMTAB
@@ -67,8 +67,10 @@ def test_a_debug_file_is_no_image(tmp_path: Path, recorded_build: Build) -> None
     image.write_bytes(debug_file())
     ended = project.run("gate")
     assert ended.code == 2 and "a debug file" in ended.err
-    with pytest.raises(InputError, match="name the unstripped image"):
+    with pytest.raises(InputError, match="need the whole unstripped image"):
         verify_symbols(Files(image), [], ["main"])
+    with pytest.raises(InconclusiveError, match="need the whole unstripped image"):
+        verify_symbols(Files(image, twin=recorded_build.image), [], ["main"])
 
 
 def debug_file() -> bytes:

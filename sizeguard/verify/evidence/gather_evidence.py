@@ -51,9 +51,11 @@ def gather(files: Files, hidden_prefixes: Sequence[str] = ()) -> Evidence:
     is_macho = sniff.image_format(files.image) == sniff.MACHO
     image = _read_image(files.image, is_macho)
     twin: Binary | None = None
-    if files.twin is None and isinstance(image, Elf) and image.is_debug_file:
-        raise InputError(
-            f"{image.path}: a debug file, without the code of its image; name the unstripped image"
+    if isinstance(image, Elf) and image.is_debug_file:
+        error = InputError if files.twin is None else InconclusiveError
+        raise error(
+            f"{image.path}: a debug file, without the code of its image; claims need the whole"
+            " unstripped image"
         )
     if files.twin is not None:
         twin = _read_image(files.twin, is_macho)
