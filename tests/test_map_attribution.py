@@ -177,3 +177,19 @@ def test_temporary_objects_have_one_name_in_all_builds(tmp_path: Path, compiler:
     assert names[0] == names[1]
     own = {"gcc": {"(temporary objects)"}, "clang": {"/tmp/main.o", "/tmp/one.o"}}
     assert own[compiler] <= names[0]
+
+
+def test_objects_of_parallel_builds_have_one_name(tmp_path: Path) -> None:
+    """With --jobs, all objects in another worktree were new."""
+    names = []
+    for number in ("00", "01"):
+        tree = tmp_path / ".sizeguard" / "worktrees" / f"tree-{number}"
+        tree.mkdir(parents=True)
+        (tree / "main.c").write_text("int main(void) { return 0; }\n")
+        subprocess.run(["gcc", "-c", "main.c"], cwd=tree, check=True)
+        command = ["gcc", tree / "main.o", "-Wl,-Map,app.map", "-o", "app"]
+        subprocess.run(command, cwd=tree, check=True)
+        label = analysis_of(tree / "app", map_=tree / "app.map").label("object")
+        names.append({label.texts[i] for i in np.unique(label.ids).tolist()})
+    assert names[0] == names[1]
+    assert str(tmp_path / ".sizeguard/worktrees/tree-00/main.o") in names[1]

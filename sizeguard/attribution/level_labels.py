@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from sizeguard.names.labels import NameLabels
 
 NEUTRAL = "neutral"
+# Builds of one gate have separate worktrees if they are made in parallel.
+_WORKTREES = "/.sizeguard/worktrees/tree-"
+_WORKTREE = re.compile(re.escape(_WORKTREES) + r"\d+/")
 # Objects of compilers that also link: those of gcc, and main-0a1b2c.o of clang.
 _FOR_TEMPORARY = ("/tmp/", "/var/tmp/")
 _TEMPORARY = re.compile(r"(?:/var)?/tmp/cc[A-Za-z0-9]{6}\.o|((?:/var)?/tmp/[^/]+)-[0-9a-f]{6}\.o")
@@ -133,7 +136,9 @@ def objects(rows: OwnerRows) -> Label:
 
 
 def _lasting(file: str) -> str:
-    """Return a file's name, for a temporary object the part that all builds have."""
+    """Return a file's name as all builds have it, in any worktree and of any temporary object."""
+    if _WORKTREES in file:
+        return _WORKTREE.sub(f"{_WORKTREES}00/", file)
     found = _TEMPORARY.fullmatch(file) if file.startswith(_FOR_TEMPORARY) else None
     if found is None:
         return file
