@@ -118,6 +118,15 @@ def test_a_function_and_its_clones_get_one_verdict(opened: Opener) -> None:
     assert {each.name for each in several} >= {"Failure::subject() const", "Failure::what() const"}
 
 
+@pytest.mark.parametrize("pattern", ["sub[jk]ec*", "[!t]ubject*", "{subject,main}*", "sub{j,k}*"])
+def test_a_pattern_of_a_shell_is_undecided(opened: Opener, pattern: str) -> None:
+    found = judged(opened("13"), pattern)
+    assert found.verdict == INCONCLUSIVE
+    assert "only * and ? are special" in found.evidence[0]
+    for other in ("nobody*[3]", "nobody[abi:v2]*", "nobody::{lambda(int, int)#1}*", "*operator[]x"):
+        assert judged(opened("13"), other).verdict == PASS
+
+
 def test_names_with_dots_are_no_clones_of_another_function(opened: Opener) -> None:
     """main.F of Go is no clone of main."""
     evidence = opened("13")

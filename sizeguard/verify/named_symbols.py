@@ -29,6 +29,8 @@ from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.leaks.constants import constant_places, size_of
 from sizeguard.verify.registrations import judge_registered
 
+# [sd] and {s,d}, which shells expand; [3] is of an array, [3f2a71c0] a hash of a crate of Rust.
+_OF_SHELLS = re.compile(r"\[(?![0-9a-f]{5,}\]|\d*\])[!^]?[\w-]+\]|\{[\w:]*(?:,[\w:]*)+\}")
 _WITH_CONSTANT = re.compile(r"(.+)@(0x[0-9a-fA-F]{5,16})")
 
 
@@ -96,8 +98,11 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
     note = f"matches nothing{' else' if judged else ''}: {found.text}"
     if not judged and found.nearest and not names.unknown_ok:
         note += f"; with more scopes it matches {found.nearest}"
+    elif not judged and _OF_SHELLS.search(found.text):
+        note += "; only * and ? are special in a pattern"
     elif expect == ABSENT and not doubts:
-        return (Verdict("symbol", found.text, ABSENT, PASS, NOT_GENERATED, 0, (note,)),)
+        said = (note, *evidence.undescribed_notes[:1])
+        return (Verdict("symbol", found.text, ABSENT, PASS, NOT_GENERATED, 0, said),)
     notes = (note, *doubts)
     return (*judged, Verdict("symbol", found.text, expect, INCONCLUSIVE, UNKNOWN, 0, notes))
 

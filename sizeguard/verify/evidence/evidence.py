@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -161,7 +162,8 @@ class Evidence:
         """Functions over each range of the image's code; None without debug information."""
         section = self.image.section(".debug_info")
         if as_macho(self.image) is None and (section is None or not section.file_size):
-            return None
+            debug = _linked_debug(self.image)
+            return frames_of(self.image.path, debug) if debug is not None else None
         return frames_of(self.image.path)
 
     @cached_property
@@ -354,6 +356,17 @@ def frames_of(image: Path, debug: Path | None = None) -> InlineFrames | None:
         return inline_frames(image, debug, scoped=True)
     except (InputError, InconclusiveError):
         return None  # absent, damaged, or split into missing files
+
+
+def _linked_debug(image: Binary) -> Path | None:
+    """Return the debug file that an image names and that is beside it, or in .debug, as for gdb."""
+    section = image.section(".gnu_debuglink")
+    if section is None:
+        return None
+    name = os.fsdecode(image.content(section).partition(b"\0")[0])
+    folder = image.path.parent
+    files = (folder / name, folder / ".debug" / name)
+    return next((path for path in files if "/" not in name and path.is_file()), None)
 
 
 def names_of(frames: InlineFrames) -> list[str]:
