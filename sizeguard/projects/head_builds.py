@@ -27,6 +27,7 @@ from sizeguard.git.checked_out import checked_out_commit
 from sizeguard.git.git import git, head_id
 from sizeguard.git.worktrees import path_length, worktree
 from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
+from sizeguard.projects.gathering.linked_globs import files_matching
 from sizeguard.projects.made_heads import MadeHead, PackedHead, make_head, unpacked
 from sizeguard.projects.project import OWN_FOLDER, SHIPS, App, ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
@@ -219,7 +220,9 @@ class HeadBuilds:
         named = [files.image, files.map, files.debug, files.shipped]
         found = [file_of_image(self.root / name) for name in named if name]
         places = {place for each in globs for place in (each, split_pattern(each)[0])}
-        found += [path for place in sorted(places - {""}) for path in sorted(self.root.glob(place))]
+        found += [
+            path for each in sorted(places - {""}) for path in files_matching(self.root, each)
+        ]
         if files.debug:  # may be a .dSYM, or a folder with the debug files of several images
             found += sorted((self.root / files.debug).rglob("*"))
         hashes = {str(path): file_hash(path) for path in found if path.is_file()}

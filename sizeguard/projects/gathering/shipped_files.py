@@ -15,6 +15,7 @@ from sizeguard.builds.image_tools import MEASURED, image_tools, kind_of_image, s
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.packages.members import Package, split_pattern
 from sizeguard.builds.shipped_libraries import needed_files
+from sizeguard.projects.gathering.linked_globs import files_matching
 from sizeguard.projects.project import OWN_FOLDER
 from sizeguard.toolchains.recipe import DoesNotBuildError
 
@@ -245,14 +246,14 @@ def _copies(
     place: returns where in the folder a file belongs
     """
     packages, inner = split_pattern(pattern)
-    for path in sorted(path for path in root.glob(pattern) if path.is_file()):
+    for path in files_matching(root, pattern):
         to = folder / place(path)
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, to)
         yield to
-    for path in sorted(root.glob(packages)) if packages and inner else ():
+    for path in files_matching(root, packages) if packages and inner else ():
         package = Package(root, path.relative_to(root).as_posix(), apart)
-        for name in package.members() if path.is_file() else ():
+        for name in package.members():
             if _is_match(name, inner):
                 yield package.copy(name, folder)
 
