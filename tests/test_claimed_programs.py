@@ -204,7 +204,15 @@ SPEC int g(int x) BODY
 struct C { SPEC int h(int x) BODY }; }
 template <class T> static SPEC int k(T x) BODY
 }
-int main(int c, char **v) { ns::C o; return f(c) + ns::g(c) + o.h(c) + ns::k(short(c)) + !v; }
+int main(int c, char **v) {
+  ns::C o;
+  auto l = [c](int x) SPEC {
+    volatile int y = x * 0x945;
+    for (int i = 0; i < x; ++i) y += i * c;
+    return int(y);
+  };
+  return f(c) + ns::g(c) + o.h(c) + ns::k(short(c)) + l(c) + !v;
+}
 """
 
 
@@ -240,9 +248,13 @@ def test_local_functions_are_found_inside_others(
         link_map=tmp_path / "now.map",
         folder=tmp_path,
     )
-    claims = ["f(int)", "ns::g", "ns::C::h", "ns::k<short>", "ns::f(int)"]
-    found = outcomes(judged(files, ["_ZL1fi", *claims[1:]], base=tmp_path / "base"))
+    claims = ["_ZL1fi", "ns::g", "ns::C::h", "ns::k<short>", "ns::f(int)"]
+    found = outcomes(judged(files, claims, base=tmp_path / "base"))
     assert found == list(expected)
+    if options[0] == "g++":  # the base is of gcc
+        (inside,) = judged(files, ["main::{lambda(int)#1}::operator()"], base=tmp_path / "base")
+        assert inside.verdict == (PASS if options[1] == "-g0" else INCONCLUSIVE)
+        assert options[1] == "-g0" or "which may be it" in inside.evidence[0]
 
 
 @pytest.mark.parametrize("folder", ["", ".debug", "elsewhere"])

@@ -25,13 +25,14 @@ from sizeguard.formats.elf.machines import place_of
 from sizeguard.names.demangle import demangle, without_clones
 from sizeguard.names.short import template_of
 from sizeguard.names.spelling import Spelling, shown_symbol, spelling_of, spells
-from sizeguard.verify.evidence.evidence import Evidence
+from sizeguard.verify.evidence.evidence import Evidence, without_mark
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.why_there import explain
 
 _MOST_SHOWN = 3  # notes of objects
 # Kinds of claims on code that compilers inline into other functions.
 _MAY_BE_INLINED = frozenset({"kernel", "dtype"})
+_UNNAMED = "{unnamed}"  # in scopes of debug information
 _NUMBER = "the image has the name for an address outside of it, as --defsym and --just-symbols do"
 
 
@@ -149,11 +150,14 @@ def _perhaps_inlined(evidence: Evidence, names: Iterable[str]) -> tuple[str, ...
     for symbol in sorted(names):
         actual, alike = _alike(evidence, symbol)
         for name in alike:
-            if not name.endswith("()") and spells(_path(name), actual, ends=True):
+            is_whole = without_mark(name) != name
+            if (
+                _has_unnamed(_path(name), actual)
+                if is_whole
+                else spells(_path(name), actual, ends=True)
+            ):
                 part = evidence.inlined[name]
-                note = (
-                    f"{part.bytes} bytes of a function {name}, whose scopes may be missing (-g1),"
-                )
+                note = f"{part.bytes} bytes of a function {name}, which may be it,"
                 place = f" are inlined at {part.address:#x} into {demangle(part.host)}"
                 notes[note + place] = None
     return tuple(notes)
@@ -166,8 +170,17 @@ def _alike(evidence: Evidence, symbol: str) -> tuple[Spelling, list[str]]:
     return spelling_of(shown), evidence.inlined_locals.get(last, []) if last else []
 
 
+def _has_unnamed(written: Spelling, actual: Spelling) -> bool:
+    """Return whether a path is that of a symbol but for classes without a name, such as lambdas."""
+    mine, parts = written.parts, actual.parts
+    return len(mine) == len(parts) and all(
+        one.name == (_UNNAMED if other.name.startswith(("'", "$_")) else other.name)
+        for one, other in zip(mine, parts, strict=True)
+    )
+
+
 def _path(name: str) -> Spelling:
-    return spelling_of(name.removesuffix("()"))
+    return spelling_of(without_mark(name))
 
 
 def _by_bytes(

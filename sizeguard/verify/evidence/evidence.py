@@ -197,7 +197,7 @@ class Evidence:
         found: dict[str, list[str]] = {}
         for name in self.inlined:
             if not name.startswith("_Z"):
-                found.setdefault(template_of(name.removesuffix("()"))[0], []).append(name)
+                found.setdefault(template_of(without_mark(name))[0], []).append(name)
         return found
 
     def files_read(self) -> list[Path] | None:
@@ -356,6 +356,11 @@ def frames_of(image: Path, debug: Path | None = None) -> InlineFrames | None:
         return inline_frames(image, debug, scoped=True)
     except (InputError, InconclusiveError):
         return None  # absent, damaged, or split into missing files
+
+
+def without_mark(name: str) -> str:
+    """Drop the () that marks a local function with its scopes: a::f(), {unnamed}::operator()()."""
+    return name if name.endswith("operator()") else name.removesuffix("()")
 
 
 def _linked_debug(image: Binary) -> Path | None:
