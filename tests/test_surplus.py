@@ -15,6 +15,7 @@ from sizeguard.gate.gate_result import SelectionFinding
 from sizeguard.gate.selection import surplus
 from sizeguard.gate.selection.model_needs import Needed
 from sizeguard.gate.selection.surplus import Prices, Surplus, find_surplus, surplus_findings
+from sizeguard.predict import what_if
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.snapshots.store import Store
 
@@ -171,8 +172,8 @@ def test_bytes_are_the_difference_of_two_predictions(
             raise InputError("damaged")
         return SimpleNamespace(size=lambda kept: SimpleNamespace(load=sizes[kept is part.without]))
 
-    monkeypatch.setattr(surplus, "predictor_of", predictor)
-    monkeypatch.setattr(surplus, "kept_by", lambda selection, *_, dtypes: selection)
+    monkeypatch.setattr(what_if, "predictor_of", predictor)
+    monkeypatch.setattr(what_if, "kept_by", lambda selection, *_, dtypes: selection)
     build: Any = SimpleNamespace(image=Path("full/run_program"), target="x86_64-linux")
     assert Prices(build).of(EXACT, [part]) == (expected,)
 
@@ -186,8 +187,8 @@ def test_predicted_bytes_are_kept_for_the_same_build_and_parts(
         asked.append(kept)
         return SimpleNamespace(load=100 - 10 * len(asked))
 
-    monkeypatch.setattr(surplus, "predictor_of", lambda folder: SimpleNamespace(size=size))
-    monkeypatch.setattr(surplus, "kept_by", lambda selection, *_, dtypes: selection)
+    monkeypatch.setattr(what_if, "predictor_of", lambda folder: SimpleNamespace(size=size))
+    monkeypatch.setattr(what_if, "kept_by", lambda selection, *_, dtypes: selection)
     monkeypatch.setattr(surplus, "objects_key", lambda full: {"objects": []})
     image = tmp_path / "run_program"
     image.write_bytes(b"one")
@@ -213,7 +214,7 @@ def test_a_full_build_that_cannot_be_read_is_not_kept(
     def refuse(folder: Path) -> Any:
         raise InputError("damaged")
 
-    monkeypatch.setattr(surplus, "predictor_of", refuse)
+    monkeypatch.setattr(what_if, "predictor_of", refuse)
     monkeypatch.setattr(surplus, "objects_key", lambda full: {"objects": []})
     build: Any = SimpleNamespace(image=tmp_path / "no", target="x86_64-linux", fingerprint="f")
     part = find_surplus(replace(EXACT, custom_classes=frozenset({"D"})), NEEDED, FULL)[0]

@@ -24,7 +24,6 @@ from sizeguard.verify.features.feature_marks import feature_marks, signs_of_buil
 from sizeguard.verify.features.feature_verdicts import lost_signs
 from sizeguard.verify.kept_names import names_of_build
 
-COMMAND = "sizeguard select names"
 _SHOWN = 3  # names in a message
 
 

@@ -17,7 +17,6 @@ from sizeguard.gate.selection.selection_case import SURPLUS, SelectionCase
 from sizeguard.operators.dtypes import DTYPES
 from sizeguard.predict.full_build import FullBuild
 from sizeguard.predict.predictor import Predictor
-from sizeguard.predict.what_if import kept_by, predictor_of
 from sizeguard.projects.project import FAIL as FAIL_MODE
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.write import format_selection
@@ -143,6 +142,9 @@ class Prices:
     @cached_property
     def _predictor(self) -> Predictor:
         """Read the full build, which takes 0.2 s."""
+        # Takes 30 ms, which a run saves if the store has all prices.
+        from sizeguard.predict.what_if import predictor_of
+
         return predictor_of(self.full.image.parent)
 
     def of(self, selection: Selection, parts: Sequence[Surplus]) -> tuple[int | None, ...]:
@@ -179,6 +181,8 @@ class Prices:
         return tuple(None if key == FEATURES and not less else less for key, less in saved)
 
     def _load(self, selection: Selection) -> int:
+        from sizeguard.predict.what_if import kept_by
+
         return self._predictor.size(kept_by(selection, self._predictor, dtypes=True)).load
 
 
