@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from sizeguard.attribution.inherited import inherited_components
 from sizeguard.attribution.owner_rows import OwnerRows, at, first_known
+from sizeguard.attribution.owners.object_names import lasting_name
 from sizeguard.attribution.size_report import SHARED, UNATTRIBUTED
 from sizeguard.attribution.teams.team_levels import source_of_object
 from sizeguard.columns.distinct import distinct
@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from sizeguard.names.labels import NameLabels
 
 NEUTRAL = "neutral"
-# Builds of one gate have separate worktrees if they are made in parallel.
-_WORKTREES = "/.sizeguard/worktrees/tree-"
-_WORKTREE = re.compile(re.escape(_WORKTREES) + r"\d+/")
-# Objects of compilers that also link: those of gcc, and main-0a1b2c.o of clang.
-_FOR_TEMPORARY = ("/tmp/", "/var/tmp/")
-_TEMPORARY = re.compile(r"(?:/var)?/tmp/cc[A-Za-z0-9]{6}\.o|((?:/var)?/tmp/[^/]+)-[0-9a-f]{6}\.o")
 
 
 def kernels(
@@ -130,19 +124,11 @@ def objects(rows: OwnerRows) -> Label:
     Temporary objects of a compiler that also links have random names, which no other build has.
     """
     pool = Pool()
-    files = ["" if section.is_merged else _lasting(section.file) for section in rows.ledger.inputs]
+    files = [
+        "" if section.is_merged else lasting_name(section.file) for section in rows.ledger.inputs
+    ]
     of_input = np.array([pool.number(file) for file in files] or [0], np.int32)
     return pool.label(at(of_input, rows.of_owner(rows.ledger.owners.input)))
-
-
-def _lasting(file: str) -> str:
-    """Return a file's name as all builds have it, in any worktree and of any temporary object."""
-    if _WORKTREES in file:
-        return _WORKTREE.sub(f"{_WORKTREES}00/", file)
-    found = _TEMPORARY.fullmatch(file) if file.startswith(_FOR_TEMPORARY) else None
-    if found is None:
-        return file
-    return f"{found[1]}.o" if found[1] else "(temporary objects)"
 
 
 def constant(rows: OwnerRows, text: str) -> Label:

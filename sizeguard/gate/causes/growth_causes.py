@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.owners.object_names import known_object
 from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.gate.causes.growth_result import MOVED, Cause, Growth
@@ -20,13 +20,6 @@ from sizeguard.snapshots.snapshot import Snapshot
 SHOWN = 200  # causes to name; the rest is one row
 _UNWIND = frozenset({"unwind", "unwind index", "exception table"})
 _PADDING = frozenset({"padding", "page slack", "section gap"})
-# Objects whose names differ from build to build: temporary ones, parts of a program that is
-# optimized as a whole, and codegen units of rustc
-_TEMPORARY = re.compile(
-    r"(^|/)cc[A-Za-z0-9]{6}\.(ltrans\d+\.ltrans\.)?o$|^/tmp/[^/]+-[0-9a-f]{6}\.o$"
-    r"|\.ltrans\d*\.o$|\.lto\.(\d+\.)?o$|\.rcgu\.o\)?$"
-)
-_WORKTREE = re.compile(r"^.*/worktrees/tree-\d+/")
 _LEVELS = ("operator", "dtype", "symbol", "object", "kind")
 _Key: TypeAlias = tuple[str, str, str, str, str]  # a name for each of _LEVELS
 
@@ -184,8 +177,7 @@ def _key(operator: str, dtype: str, symbol: str, object_: str, kind: str) -> _Ke
     if kind in _PADDING:
         return "", "", "", "", "padding"
     if symbol and not symbol.startswith("("):
-        known = "" if _TEMPORARY.search(object_) else _WORKTREE.sub("", object_)
-        return operator, dtype, symbol, known, "symbol"
+        return operator, dtype, symbol, known_object(object_), "symbol"
     return operator, "", "", "", "other"
 
 
