@@ -19,7 +19,12 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.names.demangle import demangle
-from sizeguard.names.short import template_of, without_parameters, without_templates
+from sizeguard.names.short import (
+    split_name,
+    template_of,
+    without_parameters,
+    without_templates,
+)
 from sizeguard.operators.dtypes import dtype_of_type
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
@@ -43,7 +48,6 @@ _TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.:]*|(?<=\w)\$\w*|\boperator\"\" _?")
 _BLOCK = re.compile(r"_{2}(.+)_block_invoke(?:_\d+)?")
 _LENGTH = re.compile(r"\d{1,4}")  # before a word, in mangled names of many languages
 _WORDS = re.compile(r"\W+|__+|_MOD_")  # between words of a name in C; MOD: a module of Fortran
-_OF_METHOD = re.compile(r"(?: (?:const|volatile|&&?))+\Z")
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|enum)\b")
 _TYPES = re.compile(r"[A-Za-z_][\w: ]*")  # in a parameter
 _ADDRESS = re.compile(r"[*&\[<>]")  # a pointer, a reference, an array, a template
@@ -297,18 +301,7 @@ def _scopes(symbol: str) -> list[str]:
 
 def _arguments(symbol: str) -> str:
     """Return the parameters of a function, as written after its name."""
-    text = _OF_METHOD.sub("", demangle(plain_name(symbol)))
-    return text[text.find("(", len(text) - _last_group(text)) :] if text.endswith(")") else ""
-
-
-def _last_group(text: str) -> int:
-    """Return the length of the group in parentheses at the end of a text."""
-    depth = 0
-    for i, letter in enumerate(reversed(text)):
-        depth += (letter == ")") - (letter == "(")
-        if depth == 0:
-            return i + 1
-    return len(text)
+    return split_name(demangle(plain_name(symbol))).parameters
 
 
 def _gone(evidence: Evidence, name: str, note: str) -> Verdict:
