@@ -17,7 +17,7 @@ from sizeguard.formats.magics import MEMBER
 from sizeguard.formats.sniff import names_member
 
 # The folder of a package's members has its name with this suffix.
-_MEMBERS = ".members"
+MEMBERS = ".members"
 
 
 def file_of_image(path: Path) -> Path:
@@ -81,7 +81,7 @@ class Package:
 
     def copy(self, name: str, folder: Path) -> Path:
         """Copy a member into a folder, and return its path there."""
-        to = folder / f"{self.path}{MEMBER}{name}".replace(MEMBER, f"{_MEMBERS}/")
+        to = folder / f"{self.path}{MEMBER}{name}".replace(MEMBER, f"{MEMBERS}/")
         to.parent.mkdir(parents=True, exist_ok=True)
         copy_of_member(self.root / f"{self.path}{MEMBER}{name}", to)
         return to

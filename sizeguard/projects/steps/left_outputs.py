@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sizeguard.base.files import write_atomic
+from sizeguard.builds.packages.members import MEMBERS
 from sizeguard.git.trees import tree_entries
 from sizeguard.git.worktrees import Worktree
 from sizeguard.projects.project import SHIPS, ImageFiles
@@ -14,7 +15,6 @@ from sizeguard.toolchains.links.watched_git import begun_at
 from sizeguard.toolchains.recipe import DoesNotBuildError
 
 _SHIPPED = ".shipped.json"  # beside the gathered images; no app has such a name
-_MEMBERS = ".members/"  # after the name of a package, in the paths of its copied members
 
 
 def remove_outputs(tree: Worktree, commit: str, images: Iterable[ImageFiles]) -> None:
@@ -37,7 +37,7 @@ def note_shipped(tree: Worktree, folder: Path) -> None:
     ships = folder / SHIPS
     names = {path.relative_to(ships).as_posix() for path in ships.rglob("*") if path.is_file()}
     if names:
-        known = sorted({*_noted(tree), *(name.partition(_MEMBERS)[0] for name in names)})
+        known = sorted({*_noted(tree), *(name.partition(f"{MEMBERS}/")[0] for name in names)})
         write_atomic(tree.made / _SHIPPED, json.dumps(known) + "\n")
 
 
