@@ -150,13 +150,22 @@ def test_a_file_whose_size_is_asked_for_counts_as_read(tree: AnyProject, command
     assert "NOTES.md" in asked(tree, command).files
 
 
-def test_a_stream_that_goes_to_the_end_of_a_file_is_seen(tree: AnyProject, tmp_path: Path) -> None:
-    (tmp_path / "end.c").write_text(
-        '#include <stdio.h>\nint main(void) { FILE* f = fopen("NOTES.md", "r");'
-        " return fseek(f, 0, SEEK_END) || ftell(f) < 0; }\n"
-    )
-    subprocess.run(["cc", "end.c", "-o", "end"], cwd=tmp_path, check=True)
-    assert "NOTES.md" in asked(tree, "../end").files
+@pytest.mark.parametrize(
+    "asking",
+    [
+        'FILE* f = fopen("NOTES.md", "r"); return fseek(f, 0, SEEK_END) || ftell(f) < 0;',
+        "struct statx s; return"  # as node does
+        ' syscall(SYS_statx, AT_FDCWD, "NOTES.md", 0, STATX_SIZE, &s) || !s.stx_size;',
+    ],
+)
+def test_a_compiled_program_that_asks_for_a_size_is_seen(
+    tree: AnyProject, tmp_path: Path, asking: str
+) -> None:
+    headers = ("fcntl.h", "stdio.h", "sys/stat.h", "sys/syscall.h", "unistd.h")
+    lines = ["#define _GNU_SOURCE", *(f"#include <{name}>" for name in headers)]
+    (tmp_path / "ask.c").write_text("\n".join([*lines, f"int main(void) {{ {asking} }}\n"]))
+    subprocess.run(["cc", "ask.c", "-o", "ask"], cwd=tmp_path, check=True)
+    assert "NOTES.md" in asked(tree, "../ask").files
 
 
 @pytest.mark.parametrize(
