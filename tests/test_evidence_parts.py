@@ -19,7 +19,7 @@ from sizeguard.formats import dwarf
 from sizeguard.formats.elf import SHN_ABS, STT_FUNC, STT_NOTYPE, Symbol
 from sizeguard.formats.macho.constants import N_SECT
 from sizeguard.verify.evidence import evidence, gather_evidence, image_presence, link_graph
-from sizeguard.verify.evidence.code_search import patterns_of
+from sizeguard.verify.evidence.code_search import Pattern, patterns_of
 from sizeguard.verify.evidence.image_presence import (
     check_not_merged,
     check_one_link,
@@ -65,7 +65,16 @@ def test_bytes_that_relocations_change_are_masked(
     table: Any = SimpleNamespace(offset=np.array([offset]), type=np.array([type_], np.uint32))
     before, found, after = patterns_of(elf, sections, table, [0, 1, 0])
     assert np.flatnonzero(~found.fixed).tolist() == list(changed)
-    assert before.strength == after.strength == 24
+    assert before.fixed.all()
+    assert after.fixed.all()
+
+
+def test_zeros_at_the_ends_of_code_identify_nothing() -> None:
+    """verify found the code of a jump of ppc64 wherever an image has zeros."""
+    data = np.frombuffer(bytes(4) + b"\x4b\0\0\1" + bytes(12), np.uint8)
+    fixed = np.arange(len(data)) >= 4
+    assert Pattern(data, fixed).strength == 4
+    assert Pattern(data, np.arange(len(data)) >= 8).strength == 0
 
 
 # Relocation types, and the bytes before and after the place that they change on x86-64.

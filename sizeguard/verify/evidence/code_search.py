@@ -130,8 +130,12 @@ class Pattern:
 
     @property
     def strength(self) -> int:
-        """Count the bytes that are compared."""
-        return int(self.fixed.sum())
+        """Count the bytes that are compared, without zeros at the ends, which are everywhere.
+
+        A jump of ppc64 is followed by 12 zeros, which describe the function to debuggers.
+        """
+        told = np.flatnonzero(self.data[self.fixed])
+        return int(told[-1] - told[0]) + 1 if len(told) else 0
 
     def matches(self, found: npt.NDArray[np.uint8]) -> bool:
         """Return whether bytes equal the pattern outside the masked bytes."""
