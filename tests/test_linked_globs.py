@@ -33,6 +33,9 @@ def tree(tmp_path: Path) -> Path:
         ("real/**", set()),
         ("real/deep/d.so", {"d.so"}),
         ("**/**/d.so", {"d.so"}),
+        ("./**/d.so", {"d.so"}),
+        ("out//lib/./b.so", {"b.so"}),
+        ("**/", set()),
         ("none/**/*.so", set()),
     ],
 )

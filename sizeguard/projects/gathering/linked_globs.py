@@ -16,7 +16,8 @@ def files_matching(root: Path, pattern: str) -> list[Path]:
     Links to folders are followed, as loaders do, unless they lead out of the folder.
     """
     places = [root]
-    groups = itertools.groupby(pattern.split("/"), key=lambda part: part == _ANY_FOLDERS)
+    told = [part for part in pattern.split("/") if part not in ("", ".")]  # pathlib refuses these
+    groups = itertools.groupby(told, key=lambda part: part == _ANY_FOLDERS)
     for is_any, parts in groups:
         names = "/".join(parts)
         found = (
