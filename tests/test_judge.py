@@ -88,7 +88,11 @@ class Branches:
 
     @property
     def bodies(self) -> SimpleNamespace:
-        return SimpleNamespace(noted=self)
+        return SimpleNamespace(noted=self, unused=lambda kept, gone: {"body": (kept, gone)})
+
+    @property
+    def kept(self) -> frozenset[tuple[str, str]]:
+        return frozenset({("t", "Int")})
 
     def judge(self, claim: Claim, question: DtypeBranch) -> Verdict:
         return self._told(claim, f"branch {question.dtype}")
@@ -219,6 +223,10 @@ def test_hidden_code_is_looked_for_by_the_names_that_are_claimed_absent(
     tables = Tables(evidence, ("x::left",), registered_classes=("D",))
     judge_of(evidence, *claims, tables=tables).judge(whole(HiddenRemains()))
     assert asked == [judge_claims.Deselected(("x::gone",), ("gone",), ("C",), {})]
+    absent = claim("dtype", "t:Float", ABSENT, DtypeBranch("t", "Float"))
+    judge_of(evidence, absent, tables=tables).judge(whole(HiddenRemains()))
+    bodies = {"body": (frozenset({("t", "Int")}), {("t", "Float")})}
+    assert asked[1:] == [judge_claims.Deselected((), (), (), bodies)]
 
 
 def test_what_no_claim_names_is_claimed_absent(opened: Opener) -> None:

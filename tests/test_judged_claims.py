@@ -28,7 +28,7 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.formats.elf import SHT_INIT_ARRAY, SHT_PROGBITS, STT_IFUNC, Section
+from sizeguard.formats.elf import SHT_INIT_ARRAY, SHT_PROGBITS, STT_IFUNC, STT_TLS, Section
 from sizeguard.names.registered import Registration
 from sizeguard.verify import canaries
 from sizeguard.verify.canaries import must_fail
@@ -512,6 +512,16 @@ def test_a_number_with_a_name_does_not_show_code(opened: Opener, name: str, verd
     evidence.__dict__["symbols"] = {"number": [number], "main": [main], "both": [number, main]}
     judged = judge_code(evidence, "symbol", name, PRESENT, look_for(evidence, [], [name]))
     assert (judged.verdict, judged.expect) == (verdict, PRESENT)
+
+
+def test_a_thread_local_variable_that_no_object_defines_is_there(opened: Opener) -> None:
+    evidence = opened("00")
+    (main,) = evidence.symbols["main"]
+    counter = replace(main, type=STT_TLS, address=16, size=4)
+    evidence.__dict__["symbols"] = {"counter": [counter]}
+    found = look_for(evidence, [], ["counter"])
+    assert found.there == ((16, 4),)
+    assert judge_code(evidence, "symbol", "counter", ABSENT, found).verdict == FAIL
 
 
 @pytest.mark.parametrize("is_kept", [True, False])
