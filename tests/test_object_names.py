@@ -6,7 +6,7 @@ import pytest
 
 from sizeguard.attribution.owners.object_names import TEMPORARY, known_object, lasting_name
 
-TREE = "/work/.sizeguard/worktrees/tree-"
+TREE = "/src/.sizeguard/worktrees/tree-"
 
 
 @pytest.mark.parametrize(

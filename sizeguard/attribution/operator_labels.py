@@ -132,7 +132,7 @@ def operators_by_name(
         ids = first_known(registered, ids)
     left = np.flatnonzero(ids == 0)
     unknown, outside = pool.number(UNATTRIBUTED), pool.number(OUTSIDE)
-    # Go names the functions of a stripped image in a table of its own.
+    # A stripped Go image still has the names of its functions, in Go's own table.
     known = np.where(rows.has_kind(("code",), left), pool.number(CORE), outside)
     ids[left] = np.where(rows.is_unexplained(left), unknown, known)
     return pool.label(ids)

@@ -9,7 +9,7 @@ from sizeguard.git.commits import Commit
 from sizeguard.measurement.metric import Metric
 
 LEVELS = ("operator", "dtype", "symbol")  # levels of a culprit's rows
-# The operator in the row for the bytes of a memory region that other rows have.
+# Stands for the operator in the row of a memory region's bytes that no operator's row contains.
 BESIDE = "(data of another region, alignment)"
 
 # Sources of a commit's size. Between equals: the commit was not measured, because the measured

@@ -93,7 +93,8 @@ def demangle(name: str, most: int = MOST_SHOWN) -> str:
 def without_clones(symbol: str) -> str:
     """Drop the suffixes that compilers give to clones: f for f.isra.0.cold."""
     if ".." in symbol and symbol.startswith(("_ZN", "__ZN")):
-        # Rust's _ZN18_$LT$a..B$GT$3runE.llvm.1: only what follows the last E is no path.
+        # Rust's paths contain dots, too: in _ZN18_$LT$a..B$GT$3runE.llvm.1, the suffix follows the
+        # last E.
         path, end, suffix = symbol.rpartition("E")
         return symbol if suffix and suffix[0] != "." else path + end
     if "._" not in symbol:

@@ -137,7 +137,7 @@ def with_more_scopes(pattern: str) -> list[str]:
 
 
 def _separators(path: str) -> list[tuple[int, int]]:
-    """Return the start and end of each `::` outside brackets."""
+    """Return the start and end of each `::` that is not inside brackets."""
     groups = [range(start, end) for token, start, end in top_level(path) if token in "<("]
     places = [match.span() for match in re.finditer("::", path)]
     return [span for span in places if not any(span[0] in group for group in groups)]

@@ -33,7 +33,7 @@ def remove_outputs(tree: Worktree, commit: str, images: Iterable[ImageFiles]) ->
 
 
 def note_shipped(tree: Worktree, folder: Path) -> None:
-    """Note the files that ship with an image that was gathered in a folder."""
+    """Record which files ship with the image that was gathered in a folder."""
     ships = folder / SHIPS
     names = {path.relative_to(ships).as_posix() for path in ships.rglob("*") if path.is_file()}
     if names:
