@@ -256,24 +256,6 @@ def test_local_functions_are_found_inside_others(
         assert options[1] == "-g0" or "which may be it" in inside.evidence[0]
 
 
-@pytest.mark.parametrize("folder", ["", ".debug", "elsewhere"])
-def test_debug_information_may_be_in_a_linked_file(tmp_path: Path, folder: str) -> None:
-    inline = NOINLINE.replace("noinline", "always_inline")
-    body = CALLER.partition(";")[2]
-    f = f"static inline {inline} int f(int x) {BODY}"
-    (tmp_path / "base").mkdir()
-    sources = {"a": f"{NOINLINE} int f(int x) {BODY}{body}", "main": MAIN}
-    base = linked(tmp_path / "base", sources).image
-    files = linked(tmp_path, {"a": f + body, "main": MAIN}, "-Wl,--build-id", flags=["-g"])
-    place = tmp_path / folder
-    place.mkdir(exist_ok=True)
-    debug = place / "app.debug"
-    tool("objcopy", "--only-keep-debug", files.image, debug)
-    tool("objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", files.image)
-    found = outcomes(judged(files, ["f", "nobody*"], base=base))
-    assert found == [PASS if folder == "elsewhere" else FAIL, PASS]
-
-
 @pytest.mark.parametrize("machine", ["riscv64", "s390x", "powerpc64le"])
 def test_linkers_of_other_machines_change_more_bytes(tmp_path: Path, machine: str) -> None:
     """They write addresses of 8 bytes, two instructions, or the opcode of a load."""

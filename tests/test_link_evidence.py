@@ -294,7 +294,7 @@ def test_inlined_code_is_unknown_without_debug_information(
     """A linker may leave debug information of objects out of the image (-S)."""
     evidence = evidence_of()
     frames = SimpleNamespace() if has_frames else None
-    evidence.__dict__.update(undescribed=undescribed, frames=frames)
+    evidence.__dict__.update(undescribed=undescribed, frames=frames, debug_file=None)
     unknown = "has no debug information, so inlined code there is unknown"
     assert evidence.undescribed_notes == tuple(f"{each} {unknown}" for each in expected)
 

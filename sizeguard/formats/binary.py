@@ -5,6 +5,8 @@ They use ELF's terms: atoms of Mach-O appear as sections.
 
 from __future__ import annotations
 
+import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -78,6 +80,21 @@ class Binary(Protocol):
 
     def section(self, name: str) -> Section | None:
         """Return the first section of that name; None if there is none."""
+
+
+def linked_debug_file(image: Binary) -> tuple[Path, bool] | None:
+    """Return the file that .gnu_debuglink names, as gdb finds it, and whether its CRC-32 agrees."""
+    section = image.section(".gnu_debuglink")
+    if section is None:
+        return None
+    content = image.content(section)
+    name = os.fsdecode(content.partition(b"\0")[0])
+    for path in (image.path.parent / name, image.path.parent / ".debug" / name):
+        if "/" not in name and path.is_file():
+            crc = zlib.crc32(path.read_bytes())
+            # in the image's byte order; only that one agrees but for one file in four billion
+            return path, content.endswith((crc.to_bytes(4, "little"), crc.to_bytes(4, "big")))
+    return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.formats.binary import Binary, ImageSymbols
+from sizeguard.formats.binary import Binary, ImageSymbols, linked_debug_file
 from sizeguard.formats.elf import Elf, Section
 from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.link_kind import PIE, PROGRAM
@@ -160,11 +159,20 @@ class Evidence:
     @cached_property
     def frames(self) -> InlineFrames | None:
         """Functions over each range of the image's code; None without debug information."""
+        if self._has_debug_information:
+            return frames_of(self.image.path)
+        return frames_of(self.image.path, self.debug_file[0]) if self.debug_file else None
+
+    @property
+    def _has_debug_information(self) -> bool:
+        """Return whether it is in the image, or of a Mach-O image, which has it elsewhere."""
         section = self.image.section(".debug_info")
-        if as_macho(self.image) is None and (section is None or not section.file_size):
-            debug = _linked_debug(self.image)
-            return frames_of(self.image.path, debug) if debug is not None else None
-        return frames_of(self.image.path)
+        return as_macho(self.image) is not None or (section is not None and section.file_size > 0)
+
+    @cached_property
+    def debug_file(self) -> tuple[Path, bool] | None:
+        """The file with the debug information of the image, and whether it is the one it names."""
+        return None if self._has_debug_information else linked_debug_file(self.image)
 
     @cached_property
     def inlined(self) -> dict[str, Inlined]:
@@ -293,7 +301,12 @@ class Evidence:
         unknown = "has no debug information, so inlined code there is unknown"
         if self.undescribed:
             return tuple(f"{label} {unknown}" for label in self.undescribed[:3])
-        return () if self.frames is not None else (f"the image {unknown}",)
+        if self.frames is None:
+            return (f"the image {unknown}",)
+        if self.debug_file is None or self.debug_file[1]:
+            return ()
+        name = self.debug_file[0]
+        return (f"{name} is not the file that {self.image.path} names: its CRC-32 differs",)
 
     @cached_property
     def nameless(self) -> tuple[str, ...]:
@@ -361,17 +374,6 @@ def frames_of(image: Path, debug: Path | None = None) -> InlineFrames | None:
 def without_mark(name: str) -> str:
     """Drop the () that marks a local function with its scopes: a::f(), {unnamed}::operator()()."""
     return name if name.endswith("operator()") else name.removesuffix("()")
-
-
-def _linked_debug(image: Binary) -> Path | None:
-    """Return the debug file that an image names and that is beside it, or in .debug, as for gdb."""
-    section = image.section(".gnu_debuglink")
-    if section is None:
-        return None
-    name = os.fsdecode(image.content(section).partition(b"\0")[0])
-    folder = image.path.parent
-    files = (folder / name, folder / ".debug" / name)
-    return next((path for path in files if "/" not in name and path.is_file()), None)
 
 
 def names_of(frames: InlineFrames) -> list[str]:

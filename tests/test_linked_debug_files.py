@@ -1,0 +1,54 @@
+"""Verification finds the debug file that an image names, and doubts one of another build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sizeguard.claims.verdict import FAIL, PASS
+from sizeguard.verify.evidence.gather_evidence import gather
+from tests.support.macho_samples import tool
+from tests.test_claimed_programs import BODY, CALLER, MAIN, NOINLINE, judged, linked, outcomes
+
+pytestmark = pytest.mark.native
+
+
+@pytest.mark.parametrize("folder", ["", ".debug", "elsewhere"])
+def test_debug_information_may_be_in_a_linked_file(tmp_path: Path, folder: str) -> None:
+    inline = NOINLINE.replace("noinline", "always_inline")
+    body = CALLER.partition(";")[2]
+    f = f"static inline {inline} int f(int x) {BODY}"
+    (tmp_path / "base").mkdir()
+    sources = {"a": f"{NOINLINE} int f(int x) {BODY}{body}", "main": MAIN}
+    base = linked(tmp_path / "base", sources).image
+    files = linked(tmp_path, {"a": f + body, "main": MAIN}, "-Wl,--build-id", flags=["-g"])
+    place = tmp_path / folder
+    place.mkdir(exist_ok=True)
+    debug = place / "app.debug"
+    tool("objcopy", "--only-keep-debug", files.image, debug)
+    tool("objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", files.image)
+    found = outcomes(judged(files, ["f", "nobody*"], base=base))
+    assert found == [PASS if folder == "elsewhere" else FAIL, PASS]
+
+
+@pytest.mark.parametrize("is_stale", [False, True])
+def test_a_linked_debug_file_is_the_one_that_the_image_names(
+    tmp_path: Path, is_stale: bool
+) -> None:
+    """A linker can be told a build id, so only the CRC tells two builds apart."""
+    inline = NOINLINE.replace("noinline", "always_inline")
+    body = CALLER.partition(";")[2]
+    images = {}
+    for name, attribute in (("old", NOINLINE), ("new", inline)):
+        (tmp_path / name).mkdir()
+        texts = {"a": f"static {attribute} int f(int x) {BODY}{body}", "main": MAIN}
+        images[name] = linked(tmp_path / name, texts, "-Wl,--build-id=0xab", flags=["-g"])
+    files = images["new"]
+    debug = tmp_path / "new" / "app.debug"
+    tool("objcopy", "--only-keep-debug", files.image, debug)
+    tool("objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", files.image)
+    if is_stale:
+        tool("objcopy", "--only-keep-debug", images["old"].image, debug)
+    found = gather(files).undescribed_notes
+    assert [note.endswith("its CRC-32 differs") for note in found] == [True] * is_stale
