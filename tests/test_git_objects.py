@@ -230,6 +230,7 @@ NOTES = '.data\n.globl notes\nnotes: .incbin "notes.txt"\n.byte 0\n'
         ("git show HEAD:NOTES.md", True),
         ("git describe --tags --always --dirty", False),
         ("head -c $$(stat -c %s NOTES.md) /dev/zero", True),
+        ("head -c $$(env -i stat -c %s NOTES.md) /dev/zero", True),
     ],
 )
 def test_an_ignored_file_that_the_build_uses_without_reading_it_counts(

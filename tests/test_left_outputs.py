@@ -32,6 +32,7 @@ GROWN = MAIN.replace("[1]", "[6000]")
 STRIP = '#!/bin/sh\nstrip "$@"\n'
 MORE = 'for last; do :; done\nhead -c 9000 /dev/zero | tr "\\\\0" x >> "$2"\n'
 FAIL = 1
+OF_MAKE = CONFIG.replace("sh build.sh", "make N=1") + "    clean: rm -f app\n"
 
 
 @pytest.mark.native
@@ -58,11 +59,20 @@ FAIL = 1
             },
             {"baselines/old/a.b.c.yaml": "1\n"},
         ),
+        (
+            OF_MAKE,
+            {
+                "Makefile": "app: main.o\n\tcc -o app main.o\nmain.o:\n\tcc -DN=$(N) -c main.c\n",
+                "main.c": MAIN.replace("[1]", "[N]"),
+            },
+            {"sizeguard.yaml": OF_MAKE.replace("N=1", "N=6000")},
+        ),
     ],
     ids=[
         "a kept output",
         "a strip program",
         "a file below the baselines",
+        "an object that another command made",
     ],
 )
 def test_growth_is_seen(

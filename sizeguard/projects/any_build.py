@@ -26,7 +26,7 @@ from sizeguard.projects.known_reads import FOLDER as READS
 from sizeguard.projects.known_reads import KnownReads
 from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
 from sizeguard.projects.steps.commit_steps import scope_of_commit, steps_of_commit
-from sizeguard.projects.steps.kept_setup import is_as_noted, note_setup
+from sizeguard.projects.steps.kept_setup import is_as_noted, note_setup, setup_key
 from sizeguard.projects.steps.left_outputs import check_made, note_shipped, remove_outputs
 from sizeguard.toolchains.environment import (
     build_environment,
@@ -369,8 +369,7 @@ class AnyBuildRecipe:
         return {**_code_environment(tuple(os.environ.items())), **self._given()}
 
     def _setup_key(self) -> str:
-        told = [self.group or self.app, self.target, self.steps.setup, self.steps.clean]
-        return fingerprint({"setup": told, "environment": self._recorded()})
+        return setup_key(self.group or self.app, self.target, self.steps, self._recorded())
 
     def _is_set_up(self, tree: Worktree, commit: str) -> bool:
         """Return whether the tree has a kept build, whose setup would be the same for a commit."""

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from sizeguard.base.files import write_atomic
-from sizeguard.base.fingerprint import fingerprint
+from sizeguard.base.fingerprint import files_key, fingerprint
 from sizeguard.git.trees import Reads, Scope, reads_hash
 from sizeguard.git.worktrees import Worktree
+from sizeguard.projects.project import BuildSteps
+from sizeguard.toolchains.host import host_toolchain
+from sizeguard.toolchains.installed import package_lists
 from sizeguard.toolchains.read_files import ReadFiles
 
 _FILES, _ASKS_GIT, _TAKES_FILES, _HASH = "files", "asks_git", "takes_files", "hash"
+
+
+def setup_key(app: str, target: str, steps: BuildSteps, environment: Mapping[str, str]) -> str:
+    """Hash what a kept build depends on besides files.
+
+    Build tools such as make do not notice other commands, variables or compilers.
+    """
+    told = [app, target, steps.setup, steps.build, steps.clean]
+    tools = [host_toolchain(), *files_key(package_lists())]
+    return fingerprint({"setup": told, "environment": environment, "tools": tools})
 
 
 def note_setup(tree: Worktree, commit: str, scope: Scope, key: str, read: ReadFiles | None) -> None:

@@ -41,9 +41,12 @@ extern char** environ;
 #define WRAPPED "SIZEGUARD_LINKS_WRAPPED" /* set below the wrapper, which runs the linker itself */
 #define INSIDE "SIZEGUARD_LINKS_INSIDE" /* the link's folder, in what the linker starts */
 #define AGAIN "SIZEGUARD_LINKS_AGAIN" /* the link's folder, in a linker that was started again */
-#define VARIABLES 4
+#define VARIABLES 9
 
-static const char* const names[VARIABLES] = {PRELOAD, FOLDER, SINCE, WRAPPER};
+/* Those from the fifth on are of watch_git.c and watch_sizes.c, which are preloaded, too. */
+static const char* const names[VARIABLES] = {
+    PRELOAD, FOLDER, SINCE, WRAPPER, "SIZEGUARD_GIT_MARKS", "SIZEGUARD_GIT_OBJECTS",
+    "SIZEGUARD_GIT_CHECKOUT", "SIZEGUARD_GIT_HEAD", "SIZEGUARD_GIT_TREE"};
 static char kept_values[VARIABLES][PATH_MAX + 32]; /* NAME=value; empty if it was not set */
 
 static char place[PATH_MAX]; /* this link's folder; empty in what is no linker */
@@ -482,7 +485,7 @@ static size_t size_of(char* const* list) {
   return count;
 }
 
-/* The environment with what is missing of the record's, in `to`, which has room for four more.
+/* The environment with what is missing of the record's, in `to`, which has room for them.
    A build that sets LD_PRELOAD to a library of its own keeps it. */
 static char* const* with_record(char* const* variables, char** to) {
   size_t count = size_of(variables);
