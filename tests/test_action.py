@@ -126,10 +126,19 @@ def test_binaries_of_the_workflow_are_gated_without_a_file(tmp_path: Path) -> No
     log, code = judged(200_000)
     assert code == 1, log
     # Without a snapshot of the base, growth cannot be judged.
+    project.git("branch", "-m", "main", "trunk")
+    log, code = judged(1000)
+    assert (code, ": no branch origin/HEAD" in log) == (3, True), log
+    project.git("branch", "-m", "trunk", "main")
     for kept in (tmp_path / ".cache" / "sizeguard" / "store" / "images").iterdir():
         kept.unlink()
     log, code = judged(9000)
     assert (code, "not measured at " in log) == (3, True), log
+    git = project.root / ".git"
+    git.rename(tmp_path / "elsewhere")  # as with a checkout in a folder of the workspace
+    log, code = judged(9000)
+    assert (code, "work is not the root of a git repository" in log) == (3, True), log
+    (tmp_path / "elsewhere").rename(git)
     inputs["images"] = "gone\n"
     assert judged(1000)[1] == 2
     inputs["fail-if"] = ""

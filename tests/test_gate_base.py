@@ -301,6 +301,24 @@ def test_without_git_or_a_usual_branch_there_is_none(tmp_path: Path, repository:
     )
 
 
+def test_a_default_branch_of_another_name_in_ci(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its baselines could be the change's own, so nothing passes without the branch."""
+    run_git(repository, "update-ref", "refs/remotes/origin/trunk", "main")
+    run_git(repository, "branch", "-D", "main")
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setenv("GITHUB_EVENT_NAME", "push")
+    monkeypatch.setenv("GITHUB_REF", "refs/heads/work")
+    event = repository.with_name("event.json")
+    monkeypatch.setenv("GITHUB_EVENT_PATH", str(event))
+    event.write_text(json.dumps({"repository": {"default_branch": "trunk"}}))
+    assert (base := History(repository).base()) and base.subject == "two"
+    run_git(repository, "update-ref", "-d", "refs/remotes/origin/trunk")
+    with pytest.raises(InconclusiveError, match="no branch origin/trunk, "):
+        History(repository).base()
+
+
 def test_what_differs_counts_whether_it_is_committed_or_not(repository: Path) -> None:
     history = History(repository)
     base = run_git(repository, "rev-parse", "main~1")

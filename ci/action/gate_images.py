@@ -17,6 +17,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError, SizeguardError
 from sizeguard.gate.fail_if import Judged
 from sizeguard.gate.gate_result import Base
+from sizeguard.gate.reference.base_branch import how_to_fetch
 from sizeguard.gate.reference.history import History
 from sizeguard.report.writers.printable import inert
 
@@ -99,11 +100,10 @@ def judge(image: Image, conditions: Sequence[str], kept: Kept, history: History)
         return _say(code, f"{image.name}: {_last(done.stderr)}")
     _say_conditions(image, done.stderr, f"since {before[1][:7]}" if before else "")
     if before is None and any(map(_is_growth, conditions)):
-        if base is None or not base.commit or base.merged or not start:
-            print(f"{image.name}: nothing was measured before, so growth is not judged")
+        if why := _undecided(history, base, start):
+            code = code or _say(INCONCLUSIVE, f"{image.name}: {why}")
         else:
-            what = f"not measured at {start[:7]}: the default branch left no snapshot of it yet"
-            code = code or _say(INCONCLUSIVE, f"{image.name}: {what}")
+            print(f"{image.name}: nothing was measured before, so growth is not judged")
     return code
 
 
@@ -122,6 +122,22 @@ def _start(history: History, base: Base | None, head: str) -> str:
     if base is None or not base.commit:
         return ""
     return history.first_parent(head) if base.commit == head else base.commit
+
+
+def _undecided(history: History, base: Base | None, start: str) -> str:
+    """Say why growth is unknown; empty if nothing can have been measured before."""
+    if start:
+        what = f"not measured at {start[:7]}: the default branch left no snapshot of it yet"
+        return "" if base is not None and base.merged else what
+    if history.is_new:
+        return ""
+    if base is None or history.head is None:
+        return f"growth has no base: {history.root} is {history.why_no_head}"
+    if not base.commit:
+        return f"growth has no base: {base.text.partition(':')[0]}; {how_to_fetch(history.root)}"
+    if history.lacks_parents(base.commit):
+        return f"growth has no base: {how_to_fetch(history.root)}"
+    return ""
 
 
 def _is_growth(condition: str) -> bool:

@@ -25,7 +25,8 @@ _BRANCHES = (
 _COMMITS = ("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
 _DEFAULT = "CI_DEFAULT_BRANCH"  # GitLab
 _PUSHES = ("CI_COMMIT_BRANCH", "CI_COMMIT_BEFORE_SHA", "CI_COMMIT_REF_PROTECTED")  # GitLab
-_GITHUB = ("GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_REF", "GITHUB_REF_PROTECTED")
+_GITHUB_EVENT = "GITHUB_EVENT_PATH"
+_GITHUB = ("GITHUB_EVENT_NAME", _GITHUB_EVENT, "GITHUB_REF", "GITHUB_REF_PROTECTED")
 _MERGED_BY_GITLAB = ("CI_MERGE_REQUEST_EVENT_TYPE", "CI_COMMIT_SHA")
 VARIABLES = (*_BRANCHES, *_COMMITS, _DEFAULT, *_PUSHES, *_GITHUB, *_MERGED_BY_GITLAB, "GITHUB_SHA")
 
@@ -70,7 +71,8 @@ def ci_event() -> CiEvent:
 
 def default_branch() -> str:
     """Return the default branch that CI names; empty if it names none."""
-    name = os.environ.get(_DEFAULT, "")
+    event = _event(os.environ.get(_GITHUB_EVENT, ""))
+    name = os.environ.get(_DEFAULT, "") or _text(event, "repository", "default_branch")
     return f"origin/{name}" if name else ""
 
 
@@ -111,7 +113,7 @@ def _push(branch: str, before: str) -> CiEvent:
 def _github(variables: Mapping[str, str]) -> CiEvent | None:
     """Read GitHub's event; None if the variables are enough."""
     name = variables["GITHUB_EVENT_NAME"]
-    event = _event(variables["GITHUB_EVENT_PATH"])
+    event = _event(variables[_GITHUB_EVENT])
     if name == "push":
         return _github_push(variables, event)
     found = _github_change(name, variables, event)
@@ -144,7 +146,7 @@ def _github_change(name: str, variables: Mapping[str, str], event: object) -> Ci
 def _github_push(variables: Mapping[str, str], event: object) -> CiEvent | None:
     if not variables["GITHUB_REF"].startswith(_HEADS):
         return None  # of a tag
-    if event is None and variables["GITHUB_EVENT_PATH"]:
+    if event is None and variables[_GITHUB_EVENT]:
         return CiEvent(unknown=_why_unknown(variables, event))
     branch = variables["GITHUB_REF"].removeprefix(_HEADS)
     is_default = branch == _text(event, "repository", "default_branch")
@@ -156,7 +158,7 @@ def _github_push(variables: Mapping[str, str], event: object) -> CiEvent | None:
 
 def _why_unknown(variables: Mapping[str, str], event: object) -> str:
     """Say why an event does not tell the commit that growth is counted from."""
-    name, path = variables["GITHUB_EVENT_NAME"], variables["GITHUB_EVENT_PATH"]
+    name, path = variables["GITHUB_EVENT_NAME"], variables[_GITHUB_EVENT]
     if not path:
         return f"GITHUB_EVENT_NAME is {name}, but GITHUB_EVENT_PATH is not set"
     what = "has no base" if event is not None else "cannot be read"

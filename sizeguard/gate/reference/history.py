@@ -159,7 +159,7 @@ class History:
         usual = usual_branches()
         ref, id_ = next(iter(branch_ids(self.root, usual).items()), ("", ""))
         if not ref:
-            return _no_base(f"no branch {', '.join(usual)} exists")
+            return self._without_branch(usual)
         configured = self._configured(ref, id_)
         if not configured:
             return self._merge_base(Candidate(ref, ref), is_pushed=event.pushed, other=id_)
@@ -170,6 +170,17 @@ class History:
                 " with --base"
             )
         return self._merge_base(Candidate(configured, configured), is_pushed=event.pushed)
+
+    def _without_branch(self, names: Sequence[str]) -> Base:
+        """Return no base if no branch has one of the names.
+
+        Raises InconclusiveError in CI and in a shallow clone, where the branch may be missing.
+        """
+        none = f"no branch {', '.join(names)} exists"
+        if in_ci() or is_shallow(self.root):
+            fetch = how_to_fetch(self.root)
+            raise InconclusiveError(f"{none}; {fetch}, or name the base of growth with --base")
+        return _no_base(none)
 
     def _configured(self, branch: str, commit: str) -> str:
         """Read `base:` of a branch's sizeguard.yaml; empty if it is missing."""
