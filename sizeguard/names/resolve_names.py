@@ -60,6 +60,7 @@ _UNMANGLED = re.compile(
 # The same type may be shown as std::string or as std::basic_string<char, …>.
 _STREAMS = ("string", "istream", "ostream", "iostream")
 _TYPEDEFS = frozenset((*_STREAMS, *(f"basic_{each}" for each in _STREAMS)))
+_WILDCARD = re.compile(r"(?!operator)\w*[*?][\w*?]*")
 _RUST = re.compile(MANGLED_HASH.pattern.encode())
 # Claims request the instances of few templates again and again. In libtorch_cpu.so that many
 # demangled names take about 200 MB, that many places 256 MB.
@@ -189,7 +190,7 @@ class SymbolNames:
         """Find a spelling that is not a symbol itself."""
         text = _THREAD_LOCAL.sub(_as_llvm, text)
         written = spelling_of(text)
-        if not any(part.name for part in written.parts):
+        if not any(part.name for part in written.parts) or _has_wildcard(written):
             return ()
         names = self._candidates(text)
         among = self._plain(names, written) if written.is_plain else self._whole(names, text)
@@ -374,6 +375,11 @@ class KnownNames:
         symbol = self.symbols.nearest(text)
         near += [symbol] if symbol else []
         return max(near, key=lambda each: _likeness(text, each), default="")
+
+
+def _has_wildcard(written: Spelling) -> bool:
+    """Return whether a scope or the name is like conv*, which is a pattern and no name."""
+    return any(_WILDCARD.fullmatch(part.name) for part in written.parts)
 
 
 def _as_llvm(match: re.Match[str]) -> str:
