@@ -103,6 +103,23 @@ def test_the_users_settings_mark_no_file_as_unchanged(project: AnyProject, tmp_p
     assert checked_out_commit(tmp_path) == fresh(project, tmp_path) != head
 
 
+@pytest.mark.usefixtures("is_old")
+def test_an_ignored_file_that_git_tracks_is_checked_out(
+    project: AnyProject, tmp_path: Path
+) -> None:
+    """`git add --force` tracks it before the commit."""
+    (tmp_path / ":(top) *.o").write_text("1\n")
+    (tmp_path / "gone.o").write_text("1\n")
+    head = checked_out_commit(tmp_path)
+    project.git("add", "--force", "*.o")
+    (tmp_path / "gone.o").unlink()
+    made = checked_out_commit(tmp_path)
+    assert made == fresh(project, tmp_path)
+    assert project.git("diff", "--name-only", head, made) == ":(top) *.o"
+    project.git("reset", "--quiet")
+    assert checked_out_commit(tmp_path) == head
+
+
 def test_names_that_differ_in_case_are_two_files(project: AnyProject, tmp_path: Path) -> None:
     """A repository that was made on another disk says that names have no case."""
     project.git("config", "core.ignoreCase", "true")

@@ -63,6 +63,10 @@ def _commit_of(repository: Path) -> str:
         begun = int(path.stat().st_mtime) if head else 0
         told = (*_STATES, *_case(repository), "-c", "advice.addEmbeddedRepo=false")
         git_bytes(repository, *told, "add", "--all", more=index)
+        if forced := _forced(repository):
+            told = (*told, "--literal-pathspecs", "add", "--force")
+            from_stdin = ("--pathspec-from-file=-", "--pathspec-file-nul")
+            git_bytes(repository, *told, *from_stdin, stdin=forced, more=index)
         listed = _entries(repository, index)
         _keep(repository, path, begun, (name for _, name in listed))
         if left_out := _left_out(repository):
@@ -84,6 +88,14 @@ def _case(repository: Path) -> Sequence[str]:
     """Let git tell A.h from a.h where the disk does, also in a copy from another disk."""
     is_told = (repository / ".git").exists() and not (repository / ".GIT").exists()
     return ("-c", "core.ignoreCase=false") if is_told else ()
+
+
+def _forced(repository: Path) -> bytes:
+    """List the ignored files that the user's index has, and that are on disk; each ends in NUL."""
+    options = ("--cached", "--ignored", "--exclude-standard")
+    names = git_bytes(repository, "ls-files", "-z", *options).split(b"\0")
+    here = (each for each in names if each and os.path.lexists(repository / os.fsdecode(each)))
+    return b"".join(each + b"\0" for each in here)
 
 
 def _left_out(repository: Path) -> bytes:
