@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,10 +12,16 @@ import pytest
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE
-from sizeguard.formats.linkmap.link_map import InputSection
+from sizeguard.formats.linkmap.link_map import InputSection, LinkMap, OutputSection
 from sizeguard.verify.evidence.code_search import ImageBytes, Pattern
 from sizeguard.verify.evidence.object_evidence import NamedPiece
-from sizeguard.verify.evidence.placement import Placement, _by_map, by_symbols, check_bytes
+from sizeguard.verify.evidence.placement import (
+    Placement,
+    _by_map,
+    by_symbols,
+    check_bytes,
+    check_outputs,
+)
 
 CODE = bytes(range(1, 17))
 OTHER = b"\xee\xee" + CODE[2:]
@@ -104,21 +111,23 @@ def test_sections_of_one_name_and_size_are_known_by_their_bytes(
     assert _by_map(objects, rows, image_of(content), len(sections)) == expected
 
 
+@pytest.mark.parametrize("name", [".text", "kernels"])
 @pytest.mark.parametrize(
     ("machine", "own", "message"),
     [
         ("riscv64", 1, "a.o is of another build, or the linker shortened its code .riscv64: link"),
         ("riscv64", 0, ""),  # a start-up file
-        ("x86_64", 1, "a.o is of another build: it has no .text of 14 bytes"),
-        ("x86_64", 0, "a.o is of another build: it has no .text of 14 bytes"),
+        ("x86_64", 1, "a.o is of another build: it has no (.text|kernels) of 14 bytes"),
+        ("x86_64", 0, "a.o is of another build: it has no (.text|kernels) of 14 bytes"),
     ],
 )
 def test_code_that_linkers_shorten_is_told_from_other_code(
-    machine: str, own: int, message: str
+    machine: str, own: int, message: str, name: str
 ) -> None:
-    objects = objects_of(pattern(CODE), name=".text")
+    """A function in a section of its own passed as absent when the linker had shortened it."""
+    objects = objects_of(pattern(CODE), name=name)
     image = image_of(CODE[:14], machine)
-    rows = [InputSection(".text", ".text", "a.o", BASE, 14, False)]
+    rows = [InputSection(".text", name, "a.o", BASE, 14, False)]
     if not message:
         assert _by_map(objects, rows, image, own) == {}
         return
@@ -231,3 +240,19 @@ def test_without_a_map_symbols_and_bytes_place_code(
         again: Any = nameless
         expected = by_symbols(objects_of(*patterns), again, image_of(content))
     assert found == expected
+
+
+def test_output_sections_of_one_name_are_those_of_the_image() -> None:
+    """--unique makes several of one name; the map was one of another build."""
+    rows = [
+        SimpleNamespace(name=".text", address=at, size=16, is_allocated=True, is_executable=True)
+        for at in (BASE, BASE + 16)
+    ]
+    image: Any = SimpleNamespace(sections=rows, path="app")
+    made = LinkMap(
+        "lld", tuple(OutputSection(".text", row.address, 16) for row in rows), (), (), (), ()
+    )
+    check_outputs(image, made, Path("app.map"))
+    rows[1].size = 20
+    with pytest.raises(InconclusiveError, match=r"app.map is a map of another build: .text is at"):
+        check_outputs(image, made, Path("app.map"))

@@ -19,6 +19,7 @@ from sizeguard.formats.linkmap.link_map import (
     MEMBER,
     InputSection,
     LinkMap,
+    OutputSection,
     file_key,
     nearest_first,
 )
@@ -161,14 +162,16 @@ def check_outputs(image: Binary, link_map: LinkMap, path: Path | None) -> None:
 
     Raises InconclusiveError for a map of another build.
     """
-    stated = {
-        output.name: output for output in link_map.outputs if output.is_loaded and output.size
-    }
+    stated: dict[str, list[OutputSection]] = {}  # --unique makes several of one name
+    for output in link_map.outputs:
+        if output.is_loaded and output.size:
+            stated.setdefault(output.name, []).append(output)
     for section in image.sections:
-        output = stated.get(section.name)
-        if not section.is_allocated or not section.size or section.address == 0 or output is None:
+        named = stated.get(section.name)
+        if not section.is_allocated or not section.size or section.address == 0 or not named:
             continue
-        if (output.address, output.size) != (section.address, section.size):
+        if all((o.address, o.size) != (section.address, section.size) for o in named):
+            output = named[0]
             raise InconclusiveError(
                 f"{path} is a map of another build: {section.name} is at {output.address:#x} with"
                 f" {output.size} bytes there, at {section.address:#x} with {section.size} in"
@@ -199,7 +202,7 @@ def _by_map(
         found = _section_of(objects, numbers, row, free, content)
         if found is not None:
             address[found] = row.address
-        elif row.name.startswith(".text"):
+        elif row.name.startswith(".text") or _is_code(objects, numbers, row.name):
             # Linkers shrink sections other than code, too, and list them under an object.
             hint = shortened_code(content.elf.machine)
             if hint and numbers[0] >= own:
@@ -210,6 +213,15 @@ def _by_map(
                 " image"
             )
     return address
+
+
+def _is_code(objects: Objects, numbers: Iterable[int], name: str) -> bool:
+    """Return whether an object has code in a section of this name."""
+    return any(
+        section.name == name and section.is_executable
+        for number in numbers
+        for section in objects.files[number].elf.sections
+    )
 
 
 def missing_files(objects: Objects, link_map: LinkMap) -> tuple[str, ...]:
