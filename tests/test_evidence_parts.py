@@ -53,6 +53,9 @@ from sizeguard.verify.leaks import explained_bytes
         ("s390x", 22, 4, range(4, 12)),  # 64
         ("s390x", 26, 4, range(2, 8)),  # GOTENT: the opcode before it, too
         ("ppc64le", 10, 4, range(4, 12)),  # REL24: a load may replace the following nop
+        ("ppc64", 10, 4, range(4, 12)),
+        ("ppc64", 48, 6, range(4, 8)),  # TOC16_LO: the instruction, whose second half it is
+        ("ppc64", 51, 8, range(8, 16)),  # TOC
         ("i386", 43, 4, range(2, 8)),  # GOT32X
         ("loongarch64", 99, 4, range(4, 8)),
     ],

@@ -32,6 +32,9 @@ from sizeguard.verify.why_there import explain
 _MOST_SHOWN = 3  # notes of objects
 # Kinds of claims on code that compilers inline into other functions.
 _MAY_BE_INLINED = frozenset({"kernel", "dtype"})
+# The address of a thread-local symbol is its offset in the TLS block. On these machines, that of a
+# function is its descriptor's.
+_DESCRIBING = ("ppc64",)
 _UNNAMED = "{unnamed}"  # in scopes of debug information
 _NUMBER = "the image has the name for an address outside of it, as --defsym and --just-symbols do"
 
@@ -77,10 +80,9 @@ def look_for(evidence: Evidence, pieces: Sequence[NamedPiece], symbols: Sequence
             if symbol.section < 0 and not evidence.is_loaded(symbol.address):
                 numbers = True
                 continue
-            # The address of a thread-local symbol is its offset in the TLS block.
             address = place_of(symbol, evidence.image.machine)
-            is_counted = address in there or (bool(placed) and symbol.type == STT_TLS)
-            if not is_counted:
+            is_elsewhere = symbol.type == STT_TLS or evidence.image.machine in _DESCRIBING
+            if address not in there and not (placed and is_elsewhere):
                 there[address] = symbol.size
                 notes.append(f"the image names {symbol.size} bytes at {address:#x} {name}")
     doubt = ""

@@ -102,7 +102,8 @@ _S390X = {
     51: (0, 8),  # TLS_LE64
     53: (0, 8),  # TLS_LDO64
 }
-_PPC64 = {10: (0, 8), 38: (0, 8), 44: (0, 8)}  # REL24 and the following nop, ADDR64, REL64
+# REL24 and the following nop, ADDR64, UADDR64, REL64, TOC, DTPMOD64, TPREL64, DTPREL64
+_PPC64 = dict.fromkeys((10, 38, 43, 44, 51, 68, 73, 78), (0, 8))
 # CALL and CALL_PLT are two instructions; 64, ADD64, SUB64, TLS_DTPREL64 and TLS_TPREL64 are data.
 _RISCV64 = dict.fromkeys((18, 19, 2, 36, 40, 9, 11), (0, 8))
 _AARCH64_DATA = {257: 8, 260: 8, 258: 4, 261: 4, 259: 2, 262: 2}
@@ -179,8 +180,9 @@ def patterns_of(
 def _changed(machine: str, offset: Int, types: npt.NDArray[np.uint32]) -> tuple[Int, Int]:
     """Return how many bytes before and after each place may change."""
     before, after = _extents(machine)[np.minimum(types, _OTHER_TYPE)].T
-    if machine == "aarch64":  # an instruction changes as a whole
-        is_code = ~np.isin(types, list(_AARCH64_DATA))
+    # An instruction changes as a whole. On big-endian PowerPC, most places are its second half.
+    if machine in ("aarch64", "ppc64"):
+        is_code = ~np.isin(types, list(_AARCH64_DATA if machine == "aarch64" else _PPC64))
         before = np.where(is_code, offset % 4, before)
         after = np.where(is_code, 4 - offset % 4, after)
     return before, after

@@ -240,15 +240,34 @@ class ElfFile(ObjectFile):
         """List the definitions in the symbol table."""
         sections = self.elf.sections
         return tuple(
-            Definition(symbol.name, symbol.section, place, symbol.size or self._reach(symbol))
+            Definition(symbol.name, *place, symbol.size or self._reach(symbol))
             for symbol in self.symbols
             if 0 < symbol.section < len(sections)
             and symbol.name
             and symbol.type in _NAMED
             and not symbol.name.startswith(".L")
             and not is_mapping_symbol(symbol.name)
-            for place in (place_of(symbol, self.elf.machine),)
+            for own in ((symbol.section, place_of(symbol, self.elf.machine)),)
+            for place in (self._described.get(own, own),)
         )
+
+    @cached_property
+    def _described(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """Section and place of a function's descriptor → those of its code.
+
+        On big-endian PowerPC, a function's symbol names its descriptor in .opd.
+        """
+        found = {}
+        for section in self.elf.sections if self.elf.machine == "ppc64" else ():
+            if section.name == ".opd" and section.index in self.relocations:
+                table = self.relocations[section.index]
+                columns = (table.offset, table.symbol, table.addend)
+                for offset, index, addend in zip(*(c.tolist() for c in columns), strict=True):
+                    symbol = self.symbols[index]
+                    if 0 < symbol.section < len(self.elf.sections):
+                        code = symbol.section, symbol.address + addend
+                        found[section.index, offset] = code
+        return found
 
     def _reach(self, symbol: Symbol) -> int:
         """Return the bytes of a symbol without a size: up to the next one or the section's end."""
