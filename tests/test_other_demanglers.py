@@ -333,6 +333,17 @@ def test_unnamed_types_of_gcc_are_no_clones(name: str, text: str) -> None:
     assert template_of(name) == ("en", ("._anon_0" if "anon" in name else "._0",))
 
 
+@pytest.mark.parametrize("part", [".actor", ".actor.cold", ".destroy"])
+def test_parts_of_coroutines_of_gcc_have_their_names(part: str) -> None:
+    """verify --absent 'k::*' passed, although a coroutine k::gen was in the image."""
+    symbol = "_ZN1k3genEPZNS_3genEiE17_ZN1k3genEi.Frame"
+    assert without_clones(symbol + part) == symbol
+    assert demangle(symbol) == "k::gen(k::gen(int)::_ZN1k3genEi.Frame*)"
+    names = SymbolNames.of([symbol + part])
+    for text in ("k::gen", "k::*"):
+        assert names.find(text) == (symbol + part,) or names.glob(text) == (symbol + part,)
+
+
 @pytest.mark.parametrize(
     ("symbol", "head"),
     [

@@ -52,8 +52,9 @@ _MORE_RUST_REFERENCES = 8  # each time: a text of MOST_SHOWN becomes 1 MiB at mo
 
 # Suffixes of gcc's and clang's clones: .isra.0, .cold, .llvm.4711, .constprop.0.isra.0.
 _CLONE = re.compile(r"\.[a-z0-9_]+(?:\.[0-9]+)*")
-# gcc calls unnamed types ._anon_3, or ._3 before version 12: _Z1fIN2ns8._anon_3EEvT_.
-_SUFFIX = re.compile(r"\.(?!_(?:anon_)?\d)")
+# gcc calls unnamed types ._anon_3, or ._3 before version 12: _Z1fIN2ns8._anon_3EEvT_. It puts the
+# state of a coroutine f into a class _Z1fv.Frame, a parameter of the parts of f.
+_SUFFIX = re.compile(r"\.(?!_(?:anon_)?\d|Frame\b)")
 
 
 def demangle(name: str, most: int = MOST_SHOWN) -> str:
@@ -97,7 +98,7 @@ def without_clones(symbol: str) -> str:
         # last E.
         path, end, suffix = symbol.rpartition("E")
         return symbol if suffix and suffix[0] != "." else path + end
-    if "._" not in symbol:
+    if "._" not in symbol and ".Frame" not in symbol:
         return symbol.partition(".")[0]
     found = _SUFFIX.search(symbol)
     return symbol[: found.start()] if found else symbol
