@@ -25,6 +25,7 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
+from sizeguard.formats.linkmap.link_map import MapSymbol
 from sizeguard.names.resolve_names import SymbolNames
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.known_names import ClaimNames
@@ -116,6 +117,24 @@ def test_a_function_and_its_clones_get_one_verdict(opened: Opener) -> None:
     assert (method.verdict, method.bytes) == (FAIL, 18)
     several = judge_named(ClaimNames(opened("15")), "Failure::*", ABSENT)
     assert {each.name for each in several} >= {"Failure::subject() const", "Failure::what() const"}
+
+
+def test_names_that_only_the_map_has_are_those_of_its_places(opened: Opener) -> None:
+    """Linkers write some names otherwise, so a function that was there passed as absent, too."""
+    evidence = opened("13")
+    assert evidence.link_map is not None
+    again, cold, plt = "subject[abi:x]", "subother [clone .cold]", "subject@@V1"
+    symbols = tuple(
+        MapSymbol(at, 4, name, 0) for at, name in ((0x1150, again), (0x1154, cold), (1, plt))
+    )
+    evidence = replace(evidence, link_map=replace(evidence.link_map, symbols=symbols))
+    for expect, verdict in ((ABSENT, FAIL), (PRESENT, PASS)):
+        found = judge_named(ClaimNames(evidence), "sub*", expect)
+        assert {(each.name, each.verdict) for each in found} == {
+            ("subject", verdict),
+            (cold, verdict),
+        }
+        assert judged(evidence, cold, expect).verdict == verdict
 
 
 @pytest.mark.parametrize("pattern", ["sub[jk]ec*", "[!t]ubject*", "{subject,main}*", "sub{j,k}*"])

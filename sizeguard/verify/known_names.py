@@ -12,6 +12,7 @@ from sizeguard.builds.open_build import open_build
 from sizeguard.formats import sniff
 from sizeguard.formats.binary import Binary, ImageSymbols
 from sizeguard.formats.elf import read_elf
+from sizeguard.formats.linkmap.link_map import MapSymbol
 from sizeguard.names.registered import Registration
 from sizeguard.names.resolve_names import DROPPED, KnownNames, Resolved, SymbolNames
 from sizeguard.verify.evidence.evidence import Evidence
@@ -50,6 +51,23 @@ class ClaimNames:
         return self._written.get(name, []) if kind == "operator" else []
 
     @cached_property
+    def mapped(self) -> dict[str, list[MapSymbol]]:
+        """Symbols of the map by name, as the linker spells it: most linkers demangle names."""
+        found: dict[str, list[MapSymbol]] = {}
+        if (link_map := self.evidence.link_map) is not None:
+            is_plain = self.evidence.names.underscore == DROPPED and link_map.linker == "ld64"
+            for symbol in link_map.symbols:
+                name = plain(symbol.name) if is_plain else symbol.name
+                found.setdefault(name, []).append(symbol)
+        return found
+
+    def is_defined(self, symbol: str) -> bool:
+        """Return whether the image, its objects or its debug information have a symbol."""
+        evidence = self.evidence
+        known = (evidence.objects.index, evidence.symbols, evidence.inlined)
+        return any(symbol in each for each in known)
+
+    @cached_property
     def _here(self) -> KnownNames:
         evidence = self.evidence
         return KnownNames(evidence.names, {**evidence.operators, **self._written}.keys())
@@ -57,12 +75,9 @@ class ClaimNames:
     @cached_property
     def _elsewhere(self) -> KnownNames:
         """Names that only the map, another build or the operator libraries have."""
-        symbols: list[str] = []
+        symbols = list(self.mapped)
         operators = dict.fromkeys(self.operators)
         underscore = self.evidence.names.underscore
-        if (link_map := self.evidence.link_map) is not None:
-            is_plain = underscore == DROPPED and link_map.linker == "ld64"
-            symbols += [plain(s.name) if is_plain else s.name for s in link_map.symbols]
         for path in self.others:
             image = _image(path)
             symbols += _symbols(image)

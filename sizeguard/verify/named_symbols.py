@@ -6,7 +6,7 @@ They are decided for an image of any project, with or without a known runtime.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sizeguard.base.errors import InputError
@@ -60,7 +60,7 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
             judged if judged and not found.names else judged + _judge_pattern(names, found, expect)
         )
     lost = names.lost(found.text) if expect == PRESENT and found.names else ()
-    code = _code(names.evidence, lost or found.names or (found.text,))
+    code = _code(names, lost or found.names or (found.text,))
     if marked:
         code = _with_constant(names.evidence, code, int(marked[2], 16))
     # A constant disproves absence under any name, but proves presence only of a known one.
@@ -74,9 +74,38 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
     return (verdict,)
 
 
-def _code(evidence: Evidence, symbols: Sequence[str]) -> FoundCode:
+def _code(names: ClaimNames, symbols: Sequence[str]) -> FoundCode:
+    evidence = names.evidence
     pieces = [piece for symbol in symbols for piece in evidence.objects.find(symbol)]
-    return look_for(evidence, list(dict.fromkeys(pieces)), symbols)
+    found = look_for(evidence, list(dict.fromkeys(pieces)), symbols)
+    return found if found.there else _by_map(names, found, symbols)
+
+
+def _by_map(names: ClaimNames, found: FoundCode, symbols: Sequence[str]) -> FoundCode:
+    """Add the places that the map states for names that neither image nor objects have.
+
+    Names at places of the linker's own, such as calls of shared libraries, are not definitions.
+    """
+    there: dict[int, int] = {}
+    placed: dict[NamedPiece, None] = {}
+    notes: list[str] = []
+    for name in symbols:
+        for symbol in names.mapped.get(name, ()):
+            piece = _piece_at(names.evidence, symbol.address, symbol.size)
+            if piece is not None:
+                there[symbol.address] = symbol.size
+                placed[piece] = None
+                notes.append(f"the map names {symbol.size} bytes at {symbol.address:#x} {name}")
+    if not there:
+        return found
+    return replace(
+        found,
+        there=tuple(sorted(there.items())),
+        placed=tuple(placed),
+        evidence=tuple(notes),
+        doubt="",
+        unclear=(),
+    )
 
 
 def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Verdict, ...]:
@@ -88,9 +117,12 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
         whole = without_clones(symbol)
         is_clone = whole in known or whole.startswith("_")  # main.F of Go is no clone of main
         by_name.setdefault(shown_symbol(whole if is_clone else symbol), []).append(symbol)
+    codes = {name: _code(names, symbols) for name, symbols in by_name.items()}
+    again = _known_otherwise(names, by_name, codes)
     judged = tuple(
-        judge_code(evidence, "symbol", name, expect, _code(evidence, symbols))
-        for name, symbols in by_name.items()
+        judge_code(evidence, "symbol", name, expect, code)
+        for name, code in codes.items()
+        if name not in again
     )
     doubts = (*evidence.gaps, *(evidence.nameless if expect == ABSENT else ()))
     if judged and (expect == PRESENT or not evidence.nameless):
@@ -105,6 +137,22 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
         return (Verdict("symbol", found.text, ABSENT, PASS, NOT_GENERATED, 0, said),)
     notes = (note, *doubts)
     return (*judged, Verdict("symbol", found.text, expect, INCONCLUSIVE, UNKNOWN, 0, notes))
+
+
+def _known_otherwise(
+    names: ClaimNames, by_name: Mapping[str, Sequence[str]], codes: Mapping[str, FoundCode]
+) -> frozenset[str]:
+    """List names that only the map has, for places that have other names or that linkers make.
+
+    The linker's demangler writes some names otherwise, such as std::string and f() [clone .cold].
+    """
+    of_map = {
+        name
+        for name, symbols in by_name.items()
+        if all(each in names.mapped and not names.is_defined(each) for each in symbols)
+    }
+    others = {at for name in codes if name not in of_map for at, _ in codes[name].there}
+    return frozenset(name for name in of_map if {at for at, _ in codes[name].there} <= others)
 
 
 def _unknown(evidence: Evidence, found: Resolved, text: str, expect: str) -> Verdict:
