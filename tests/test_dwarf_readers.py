@@ -85,6 +85,16 @@ def test_functions_that_differ_in_size_are_read() -> None:
     ]
 
 
+def test_a_removed_function_is_longer_than_code_at_0() -> None:
+    """Code that was inlined into it counted as code of a vector table at 0."""
+    content, _, places = sections()
+    for end, found in ((0x20, []), (0x30, [(NONE, places[-1], 0, 0x2F)])):
+        info = bytearray(content["info"])
+        struct.pack_into("<QQ", info, places[-1] + 1, 0, 0x2F)
+        read = read_tree(Info(content | {"info": bytes(info)}, "little"), [(0, end)])
+        assert rows(read) == found
+
+
 def test_attributes_at_once_are_those_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     content, _, _ = sections()
     info = Info(content, "little")

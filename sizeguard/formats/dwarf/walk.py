@@ -94,7 +94,10 @@ class _Code:
         self.start = self.end = 0  # of the last section found
 
     def inside(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the ranges that begin in a code section, cut at its end."""
+        """Return the ranges that begin in a code section, cut at its end.
+
+        A removed function, which is at 0, may be longer than firmware's first section of code.
+        """
         found = []
         for low, high in pairs:
             if not self.start <= low < self.end:
@@ -102,6 +105,8 @@ class _Code:
                 if which < 0 or low >= self.sections[which][1]:
                     continue
                 self.start, self.end = self.sections[which]
+            if not low and high > self.end:
+                continue
             found.append((low, min(high, self.end)))
         return found
 
