@@ -147,6 +147,9 @@ CONSISTENT: dict[str, list[Edit]] = {
     "a cap of an operator for other tools": [
         edited(3, kind=ABSOLUTE, rule="99 B", limit=99, moved=0, verdict=NOT_RUN, set_for="gcc 11")
     ],
+    "a share of a memory region": [
+        edited(4, metric="region/FLASH", kind=ABSOLUTE, rule="90%", base=None, waived=0)
+    ],
     "an app without sizes": [app(sizes=None, checks=(), models=(), verdict=FAIL)],
     "a cap for other tools": [
         edited(1, limit=1050, rule="1,050 B", verdict=NOT_RUN, set_for="gcc 11"),

@@ -29,7 +29,7 @@ from sizeguard.gate.gate_result import (
 )
 from sizeguard.gate.policy.file_growth import RULE as FILE_RULE
 from sizeguard.gate.policy.file_growth import allowed_growth
-from sizeguard.gate.policy.limits import parse_limit, parse_size
+from sizeguard.gate.policy.limits import parse_limit, parse_most
 from sizeguard.gate.policy.terms_result import (
     EXCEEDED,
     EXPIRED,
@@ -177,7 +177,10 @@ def _of_limit(check: Check) -> Iterator[str]:
         return
     try:
         if check.kind == ABSOLUTE:
-            most = parse_size(check.rule, "rule")
+            allowance = parse_most(check.metric, check.rule, "rule")
+            # A result does not have the size of the memory region that a share is of
+            share = check.limit - check.waived if allowance.milli_percent else 0
+            most = max(allowance.bytes, share)
         elif check.base is None:
             yield "there is a growth limit, but no base"
             return
