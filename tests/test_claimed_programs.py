@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,15 @@ def test_functions_that_call_each_other_may_all_be_merged(tmp_path: Path) -> Non
     options = (*LLD, "-Wl,--icf=all,--gc-sections,-x")
     files = linked(tmp_path, sources, *options, flags=("-ffunction-sections",))
     found = judged(files, ["f", "f1", "g", "gone"], ["f1"])
+    assert outcomes(found) == [FAIL, FAIL, FAIL, PASS, PASS]
+    assert f"0x{found[2].evidence[0].partition('0x')[2]} f" in found[0].evidence[0]
+    # Maps of other linkers do not list f.
+    assert files.link_map is not None
+    lines = files.link_map.read_text().splitlines(keepends=True)
+    files.link_map.write_text(
+        "".join(line for line in lines if line.split()[-1] not in ("f", "f1"))
+    )
+    found = judged(files, ["f", "f1", "g", "gone"], ["f1"])
     assert outcomes(found) == [INCONCLUSIVE, INCONCLUSIVE, FAIL, PASS, INCONCLUSIVE]
     assert "main, which is in the image, leads to f of " in found[0].evidence[0]
 
@@ -123,6 +133,8 @@ def test_an_object_without_local_symbols_proves_no_name_absent(
     assert INCONCLUSIVE in outcomes(found)
     assert PASS not in outcomes(found)
     assert found[0].evidence == (f"a.o has code without a symbol in {section}",)
+    only_main = replace(edited, objects=(tmp_path / "main.o",))
+    assert PASS not in outcomes(judged(only_main, ["f", "quite_*"], base=base))
     assert outcomes(judged(linked(tmp_path, sources), ["quite_*"])) == [PASS]
 
 

@@ -20,6 +20,7 @@ from sizeguard.verify.leaks.code_windows import (
     window_hashes,
 )
 from sizeguard.verify.leaks.toolchain_files import (
+    is_installed,
     is_of_system,
     is_of_toolchain,
     is_system_library,
@@ -209,3 +210,17 @@ def test_a_moved_start_up_file_is_small(path: str, code: int, expected: bool) ->
 )
 def test_libraries_of_systems(path: str, expected: bool) -> None:
     assert is_system_library(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/usr/lib/x86_64-linux-gnu/libcrypto.a", True),
+        ("/home/me/toolchain/lib/libc.a", True),
+        ("/home/me/toolchain/crt1.o", True),
+        ("/home/me/app/vendor/libfast.a", False),
+        ("vendor/fast.o", False),
+    ],
+)
+def test_what_a_system_brings_is_installed(path: str, expected: bool) -> None:
+    assert is_installed(path) == expected

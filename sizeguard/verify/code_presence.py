@@ -27,6 +27,7 @@ from sizeguard.names.short import template_of
 from sizeguard.names.spelling import Spelling, shown_symbol, spelling_of, spells
 from sizeguard.verify.evidence.evidence import Evidence, without_mark
 from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.leaks.toolchain_files import is_installed
 from sizeguard.verify.why_there import explain
 
 _MOST_SHOWN = 3  # notes of objects
@@ -275,10 +276,8 @@ def _judge_absent(
         return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, notes)
     if found.pieces:
         return _discarded(evidence, kind, name, found)
-    if evidence.nameless:
-        return Verdict(
-            kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.nameless[:_MOST_SHOWN]
-        )
+    if doubts := nameless(evidence):
+        return Verdict(kind, name, ABSENT, INCONCLUSIVE, UNKNOWN, 0, doubts[:_MOST_SHOWN])
     doubt = (found.doubt,) if found.doubt else ()
     return Verdict(
         kind,
@@ -289,6 +288,20 @@ def _judge_absent(
         0,
         (f"none of the {len(evidence.objects.files)} objects of the image defines it", *doubt),
     )
+
+
+def nameless(evidence: Evidence) -> tuple[str, ...]:
+    """Name given objects, and others that the map has, with code that may have any name.
+
+    Libraries of systems and compilers have such code, too, but none that a project removes.
+    """
+    objects, found = evidence.objects, dict.fromkeys(evidence.nameless)
+    for number, index in evidence.placement.address:
+        file = objects.files[number]
+        if number >= evidence.own and index in file.nameless and not is_installed(str(file.path)):
+            section = evidence.placement.section((number, index)).name
+            found[f"{file.label} has code or data without a symbol in {section}"] = None
+    return tuple(found)
 
 
 def _discarded(evidence: Evidence, kind: str, name: str, found: FoundCode) -> Verdict:

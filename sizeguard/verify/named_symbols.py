@@ -22,7 +22,7 @@ from sizeguard.claims.verdict import (
 from sizeguard.names.demangle import demangle, without_clones
 from sizeguard.names.resolve_names import Resolved
 from sizeguard.names.spelling import shown_symbol
-from sizeguard.verify.code_presence import FoundCode, judge_code, look_for
+from sizeguard.verify.code_presence import FoundCode, judge_code, look_for, nameless
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.known_names import ClaimNames
@@ -124,8 +124,9 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
         for name, code in codes.items()
         if name not in again
     )
-    doubts = (*evidence.gaps, *(evidence.nameless if expect == ABSENT else ()))
-    if judged and (expect == PRESENT or not evidence.nameless):
+    unnamed = nameless(evidence) if expect == ABSENT else ()
+    doubts = (*evidence.gaps, *unnamed)
+    if judged and not unnamed:
         return judged
     note = f"matches nothing{' else' if judged else ''}: {found.text}"
     if not judged and found.nearest and not names.unknown_ok:

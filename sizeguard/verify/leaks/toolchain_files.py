@@ -27,6 +27,13 @@ def is_of_system(path: str) -> bool:
     return is_system and bool(_LIBRARY.fullmatch(name) or _START_FILE.fullmatch(name))
 
 
+def is_installed(path: str) -> bool:
+    """Return whether a system or a compiler has brought a file, which is no part of a project."""
+    name = path.rpartition("/")[2]
+    is_known = _LIBRARY.fullmatch(name) or _START_FILE.fullmatch(name)
+    return path.startswith(_SYSTEM) or is_known is not None
+
+
 def is_of_toolchain(path: str, code: int = 0) -> bool:
     """Return whether a file is the toolchain's: one of a system, or a start-up file elsewhere.
 
