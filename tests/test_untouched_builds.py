@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.base.kept.hash_cache import HashCache
+from sizeguard.base.kept.moment import one_moment
 from sizeguard.builds.build_inputs import BuildInputs, InputChanges, content_hash, glob_hash
 from sizeguard.builds.build_record import RECORD, Build
 from sizeguard.builds.sizes import Sizes
@@ -114,6 +116,33 @@ def test_an_output_that_was_written_just_now_is_not_recorded(folder: Path) -> No
     keep_untouched(folder.parent, VARIANT, TOOLS, folder)
     assert untouched_build(folder.parent, VARIANT, TOOLS, folder) is None
     assert not (folder / untouched._FILE).exists()
+
+
+def test_builds_of_each_target_use_hashes_of_their_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of one target do not have the headers and tools of another."""
+    root, other = folder.parent, folder.parent / "other"
+    shutil.copytree(folder, other)
+    header = root / "header.h"
+    header.write_text("one")
+    record = json.loads((other / RECORD).read_text())
+    record["inputs"]["files"] = {str(header): content_hash(str(header))}
+    (other / RECORD).write_text(json.dumps(record))
+    tools = {folder: TOOLS, other: replace(TOOLS, target="aarch64-linux")}
+    time.sleep(0.1)
+    for place, toolchain in tools.items():
+        keep_untouched(root, VARIANT, toolchain, place)
+        hashes = HashCache(place / untouched.HASHES, content_hash)
+        for path in ("native/a.cpp", "tool") if place == folder else ("header.h", "tool"):
+            hashes(str(root / path))
+        hashes.save()
+    read: list[str] = []
+    monkeypatch.setattr(untouched, "content_hash", lambda path: read.append(path) or "")
+    with one_moment():
+        found = [untouched_build(root, VARIANT, tools[place], place) for place in tools]
+    assert all(found)
+    assert not read
 
 
 @pytest.mark.native

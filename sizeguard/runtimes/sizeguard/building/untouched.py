@@ -46,8 +46,9 @@ def untouched_build(
         built = read_build(folder / RECORD)
     except (OSError, ValueError, KeyError, TypeError, InputError, RecursionError):
         return None
-    # Builds of one gate share the hashes of the files that all of them read
-    hashes = kept_now("hashes of builds", lambda: HashCache(folder / HASHES, content_hash))
+    # Builds of a gate for the same target share the hashes of the files that all of them read.
+    target = ("hashes of builds", toolchain.target)
+    hashes = kept_now(target, lambda: HashCache(folder / HASHES, content_hash))
     if built.inputs is None or input_changes(built.inputs, hashes, recorded_environment()):
         return None
     write_if_changed(folder / "build.log", _LOG)
