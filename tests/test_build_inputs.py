@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sizeguard.base.kept import hash_cache
 from sizeguard.base.kept.hash_cache import HashCache
 from sizeguard.builds.build_inputs import (
     MISSING,
@@ -252,6 +253,24 @@ def test_a_cached_hash_stands_for_a_file_until_its_inode_changes(tmp_path: Path)
     assert again(path) == MISSING
     (tmp_path / "cache.json").write_text('{"version": 1, "files": {"a": [1]}}')
     assert HashCache(tmp_path / "cache.json", hash_of)(path) == MISSING
+
+
+def test_a_large_cache_drops_files_that_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / f"{i}.h" for i in range(5)]
+    for most, kept in ((5, 5), (4, 3)):
+        monkeypatch.setattr(hash_cache, "_MANY", most)
+        cache = HashCache(tmp_path / f"{most}.json", content_hash)
+        for path in paths:
+            path.write_text("one")
+        time.sleep(0.1)
+        for path in paths:
+            cache(str(path))
+        for path in paths[3:]:
+            path.unlink()
+        cache.save()
+        assert len(json.loads((tmp_path / f"{most}.json").read_text())["files"]) == kept
 
 
 def test_a_file_that_was_written_just_now_is_not_kept(tmp_path: Path) -> None:
