@@ -210,7 +210,12 @@ def _by_bytes(
     if pieces and not there:
         code = len(pieces) - weak
         notes.append(
-            f"not in the image: the map has none of its {len(pieces)} definitions"
+            "not in the image: the map has "
+            + (
+                f"none of its {len(pieces)} definitions"
+                if len(pieces) > 1
+                else "no definition of it"
+            )
             + (f", and the machine code of {code} is nowhere" if code else "")
         )
     is_data = there and not runs

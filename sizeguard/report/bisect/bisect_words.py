@@ -126,7 +126,7 @@ def notes_of(result: BisectResult) -> Iterator[str]:
         )
     if result.failures:
         yield (
-            f"{counted(result.failures, 'commit')} of the tried commits "
+            f"{result.failures:,} of the tried commits "
             f"{'does' if result.failures == 1 else 'do'} not build"
         )
     if result.blind_spot:

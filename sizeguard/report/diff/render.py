@@ -9,6 +9,7 @@ import numpy as np
 
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.ledger.ledger import ImageInfo
+from sizeguard.names.short import shortened
 from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.screen.grid import Column, GridRow, RowName, distinct, grid_lines, head_lines
 from sizeguard.report.writers.printable import NOTHING, printable, shown
@@ -134,7 +135,10 @@ def _lines(diff: Diff, limit: int, width: int = _SHORT) -> _Shown:
     for i in range(number):
         keys = list(zip(diff.by, diff.keys(i), strict=True))
         names = "  ".join(shown(level, key) for level, key in keys)
-        short = "  ".join(shown(level, key, width) for level, key in _without_scopes(keys))
+        short = "  ".join(
+            shortened(shown(level, key), width) if level == "symbol" else shown(level, key)
+            for level, key in _without_scopes(keys)
+        )
         old, new = int(diff.old[i]), int(diff.new[i])
         lines.append(
             _Line(new - old, old, new, _NAMES[diff.cause[i]], _count(diff, i), names, short)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.report.gate.findings.gate_findings import MARKS, GateFinding
+from sizeguard.report.screen.cells import cells, first_cells
 from sizeguard.report.screen.fit import wrapped
 from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.printable import printable
@@ -23,8 +24,8 @@ def mark(verdict: str, style: Style) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """Cut a text to at most `width` characters."""
-    return text if len(text) <= width else f"{text[: max(width - 1, 1)]}…"
+    """Cut a text to at most `width` cells of the terminal."""
+    return text if cells(text) <= width else f"{first_cells(text, max(width - 1, 1))}…"
 
 
 def short_names(names: Iterable[str], width: int, style: Style) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from sizeguard.report.writers.style import Style
+from sizeguard.report.screen.cells import cells, fitting
+from sizeguard.report.writers.style import Style, in_ascii
 
 _ESCAPE = re.compile(r"\x1b\[[\d;]*m")
 _INDENT = 6  # spaces before a continued line
@@ -21,7 +22,9 @@ def fit(lines: Iterable[str], style: Style, *, by_column: bool = False) -> Itera
     by_column: continue a row of a table below the column that is broken
     """
     for line in lines:
-        if style.full or len(_ESCAPE.sub("", line)) <= style.width or _COMMAND.search(line):
+        if style.ascii:
+            line = in_ascii(line)
+        if style.full or cells(_ESCAPE.sub("", line)) <= style.width or _COMMAND.search(line):
             yield line
         else:
             yield from _broken(line, style.width, by_column=by_column)
@@ -39,9 +42,10 @@ def wrapped(line: str, hidden: int, style: Style) -> Iterator[str]:
     """
     width = style.width
     indent = "      "
-    while len(line) - hidden > width:
-        end = line.rfind(" ", len(indent) + 20, width + hidden + 1)
-        end = end if end > 0 else width + hidden
+    while cells(line) - hidden > width:
+        most = fitting(line, width + hidden)
+        end = line.rfind(" ", len(indent) + 20, most + 1)
+        end = end if end > 0 else most
         yield line[:end]
         line, hidden = indent + line[end:].lstrip(), 0
     yield line
@@ -66,16 +70,17 @@ def _broken(line: str, width: int, *, by_column: bool) -> Iterator[str]:
 
 
 def _end(line: str, start: int, room: int) -> tuple[int, int]:
-    """Find the end of a line of `room` characters, and its last space; escapes have no width."""
+    """Find the end of a line of `room` cells, and its last space; escapes have no width."""
     at, shown, last_space = start, 0, -1
     while at < len(line):
         escape = _ESCAPE.match(line, at)
         if escape:
             at = escape.end()
             continue
-        if shown == room:
+        shown += cells(line[at])
+        if shown > room:
             return at, at if line[at] == " " else last_space
         if line[at] == " ":
             last_space = at
-        shown, at = shown + 1, at + 1
+        at += 1
     return at, last_space

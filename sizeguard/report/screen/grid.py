@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sizeguard.names.short import shortened
+from sizeguard.report.screen.cells import cells, first_cells, padded
 from sizeguard.report.writers.printable import middle
-from sizeguard.report.writers.style import Style
+from sizeguard.report.writers.style import Style, in_ascii
 
 _ROOMY = 100  # columns; wider screens keep all columns while names have room
 _ROOM = 32  # least characters of a name there
@@ -74,7 +75,7 @@ class GridRow:
 
 def head_lines(left: str, right: str, style: Style, gap: int = 2) -> Iterator[str]:
     """Write a title with figures on its right, or below it if there is no room."""
-    space = style.width - len(left) - len(right)
+    space = style.width - cells(left) - cells(right)
     if style.full or space >= gap:
         yield f"{style.bold(left)}{' ' * max(space, gap)}{right}"
         return
@@ -87,8 +88,8 @@ def shown_heads(
 ) -> set[str]:
     """Return the heads of the columns that a table has room for."""
     head = GridRow([column.head for column in columns], RowName(names))
-    widths = [max(len(row.cells[i]) for row in (head, *rows)) for i in range(len(columns))]
-    kept = _kept(columns, widths, max(map(_wanted, (head, *rows))), style)
+    shown = [head, *rows]
+    kept = _kept(columns, _widths(columns, shown), max(map(_wanted, shown)), style)
     return {columns[i].head for i in kept}
 
 
@@ -100,8 +101,8 @@ def grid_lines(
     names: head of the last column
     """
     head = GridRow([column.head for column in columns], RowName(names), "dim")
-    shown = [head, *rows]
-    widths = [max(len(row.cells[i]) for row in shown) for i in range(len(columns))]
+    shown = [_in_ascii(row) if style.ascii else row for row in (head, *rows)]
+    widths = _widths(columns, shown)
     kept = _kept(columns, widths, max(map(_wanted, shown)), style)
     room = style.width - sum(widths[i] + _GAP for i in kept)
     texts = _names(shown, max(room, _LEAST), style)
@@ -115,6 +116,17 @@ def grid_lines(
         yield from _plain(lines, aligned, style)
     else:
         yield from _by_rich(lines, aligned, style)
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[GridRow]) -> list[int]:
+    return [max(cells(row.cells[i]) for row in rows) for i in range(len(columns))]
+
+
+def _in_ascii(row: GridRow) -> GridRow:
+    """Escape texts before they are laid out, because escapes take more room."""
+    text, suffix, short = map(in_ascii, (row.name.text, row.name.suffix, row.name.short))
+    name = replace(row.name, text=text, suffix=suffix, short=short)
+    return replace(row, cells=[*map(in_ascii, row.cells)], name=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +144,11 @@ def _plain(
 ) -> Iterator[str]:
     """Write rows as rich does, without importing it."""
     for line in lines:
-        cells = [
-            style.paint(cell.rjust(width) if is_right else cell.ljust(width), look)
+        shown = [
+            style.paint(padded(cell, width, right=is_right), look)
             for cell, look, (width, is_right) in zip(line.cells, line.looks, columns, strict=True)
         ]
-        yield style.paint((" " * _GAP).join([*cells, line.name]).rstrip(), line.look)
+        yield style.paint((" " * _GAP).join([*shown, line.name]).rstrip(), line.look)
 
 
 def _by_rich(
@@ -152,8 +164,8 @@ def _by_rich(
         table.add_column(justify="right" if is_right else "left", width=width, no_wrap=True)
     table.add_column(no_wrap=True)
     for line in lines:
-        cells = [Text(cell, look) for cell, look in zip(line.cells, line.looks, strict=True)]
-        table.add_row(*cells, Text(line.name), style=line.look)
+        shown = [Text(cell, look) for cell, look in zip(line.cells, line.looks, strict=True)]
+        table.add_row(*shown, Text(line.name), style=line.look)
     names = max(cell_len(line.name) for line in lines)  # some characters take two cells
     console = Console(
         width=sum(width + _GAP for width, _ in columns) + names,
@@ -183,10 +195,10 @@ def _kept(columns: Sequence[Column], widths: Sequence[int], names: int, style: S
 
 
 def _wanted(row: GridRow) -> int:
-    """Count the characters that a row's name needs."""
+    """Count the cells that a row's name needs."""
     name = row.name
     short = name.short or (shortened(name.text, _SHORT) if name.is_symbol else name.text)
-    return name.indent + len(name.suffix) + min(len(short), len(name.text))
+    return name.indent + cells(name.suffix) + min(cells(short), cells(name.text))
 
 
 def _names(rows: Sequence[GridRow], room: int, style: Style) -> list[str]:
@@ -201,7 +213,7 @@ def _names(rows: Sequence[GridRow], room: int, style: Style) -> list[str]:
 
 def distinct(names: Sequence[RowName], room: int) -> list[str]:
     """Shorten names to the room; different names stay different."""
-    rooms = [max(room - name.indent - len(name.suffix), _LEAST // 2) for name in names]
+    rooms = [max(room - name.indent - cells(name.suffix), _LEAST // 2) for name in names]
     texts = [_shortened(name, width) for name, width in zip(names, rooms, strict=True)]
     same: dict[str, dict[str, list[int]]] = {}
     for i, text in enumerate(texts):
@@ -210,10 +222,12 @@ def distinct(names: Sequence[RowName], room: int) -> list[str]:
     for of in same.values():
         if len(of) == 1:
             continue
-        start = _common(list(of))
-        for number, (name, places) in enumerate(of.items()):
+        shorts = [names[places[0]].short or name for name, places in of.items()]
+        wholes = shorts if len(set(shorts)) == len(of) else list(of)
+        start = _common(wholes)
+        for number, (name, places) in enumerate(zip(wholes, of.values(), strict=True)):
             text = _around(name, start, rooms[places[0]])
-            if text in taken or len(text) > rooms[places[0]]:
+            if text in taken or cells(text) > rooms[places[0]]:
                 text = _numbered(name, number, rooms[places[0]], taken)
             taken.add(text)
             for i in places:
@@ -222,12 +236,12 @@ def distinct(names: Sequence[RowName], room: int) -> list[str]:
 
 
 def _shortened(name: RowName, width: int) -> str:
-    if len(name.text) <= width:
+    if cells(name.text) <= width:
         return name.text
     if name.short:
         return middle(name.short, width)
     text = shortened(name.text, width) if name.is_symbol else name.text
-    if len(text) <= width:
+    if cells(text) <= width:
         return text
     # Arguments say less than the name itself, unless nearly nothing of it has room.
     return middle(text if width > _NARROW else name.text, width)
@@ -241,16 +255,16 @@ def _common(names: Sequence[str]) -> int:
 
 def _around(name: str, start: int, width: int) -> str:
     """Keep the beginning of a name and the part that differs from other names."""
-    begin = max((width - 2) // 3, 1)
-    part = name[max(start - 4, begin) :]
-    text = f"{name[:begin]}…{part}"
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+    begin = first_cells(name, max((width - 2) // 3, 2))
+    part = name[max(start - 4, len(begin)) :]
+    text = f"{begin}…{part}"
+    return text if cells(text) <= width else f"{first_cells(text, width - 1)}…"
 
 
 def _numbered(name: str, number: int, width: int, taken: set[str]) -> str:
     """Add a number to a name that cannot be shortened to a distinct text."""
     while True:
         number += 1
-        text = f"{name[: max(width - len(str(number)) - 2, 1)]}…{number}"
+        text = f"{first_cells(name, max(width - len(str(number)) - 2, 2))}…{number}"
         if text not in taken:
             return text

@@ -5,26 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from sizeguard.report.screen.cells import cells, first_cells, last_cells
+
 NOTHING = "–"
-_HASHES = re.compile("#(?=#)")
+_HASHES = re.compile(r"#(?=#+\w*\[)")  # ##[error], ##vso[, ##teamcity[; not the ASCII bars
 _COMMAND = re.compile(r"^((?:\s|\x1b\[\d+m)*)::")
 
 
 def shown(level: str, text: str, width: int = 0) -> str:
-    """Write a value of a level in one line of at most `width` characters; 0 for no limit."""
+    """Write a value of a level in one line of at most `width` cells; 0 for no limit."""
     if not text:
         return NOTHING
     # Imported here: it takes 4 ms, and error messages do not need it.
     from sizeguard.names.demangle import demangle
 
     name = printable(demangle(text) if level == "symbol" else text)
-    if not width or len(name) <= width:
+    if not width or cells(name) <= width:
         return name
     if level == "symbol":
         from sizeguard.names.short import shortened
 
         name = shortened(name, width)
-    return name if len(name) <= width else f"{name[: max(width - 1, 1)]}…"
+    return middle(name, width)
 
 
 def printable(text: str) -> str:
@@ -39,7 +41,7 @@ def printable(text: str) -> str:
 def inert(line: str) -> str:
     """Disable commands that CI runners read in a job's log.
 
-    Lines that begin with :: or contain ##[.
+    Lines that begin with :: or contain ##[ or ##vso[.
 
     Names can contain either.
     """
@@ -53,12 +55,12 @@ def plain_text(lines: Iterable[str]) -> str:
 
 
 def middle(text: str, width: int) -> str:
-    """Shorten a name to at most `width` characters by leaving out its middle.
+    """Shorten a name to at most `width` cells by leaving out its middle.
 
     The end is the most specific part; the beginning shows the namespace.
     """
     name = printable(text)
-    if len(name) <= width:
+    if cells(name) <= width:
         return name
-    begin = max((width - 1) // 4, 0)
-    return f"{name[:begin]}…{name[len(name) - (width - 1 - begin) :]}"
+    begin = first_cells(name, max((width - 1) // 4, 0))
+    return f"{begin}…{last_cells(name, width - 1 - cells(begin))}"

@@ -10,7 +10,7 @@ from sizeguard.report.writers.printable import inert
 BAR = 8  # cells of a bar
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 # Every non-ASCII character of our own texts. Characters in names are shown as escapes.
-_ASCII = str.maketrans("█▉▊▋▌▍▎▏…–·→×✓✗", "#####   ~-,>x+x") | str.maketrans(
+_ASCII = str.maketrans("█▉▊▋▌▍▎▏…–·→×✓✗", "#####   ~-|>x+x") | str.maketrans(
     {"±": "+-", "≤": "<=", "“": '"', "”": '"'}
 )
 

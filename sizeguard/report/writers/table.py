@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from sizeguard.report.screen.cells import cells, padded
 from sizeguard.report.writers.printable import inert, plain_text, printable
 from sizeguard.report.writers.style import NONE
 
@@ -41,15 +42,15 @@ def format_table(
         from sizeguard.report.writers.markdown import prose  # 5 ms
         from sizeguard.report.writers.markdown import row as markdown_row
 
-        cells = ([prose(cell) if cell else "" for cell in row] for row in rows)
-        return "\n".join(map(markdown_row, [columns, ["---"] * len(columns), *cells]))
+        texts = ([prose(cell) if cell else "" for cell in row] for row in rows)
+        return "\n".join(map(markdown_row, [columns, ["---"] * len(columns), *texts]))
     shown = [[*columns], *([printable(cell) for cell in row] for row in rows)]
     if width is not None:
         _shorten(shown, width)
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    widths = [max(map(cells, column)) for column in zip(*shown, strict=True)]
     lines = (
         _GAP.join(
-            cell.rjust(most) if i in right else cell.ljust(most)
+            padded(cell, most, right=i in right)
             for i, (cell, most) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in shown
@@ -58,7 +59,7 @@ def format_table(
 
 
 def _shorten(rows: list[list[str]], width: int) -> None:
-    """Shorten the cells of the widest columns until a row has at most `width` characters.
+    """Shorten the cells of the widest columns until a row has at most `width` cells.
 
     Different cells of a column stay different. Columns are not narrowed below 12 characters.
     """
@@ -66,7 +67,7 @@ def _shorten(rows: list[list[str]], width: int) -> None:
     from sizeguard.report.screen.grid import RowName, distinct
 
     for _ in rows[0]:
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
         excess = sum(widths) + len(_GAP) * (len(widths) - 1) - width
         widest = widths.index(max(widths))
         room = max(widths[widest] - excess, _LEAST)
