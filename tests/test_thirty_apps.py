@@ -131,3 +131,17 @@ def test_equal_lines_of_a_terminal_are_one() -> None:
     ]
     assert sum("✓  load" in line for line in lines) == 12
     assert lines[-1] == "  48 more builds with more room: sizeguard gate --format json"
+
+
+def test_headings_of_short_names_and_large_numbers_align() -> None:
+    apps = [one(app, target, 500, PASS) for app in ("a", "b") for target in ("x", "y")]
+    large = [replace(app, sizes=Sizes(10**12, 0, 0, 0)) for app in apps]
+    for builds in (apps, large):
+        shown = gate_text(GateResult(PASS, tuple(builds)), "terminal", Style(width=100))
+        lines = shown.splitlines()
+        heading = next(line for line in lines if line.startswith("  load "))
+        row = lines[lines.index(heading) + 1]
+        marks = [at for at, character in enumerate(row) if character == "✓"]
+        assert [heading.index(" x") + 1, heading.index(" y") + 1] == marks
+    least = lines.index(next(line for line in lines if line.startswith("  least room ")))
+    assert lines[least].index("headroom") + 8 == lines[least + 1].index("  ✓")

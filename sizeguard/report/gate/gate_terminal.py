@@ -150,7 +150,7 @@ def _least_room(apps: Iterable[AppResult], style: Style) -> Iterator[str]:
         rows = sorted(rows, key=lambda each: _room_of(each[1]))[:_MOST]
     yield ""
     names = _build_names([app for app, _ in rows], style)
-    name_width = max(map(len, names))
+    name_width = max(map(len, ("least room", *names)))
     yield f"  {'least room':<{name_width}}{'headroom':>{_NUMBER + 2}}"
     for name, (_, line) in zip(names, rows, strict=True):
         text = f"{printable(line.name)}, {line.actual:,} of {line.limit or 0:,}"
@@ -200,8 +200,9 @@ def _matrix(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
     names = list(dict.fromkeys(build.app.app for build in builds))
     cells = {(build.app.app, build.app.target): build for build in builds}
     shown_names, shown_targets = short_names(names, 24, style), short_names(targets, 27, style)
-    first = max(map(len, shown_names)) + 2
-    width = max(22, *(len(target) + 3 for target in shown_targets))
+    first = max(map(len, ("load", *shown_names))) + 2
+    sizes = [sum(map(len, _sizes(build))) + 4 for build in builds]  # with a mark and spaces
+    width = max(22, *sizes, *(len(target) + 3 for target in shown_targets))
     # Targets that do not fit side by side go below.
     beside = max(1, (style.width - first - 2) // width)
     for start in range(0, len(targets), beside):
@@ -243,12 +244,18 @@ def _alike(lines: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def _cell(build: BuildFindings | None, width: int, style: Style) -> str:
     if build is None:
         return " " * width
+    text, change = _sizes(build)
+    painted = style.signed(change, int(change.replace(",", "") or 0))
+    end = " " * (width - 2 - len(text) - len(change))
+    return f"{mark(build.verdict, style)} {text}{painted}{end}"
+
+
+def _sizes(build: BuildFindings) -> tuple[str, str]:
+    """Return a build's loaded bytes and their change as texts; the change may be empty."""
     sizes, old = build.app.sizes, build.app.old_sizes
-    text, delta = (f"{sizes.load:,}", sizes.load - old.load if old else 0) if sizes else (NONE, 0)
-    change = "" if not sizes or not old else f" {delta:+,}"
-    return f"{mark(build.verdict, style)} {text}{style.signed(change, delta)}" + " " * (
-        width - 2 - len(text) - len(change)
-    )
+    if not sizes:
+        return NONE, ""
+    return f"{sizes.load:,}", f" {sizes.load - old.load:+,}" if old else ""
 
 
 # More than 40 lines: the lines of a block, from top to bottom.
