@@ -398,8 +398,11 @@ def save(path: Path, array: np.ndarray) -> Path:
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ([], "case (empty): 0 arrays; the model has 1 inputs"),
-        ([np.zeros((2, 1, 3, 3), np.float32)] * 2, "2 arrays; the model has 1 inputs"),
+        ([], "case '': needs an array for each input of the model: 1, not 0"),
+        (
+            [np.zeros((2, 1, 3, 3), np.float32)] * 2,
+            "an array for each input of the model: 1, not 2",
+        ),
         ([np.zeros((2, 1, 3, 3), np.float64)], "input 0 of the model is Float, the array Double"),
         (
             [np.zeros((2, 1, 3), np.float32)],

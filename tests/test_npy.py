@@ -71,7 +71,8 @@ def test_an_array_of_objects_is_not_unpickled(tmp_path: Path) -> None:
     [
         (b"", "not a .npy file"),
         (b"\x93NUMPY\x09\x00" + b"\x00" * 100, "not a .npy file"),
-        (b"\x93NUMPY\x01\x00\xff\xff{}", "its header is 65545 bytes long"),
+        (b"\x93NUMPY\x01\x00\xff\xff{}", "its header is 65,545 bytes long"),
+        (b"\x93NUMPY\x01\x00v\x00{}", "truncated: its header ends at byte 128"),
         (b"\x93NUMPY\x01\x00\x04\x00{}  ", "its header lacks descr"),
         (b"\x93NUMPY\x01\x00\x04\x00__x(", "its header cannot be read"),
         (

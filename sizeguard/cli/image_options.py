@@ -348,7 +348,7 @@ filters_option = click.option(
     "filters",
     multiple=True,
     metavar="LEVEL=TEXT",
-    help="Show only these rows: TEXT, GLOB*, /REGEX/ or unattributed.",
+    help="Show only these rows: TEXT, GLOB*, /REGEX/ or unattributed; LEVEL!=TEXT leaves them out.",
     shell_complete=candidates.filters,
 )
 

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import os
+import stat
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -46,7 +47,10 @@ class NamedPath(click.Path):
             stream = "input cannot be read" if is_read else "output cannot be written"
             self.fail(f"-: standard {stream} here; name a file", param, ctx)
         try:
-            Path(value).stat()
+            mode = Path(value).stat().st_mode
+            # click takes a FIFO for a folder.
+            if not self.file_okay and not stat.S_ISDIR(mode):
+                self.fail(f"{os.fspath(value)}: is a file, not a folder", param, ctx)
         except (FileNotFoundError, NotADirectoryError):
             pass  # a file to write, or reported by click or the reader
         except (OSError, ValueError) as error:
@@ -169,8 +173,8 @@ def outputs_apart(context: click.Context) -> Iterator[None]:
             raise OutputError(f"{name}: {path}: is an input of this command; name another file")
         for earlier, other in written[:i]:
             if _are_same(path, other):
-                both = f"{earlier} writes it" if earlier != name else "is named twice"
-                raise OutputError(f"{name}: {path}: {both}, too; name another file")
+                both = f"{earlier} writes it, too" if earlier != name else "is named twice"
+                raise OutputError(f"{name}: {path}: {both}; name another file")
     with apart(written):
         yield
 

@@ -13,8 +13,16 @@ from sizeguard.base.errors import SizeguardError
 from sizeguard.base.nearest import did_you_mean, nearest_file, nearest_names
 
 ARGUMENTS = "sizeguard.arguments"  # in the context's meta: all words of the command line
+# Units that people write after numbers, by the placeholder of the option.
+_SIZES = {"b": 1, "bytes": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "k": 1_000, "px": 1}
+_UNITS = {
+    "SECONDS": {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3_600},
+    "DAYS": {"d": 1, "days": 1, "w": 7, "weeks": 7},
+}
 _QUOTED = re.compile(r"'([^']*)'")
-_PATH = re.compile(r"^(?:File|Directory|Path) '(.*)' (does not exist|is a \w+)\.?$", re.DOTALL)
+_PATH = re.compile(
+    r"^(?:File|Directory|Path) '(.*)' (does not exist|is a \w+|is not \w+)\.?$", re.DOTALL
+)
 _EXTRA = re.compile(r"^Got unexpected extra arguments? \((.*)\)$", re.DOTALL)
 # Hints for a command with one argument too many.
 _TWO = {
@@ -161,7 +169,7 @@ def _bad_value(error: click.BadParameter) -> str:
     parameter = error.param
     where = ""
     if isinstance(parameter, click.Option):
-        where = f"{parameter.opts[-1] if len(parameter.opts[0]) > 2 else parameter.opts[0]}: "
+        where = f"{max(parameter.opts, key=len)}: "
     elif parameter is not None:
         where = f"{(parameter.metavar or parameter.name or '').strip('[].').upper()}: "
     message = error.message.rstrip(".")
@@ -179,7 +187,19 @@ def _bad_value(error: click.BadParameter) -> str:
         return f"{where}{_path(path[1], path[2], parameter, error.ctx)}"
     message = message.replace("is not a valid float range", "is not a valid number")
     message = message.replace("is not a valid integer range", "is not a valid integer")
-    return f"{where}{_range(message)}"
+    plain = _plain_number(given[1], parameter) if given and "is not a valid" in message else ""
+    return f"{where}{_range(message)}{plain}"
+
+
+def _plain_number(text: str, parameter: click.Parameter | None) -> str:
+    """End a message with the number that a text with a unit means; empty if it is none."""
+    found = re.fullmatch(r"(\d[\d,_]*) *([A-Za-z]*)", text, re.ASCII)
+    if found is None or parameter is None:
+        return ""
+    units = _UNITS.get(str(parameter.metavar), _SIZES)
+    factor = 1 if not found[2] else units.get(found[2].casefold())
+    number = int(re.sub("[,_]", "", found[1]))
+    return f"; write {number * factor}" if factor else ""
 
 
 def _path(
@@ -189,6 +209,8 @@ def _path(
         return f"{name}: is a folder, not a file"
     if why == "is a file":
         return f"{name}: is a file, not a folder"
+    if why == "is not readable":
+        return f"{name}: cannot read: Permission denied"
     if why != "does not exist":
         return f"{name} {why}"
     is_folder = (

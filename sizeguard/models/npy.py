@@ -102,8 +102,10 @@ def _header(content: bytes, path: Path) -> tuple[object, int]:
         raise InputError(f"{path}: not a .npy file")
     width = 2 if version == b"\x01\x00" else 4
     start = 8 + width + int.from_bytes(content[8 : 8 + width], "little")
-    if start > len(content) or start > MAXIMUM_HEADER:
-        raise InputError(f"{path}: not a .npy file: its header is {start} bytes long")
+    if start > MAXIMUM_HEADER:
+        raise InputError(f"{path}: not a .npy file: its header is {start:,} bytes long")
+    if start > len(content):
+        raise InputError(f"{path}: truncated: its header ends at byte {start:,}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Python warns of escapes in a damaged header

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.base.files import locked, write_if_changed
+from sizeguard.base.files import cannot_write, locked, write_if_changed
 from sizeguard.base.fingerprint import file_hash, fingerprint, package_hash
 from sizeguard.base.progress import Progress
 from sizeguard.builds import RECORD
@@ -278,7 +278,7 @@ def ignore_own_folder(root: Path, is_git: bool) -> None:
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot make this folder: {error.strerror}") from error
+        raise cannot_write(folder, error) from error
     write_if_changed(folder / ".gitignore", "*\n")
 
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import is_folder, is_there
+from sizeguard.base.input_files import readable
 from sizeguard.base.nearest import nearest_file
 from sizeguard.models.operator_info import OperatorInfo
 
@@ -27,7 +29,9 @@ _OF_SOURCES = frozenset({".sgp", ".pt2"})
 
 def check_traceable(model: Path) -> None:
     """Raise InputError for a file that is missing, or neither a program nor an exported model."""
-    if not model.is_file():
+    if is_folder(model):
+        raise InputError(f"{model}: is a folder, not a file")
+    if not is_there(readable(model)):
         raise InputError(f"{model}: no such file{nearest_file(model)}")
     if model.suffix not in _OF_SOURCES:
         hint = "; it looks like a selection" if model.suffix in (".yaml", ".yml") else ""

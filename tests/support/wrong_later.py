@@ -161,4 +161,25 @@ TWICE_OR_WITHOUT_EFFECT = (
     Wrong("report one.dll --linker-script notes.txt", "notes.txt", ("--linker-script",)),
 )
 
-LATER = (*IMAGES, *COMPARED, *PROJECT, *MODELS, *TWICE_OR_WITHOUT_EFFECT)
+UNITS_AND_KINDS = (
+    Wrong("trace fifo -o x.yaml", "fifo", ("not a regular file",)),
+    Wrong("app add new fifo", "fifo", ("not a regular file",)),
+    Wrong("app add new nothing", "nothing", ("is a folder, not a file",)),
+    Wrong("init fifo", "fifo", ("is a file, not a folder",)),
+    Wrong("gate --from-json fifo", "fifo", ("not a regular file", "--from-json")),
+    Wrong("gate --base-snapshot ''", "--base-snapshot", ("path is empty",)),
+    Wrong("gate --base-snapshot vision=", "--base-snapshot", ("path is empty",)),
+    Wrong("report app --output ''", "--output", ("path is empty",)),
+    Wrong("gate --also json=a --also csv=a", "a: is named twice;", ("another file", "--also")),
+    Wrong("gate --output a --also csv=a", "a: --output writes it, too", ("another file",)),
+    Wrong("report app --width 100px", "'100px'", ("write 100", "--width")),
+    Wrong("report app -n 10k", "'10k'", ("write 10000", "-n")),
+    Wrong("report app -n 1,000", "'1,000'", ("write 1000", "-n")),
+    Wrong("gate --timeout 10m", "'10m'", ("write 600", "--timeout")),
+    Wrong("waivers --within 2w", "'2w'", ("write 14", "--within")),
+    Wrong("bisect HEAD HEAD --threshold 1KiB", "'1KiB'", ("write 1024", "--threshold")),
+    Wrong("import model.pt2 -o x.sgp --case ''", "case ''", ("for each input", "1, not 0")),
+    Wrong("build full --compiler clang --lto thin --linker bfd", "bfd", ("--linker lld",)),
+)
+
+LATER = (*IMAGES, *COMPARED, *PROJECT, *MODELS, *TWICE_OR_WITHOUT_EFFECT, *UNITS_AND_KINDS)

@@ -71,6 +71,8 @@ def _snapshots(
     pairs = []
     for value in values:
         name, equals, file = value.partition("=")
+        if not (file if equals else value):
+            raise click.BadParameter("the path is empty", context, parameter)
         is_file = not equals or is_there(Path(value))
         pairs.append(("", Path(value)) if is_file else (name, Path(file)))
         if not is_there(pairs[-1][1]) or not pairs[-1][1].is_file():

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import write_atomic
+from sizeguard.base.files import is_there, write_atomic
 from sizeguard.cli.option_groups import NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
@@ -99,7 +99,7 @@ def _check_files(selection: Path, name: str, models: Iterable[Path]) -> None:
             f"{selection} already exists; remove it, or name another file with --selection"
         )
     for model in models:
-        if not model.is_file():
+        if not is_there(model):
             command = shlex.join(["sizeguard", "app", "add", str(model), name])
             first = f"; the name comes first: {command}"
             hint = first if Path(name).is_file() else nearest_file(model)

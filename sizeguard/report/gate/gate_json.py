@@ -62,7 +62,7 @@ def read_gate_json(path: Path) -> GateResult:
     try:
         if not path.is_file():
             path.stat()
-            raise InputError(f"{path}: not a file")
+            raise InputError(f"{path}: cannot read: not a regular file")
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except OSError as error:

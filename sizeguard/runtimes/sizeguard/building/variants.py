@@ -150,7 +150,7 @@ def check_combination(variant: Variant, toolchain: Toolchain) -> None:
             "them: --lto full"
         )
     if variant.lto == "thin" and not linker.startswith("lld"):
-        raise InputError(f"thin LTO needs lld: {linker} names its objects at random")
+        raise InputError(f"thin LTO needs --linker lld: {linker} gives its objects random names")
     if variant.lto and linker.startswith("lld-"):
         raise InputError(
             f"{linker} has another LLVM version than the compiler and may not read its LTO "

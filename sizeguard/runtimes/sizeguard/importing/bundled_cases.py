@@ -37,8 +37,8 @@ def add_cases(program: Program, cases: Sequence[Sequence[Path]]) -> Program:
         if len(files) != len(program.inputs):
             shown = ",".join(map(str, files))
             raise InputError(
-                f"case {shown or '(empty)'}: {len(files)} arrays; the model has"
-                f" {len(program.inputs)} inputs"
+                f"case '{shown}': needs an array for each input of the model:"
+                f" {len(program.inputs)}, not {len(files)}"
             )
         values: list[Value] = []
         for number, (file, item) in enumerate(zip(files, program.inputs, strict=True)):
