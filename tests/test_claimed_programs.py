@@ -268,10 +268,13 @@ def test_local_functions_are_found_inside_others(
         assert options[1] == "-g0" or "which may be it" in inside.evidence[0]
 
 
-@pytest.mark.parametrize("machine", ["riscv64", "s390x", "powerpc64le"])
+@pytest.mark.parametrize(
+    "machine", ["riscv64", "s390x", "powerpc64le", "loongarch64", "mips64", "mips64el"]
+)
 def test_linkers_of_other_machines_change_more_bytes(tmp_path: Path, machine: str) -> None:
     """They write addresses of 8 bytes, two instructions, or the opcode of a load."""
-    compiler = ("clang-19", f"--target={machine}-linux-gnu", *LLD)
+    abi = "gnuabi64" if "mips" in machine else "gnu"
+    compiler = ("clang-19", f"--target={machine}-linux-{abi}", *LLD)
     table = "int *pointers[2] = {0, &numbers[2]};"
     text = f"int numbers[4] = {{1}}; {table} extern int out; int g(int);\n{NOINLINE} int f(int x)"
     text += f" {BODY} int dead(int x) {{ return f(x); }}\n"

@@ -90,13 +90,19 @@ _SEGMENT_32 = (
 _SYMBOL_64 = "name:u4 info:u1 other:u1 section:u2 address:u8 size:u8"
 _SYMBOL_32 = "name:u4 address:u4 size:u4 info:u1 other:u1 section:u2"
 
+EM_MIPS = (8, 10)  # e_machine: MIPS, and MIPS RS3000 little endian
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The layout of a file's tables; order: < little endian, > big endian."""
+    """The layout of a file's tables; order: < little endian, > big endian.
+
+    is_mips64el: whether r_info has the symbol first, then four bytes of types, the last one first
+    """
 
     is_64: bool
     order: str
+    is_mips64el: bool = False
 
     @property
     def header(self) -> str:

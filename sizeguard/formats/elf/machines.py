@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sizeguard.formats.elf.layout import STT_FUNC, STT_IFUNC, Layout
+from sizeguard.formats.elf.layout import EM_MIPS, STT_FUNC, STT_IFUNC, Layout
 from sizeguard.formats.elf.symbols import Symbol
 
-_EM_MIPS, _EM_MIPS_LE = 8, 10
 _N32 = 0x20  # EF_MIPS_ABI2: 64-bit instructions in a 32-bit file
 
 # By number: the name for 32 bits, the name for 64 bits, and the suffixes for little and big endian.
@@ -13,8 +12,8 @@ _FAMILIES = {
     2: ("sparc", "sparc64", "el", ""),
     3: ("i386", "i386", "", "be"),
     4: ("m68k", "m68k", "el", ""),
-    _EM_MIPS: ("mips", "mips64", "el", ""),
-    _EM_MIPS_LE: ("mips", "mips64", "el", ""),
+    8: ("mips", "mips64", "el", ""),
+    10: ("mips", "mips64", "el", ""),
     15: ("hppa", "hppa64", "el", ""),
     18: ("sparc32plus", "sparc32plus", "el", ""),
     20: ("ppc", "ppc64", "le", ""),
@@ -54,7 +53,7 @@ def machine_name(number: int, layout: Layout, flags: int) -> str:
     if number not in _FAMILIES:
         return f"machine{number}"
     narrow, wide, little, big = _FAMILIES[number]
-    if number in (_EM_MIPS, _EM_MIPS_LE) and flags & _N32 and not layout.is_64:
+    if number in EM_MIPS and flags & _N32 and not layout.is_64:
         narrow = "mipsn32"
     return (wide if layout.is_64 else narrow) + (little if layout.order == "<" else big)
 

@@ -16,6 +16,7 @@ from sizeguard.base.input_files import readable
 from sizeguard.columns.texts import Bytes
 from sizeguard.formats.elf.image import Elf, Section, Segment
 from sizeguard.formats.elf.layout import (
+    EM_MIPS,
     ET_CORE,
     ET_DYN,
     ET_EXEC,
@@ -123,7 +124,9 @@ class _Reader:
         self.buffer = data.data
         if len(data) < 52 or data[4] not in (1, 2) or data[5] not in (1, 2):
             raise self.damaged("its header is truncated or of an unknown class")
-        self.layout = Layout(is_64=bool(data[4] == 2), order="<" if data[5] == 1 else ">")
+        is_64, is_little = bool(data[4] == 2), bool(data[5] == 1)
+        is_mips = int.from_bytes(data[18:20], "little") in EM_MIPS
+        self.layout = Layout(is_64, "<" if is_little else ">", is_64 and is_little and is_mips)
 
     def damaged(self, what: str) -> InputError:
         """Make the error for a damaged file."""

@@ -239,7 +239,10 @@ def _packed_columns(rows: list[tuple[int, int, int, int, int]], layout: Layout) 
 def _type_and_symbol(
     info: npt.NDArray[np.uint64], layout: Layout
 ) -> tuple[npt.NDArray[np.uint32], Int]:
-    """Split the field r_info."""
+    """Split the field r_info. MIPS has up to three types, the first one in the lowest byte."""
+    if layout.is_mips64el:
+        types = (info >> np.uint64(32)).astype(np.uint32).byteswap()
+        return types, (info & np.uint64(_HALF)).astype(np.int64)
     shift, mask = (32, 0xFFFFFFFF) if layout.is_64 else (8, 0xFF)
     return (info & np.uint64(mask)).astype(np.uint32), (info >> np.uint64(shift)).astype(np.int64)
 

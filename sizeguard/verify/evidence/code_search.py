@@ -106,6 +106,10 @@ _S390X = {
 _PPC64 = dict.fromkeys((10, 38, 43, 44, 51, 68, 73, 78), (0, 8))
 # CALL and CALL_PLT are two instructions; 64, ADD64, SUB64, TLS_DTPREL64 and TLS_TPREL64 are data.
 _RISCV64 = dict.fromkeys((18, 19, 2, 36, 40, 9, 11), (0, 8))
+# 64, DTPMOD64, DTPREL64 and TPREL64; the first one of up to three types counts.
+_MIPS64 = dict.fromkeys((18, 40, 41, 48), (0, 8))
+# 64, TLS_DTPMOD64, TLS_DTPREL64, TLS_TPREL64, ADD64, SUB64, 64_PCREL and CALL36
+_LOONGARCH64 = dict.fromkeys((2, 7, 9, 11, 51, 56, 109, 110), (0, 8))
 _AARCH64_DATA = {257: 8, 260: 8, 258: 4, 261: 4, 259: 2, 262: 2}
 _AARCH64 = {number: (0, size) for number, size in _AARCH64_DATA.items()}
 _TABLES = {
@@ -116,6 +120,9 @@ _TABLES = {
     "ppc64": _PPC64,
     "ppc64le": _PPC64,
     "riscv64": _RISCV64,
+    "mips64": _MIPS64,
+    "mips64el": _MIPS64,
+    "loongarch64": _LOONGARCH64,
     "aarch64": _AARCH64,
     "arm64": _AARCH64,
 }
