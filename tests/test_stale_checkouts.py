@@ -77,6 +77,19 @@ def test_all_files_count_if_a_filter_may_read_them(
     assert len({str(recipe.key(root, each, 0)["tree"]) for each in ids}) == 2
 
 
+def test_other_folders_of_pkg_config_make_another_build(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(any_build, "host_toolchain", str)  # starts compilers
+    recipe = AnyBuildRecipe("a", "t", BuildSteps({"": ImageFiles("app")}, "make"))
+    id_ = commit(root, a_txt="1")
+    keys = []
+    for folder in ("/a", "/b", "/a"):
+        monkeypatch.setenv("PKG_CONFIG_PATH", folder)
+        keys.append(recipe.key(root, id_, 0))
+    assert keys[0] == keys[2] != keys[1]
+
+
 @pytest.mark.parametrize(
     ("setting", "attributes", "of_clone", "names"),
     [

@@ -30,7 +30,7 @@ from sizeguard.projects.steps.kept_setup import is_as_noted, note_setup, setup_k
 from sizeguard.projects.steps.left_outputs import check_made, note_shipped, remove_outputs
 from sizeguard.toolchains.environment import (
     build_environment,
-    code_variables,
+    command_variables,
     recorded_environment,
 )
 from sizeguard.toolchains.host import host_toolchain
@@ -381,7 +381,7 @@ class AnyBuildRecipe:
 # Every key of a measurement has these variables; filtering them takes 0.2 ms.
 @functools.lru_cache(16)
 def _code_environment(given: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
-    return code_variables(recorded_environment(dict(given)))
+    return command_variables(recorded_environment(dict(given)))
 
 
 def recipe_of_app(app: App, target: str, store: Path | None = None) -> AnyBuildRecipe | None:

@@ -15,7 +15,7 @@ from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.git.trees import Scope, check_scope, tree_hash
 from sizeguard.git.worktrees import Worktree
 from sizeguard.projects.compiler_cache import ccache_path
-from sizeguard.toolchains.environment import code_variables, recorded_environment
+from sizeguard.toolchains.environment import command_variables, recorded_environment
 from sizeguard.toolchains.host import host_toolchain
 from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
@@ -57,7 +57,7 @@ class CommandRecipe:
     def _variables(self) -> Mapping[str, str]:
         """Return the variables that compilers use, and those that the command names."""
         named = {name: os.environ.get(name, "") for name in _NAMED.findall(self.command)}
-        return {**code_variables(recorded_environment()), **named}
+        return {**command_variables(recorded_environment()), **named}
 
     def build(self, tree: Worktree, commit: str, limits: Limits) -> Path:
         """Run the command in the checked-out tree; return the path of the image.

@@ -79,6 +79,15 @@ def code_variables(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+def command_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the recorded variables that can change what any project's commands build.
+
+    Each build from scratch asks pkg-config for the places of libraries.
+    """
+    asked = {name: value for name, value in environment.items() if name == "PKG_CONFIG_PATH"}
+    return code_variables(environment) | asked
+
+
 def _is_of_cache(name: str, value: str) -> bool:
     is_launched = bool(_LAUNCHER.fullmatch(name) and _CACHE.fullmatch(value))
     return is_launched or bool(_OF_CACHE.fullmatch(name))
