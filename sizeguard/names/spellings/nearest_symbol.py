@@ -25,6 +25,16 @@ _LONGER = 2  # difference in length from a short word, in characters
 _FEW = 50_000  # names to search one by one: 5 ms a piece; a search of 76 MB takes 50 ms
 
 _DESTRUCTORS = ("D0Ev", "D1Ev", "D2Ev")  # instead of the class name after ~
+# What mangled names have for operators, by the Itanium C++ ABI.
+_CODES = {
+    "+": "pl", "-": "mi", "*": "ml", "/": "dv", "%": "rm", "^": "eo", "&": "an", "|": "or",
+    "~": "co", "!": "nt", "=": "aS", "<": "lt", ">": "gt", "+=": "pL", "-=": "mI", "*=": "mL",
+    "/=": "dV", "%=": "rM", "^=": "eO", "&=": "aN", "|=": "oR", "<<": "ls", ">>": "rs",
+    "<<=": "lS", ">>=": "rS", "==": "eq", "!=": "ne", "<=": "le", ">=": "ge", "<=>": "ss",
+    "&&": "aa", "||": "oo", "++": "pp", "--": "mm", ",": "cm", "->*": "pm", "->": "pt",
+    "()": "cl", "[]": "ix",
+}  # fmt: skip
+_OPERATOR = re.compile(r"::operator ?(\(\)|[^\w\s(]+)")
 
 _SPELLED = re.compile(r"::|[( <]")
 
@@ -52,8 +62,8 @@ def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Seq
             unknown.append(word.lstrip("0123456789"))
     if not unknown and not score.any():
         unknown = [text if mangled else spelling_of(text).parts[-1].name]
-    for destructor in _DESTRUCTORS if "::~" in text else ():
-        rows = holding(destructor)
+    for piece in _wordless(text):
+        rows = holding(piece)
         score[rows] += _weight(len(rows), len(names))
     likely = np.flatnonzero(score == score.max(initial=0.0))
     for word in unknown:
@@ -64,6 +74,14 @@ def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Seq
                 rows = holding(piece)
             score[rows] += _weight(len(rows), len(names)) / _PIECES
     return _most_like(text, _best(text, score, names), mangled)
+
+
+def _wordless(text: str) -> Sequence[str]:
+    """Return what mangled names have for a destructor or operator of a class: no word of it."""
+    if "::~" in text:
+        return _DESTRUCTORS
+    found = _OPERATOR.search(text)
+    return [f"{_CODES[found[1]]}E"] if found and found[1] in _CODES else ()
 
 
 def _best(text: str, score: Scores, names: Sequence[str]) -> list[str]:
