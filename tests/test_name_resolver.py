@@ -363,7 +363,7 @@ def test_of_many_names_with_the_same_words_the_nearest_is_as_long_as_the_text() 
 
 def test_an_operator_is_nearest_to_itself() -> None:
     """Its mangled name has two letters for it, and other members share more words."""
-    others = [f"_ZN2at6Tensor3f{i}ERKN3c101SE" for i in range(10, 99)]
+    others = [f"_ZN2at6Tensor3f{i}EN3c106ScalarE" for i in range(10, 99)]
     known = KnownNames(SymbolNames.of([*others, "_ZN2at6TensorpLERKN3c106ScalarE"]))
     found = known.resolve("at::Tensor::operator+=(c10::Scakar const&)")
     assert found.nearest == "at::Tensor::operator+=(c10::Scalar const&)"
