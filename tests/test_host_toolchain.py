@@ -9,14 +9,17 @@ import pytest
 from sizeguard.toolchains.host import host_toolchain
 
 
-@pytest.mark.parametrize("command", ["tool", "env tool"])
+@pytest.mark.parametrize(
+    ("command", "name"), [("tool", "tool"), ("env tool", "tool"), ("true", "clang++")]
+)
 def test_a_wrapper_that_adds_options_is_another_tool(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str
 ) -> None:
-    for name in ("CC", "CXX", "LD"):
-        monkeypatch.setenv(name, command)
+    """Commands call it by the variables, or by its own name."""
+    for variable in ("CC", "CXX", "LD"):
+        monkeypatch.setenv(variable, command)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    tool = tmp_path / "tool"
+    tool = tmp_path / name
     tool.write_text("#!/bin/sh\necho tool 1.0\n")
     tool.chmod(0o755)
     before = host_toolchain.__wrapped__()

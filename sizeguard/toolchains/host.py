@@ -19,6 +19,8 @@ from sizeguard.toolchains.targets import QEMU_SYSROOT, run_prefix
 
 _VARIABLES = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "SOURCE_DATE_EPOCH")
 
+# Commands that makefiles call by these names; running each for its version would take 10 ms.
+_NAMED = ("gcc", "g++", "clang", "clang++", "rustc", "as", "ld.gold", "ld.lld", "mold")
 _LOADED = re.compile(r"(?:=> )?(/\S+) \(0x[0-9a-f]+\)")
 _TIMEOUT = 60  # seconds for the loader to list the libraries
 
@@ -112,13 +114,14 @@ def host_toolchain() -> str:
 
 
 def _tools() -> Mapping[str, list[str]]:
-    """Return the versions and the hashes of the compilers and the linker."""
+    """Return the versions and the hashes of the compilers and the linker, and hashes of others."""
     tools = {
         "cc": os.environ.get("CC") or "cc",
         "cxx": os.environ.get("CXX") or "c++",
         "ld": os.environ.get("LD") or "ld",
     }
-    return {name: [_version(command), *_programs(command)] for name, command in tools.items()}
+    found = {name: [_version(command), *_programs(command)] for name, command in tools.items()}
+    return found | {f"named {name}": _programs(name) for name in _NAMED}
 
 
 def _programs(command: str) -> list[str]:
