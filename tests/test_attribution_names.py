@@ -213,6 +213,27 @@ def test_dtypes_of_the_runtime(name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "kernel", "component"),
+    [
+        # S0_ stands for scopes that the name spells before it: lib::cpu, and sg.
+        ("_ZTSN3lib3cpu4BaseINS0_7kernels10add_kernelEEE", "", ""),
+        ("_ZN2sg4BaseINS_7kernels10add_kernelEEE", "add_kernel", "kernels"),
+        ("_GLOBAL__sub_I_main.cpp", "", "static initializers"),
+    ],
+)
+def test_namespaces_of_the_runtime_in_names_of_other_code(
+    name: str, kernel: str, component: str
+) -> None:
+    (found,) = labels([name], "sizeguard")
+    assert (found["kernel"], found["component"]) == (kernel, component)
+
+
+def test_mentions_by_substitution_need_the_namespace_in_the_name() -> None:
+    names = ["_ZN3lib1fENS_8protobuf4TypeE", "_ZN6google1fENS_8protobuf4TypeE"]
+    assert [found["component"] for found in labels(names, "aten")] == ["", "Protobuf"]
+
+
+@pytest.mark.parametrize(
     ("identifier", "operator"),
     [
         ("softmax_out", "aten::_softmax"),

@@ -547,7 +547,7 @@ def scopes_in(text: bytes) -> list[tuple[int, bool, int]]:
     # The pattern skips the 6native of 16native_layernorm.
     for match in re.finditer(rb"2at|(?:(?<![0-9])6native|6native(?![a-z_]))|12_GLOBAL__N_1", text):
         before, is_transparent = text[: match.start()], match[0] != b"2at"
-        is_substituted = before.endswith(b"_")
+        is_substituted = before.endswith(b"_") and b"2at" in before
         scope, is_sure = -1, False
         if match[0] == b"2at":
             scope, is_sure = 0, True

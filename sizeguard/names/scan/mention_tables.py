@@ -32,6 +32,7 @@ class MentionTable:
         self.shift = np.zeros(len(number), np.uint64)
         self.has_tens = np.zeros(len(number), np.int64)
         self.is_path = np.zeros(len(number), np.bool_)
+        self.outermost = [b""] * len(number)
         for rule, path in rules:
             word = number[path[-1]]
             before = mangled(path[:-1]).encode()[-8:]
@@ -40,12 +41,13 @@ class MentionTable:
             self.before[word] = int.from_bytes(before, "little")
             self.shift[word] = 8 * (8 - len(before)) if before else 0
             self.has_tens[word] = len(path[-1]) > 9
+            self.outermost[word] = mangled(path[:1]).encode() if before else b""
 
     def find(self, chunk: Chunk, words: FoundWords) -> tuple[Int, Int]:
         """Return rows of words that match a rule, and the rules.
 
         The words before a path's last word must precede it, or a substitution (S3_) that hides
-        them.
+        them if the name has the first of them before.
         """
         rows = np.flatnonzero(self.rule[words.word] != NONE)
         kind, at = words.word[rows], words.position[rows]
@@ -53,7 +55,9 @@ class MentionTable:
         found = chunk.words()[np.maximum(start - 8, 0)] >> self.shift[kind]
         fits = ~self.is_path[kind]
         fits |= (start >= 8) & (found == self.before[kind])
-        fits |= chunk.text[np.maximum(start - 1, 0)] == _UNDERSCORE
+        hidden = np.flatnonzero(~fits & (chunk.text[np.maximum(start - 1, 0)] == _UNDERSCORE))
+        outermost = [self.outermost[word] for word in kind[hidden].tolist()]
+        fits[hidden] = spelled_before(chunk, start[hidden], words.name[rows[hidden]], outermost)
         return rows[fits], self.rule[kind[fits]]
 
 
@@ -71,10 +75,33 @@ def mention_tables(
     return tables
 
 
-def stands(chunk: Chunk, position: Int, path: Path) -> npt.NDArray[np.int8]:
+def spelled_before(
+    chunk: Chunk, position: Int, name: Int, words: Sequence[bytes]
+) -> npt.NDArray[np.bool_]:
+    """Return whether each name spells a word before a position.
+
+    A substitution stands for scopes that the name spells before it: S0_7kernels is a member of
+    sg only if 2sg precedes it.
+
+    words: with their lengths, one for each position
+    """
+    text = chunk.text.data
+    begin = chunk.start[name - chunk.first]
+    return np.array(
+        [
+            bytes(text[first:end]).find(word) >= 0
+            for first, end, word in zip(begin.tolist(), position.tolist(), words, strict=True)
+        ],
+        np.bool_,
+    )
+
+
+def stands(chunk: Chunk, position: Int, name: Int, path: Path) -> npt.NDArray[np.int8]:
     """Return whether the words before a path's last one precede each position.
 
-    Returns 1 if they do, 2 for a substitution (S3_), else 0.
+    Returns 1 if they do, 2 for a substitution (S3_) that can stand for them, else 0.
+
+    name: that has each position
     """
     before = mangled(path[:-1]).encode()[-8:]
     if not before:
@@ -83,5 +110,8 @@ def stands(chunk: Chunk, position: Int, path: Path) -> npt.NDArray[np.int8]:
     words = chunk.words()
     found = words[np.maximum(start - 8, 0)] >> np.uint64(8 * (8 - len(before)))
     is_same = (start >= 8) & (found == np.uint64(int.from_bytes(before, "little")))
-    is_substituted = chunk.text[np.maximum(start - 1, 0)] == _UNDERSCORE
-    return np.where(is_same, 1, np.where(is_substituted, 2, 0)).astype(np.int8)
+    kind: npt.NDArray[np.int8] = is_same.astype(np.int8)
+    hidden = np.flatnonzero(~is_same & (chunk.text[np.maximum(start - 1, 0)] == _UNDERSCORE))
+    outermost = [mangled(path[:1]).encode()] * len(hidden)
+    kind[hidden] = 2 * spelled_before(chunk, start[hidden], name[hidden], outermost)
+    return kind

@@ -129,7 +129,7 @@ class _Scan:
         is_sure = np.zeros(len(words.word), bool)
         for i, path in enumerate(self.scopes):
             here = np.flatnonzero((words.word == self.number[path[-1]]) & (scope == NONE))
-            found = stands(chunk, words.position[here], path)
+            found = stands(chunk, words.position[here], words.name[here], path)
             scope[here[found != 0]] = i
             is_sure[here[found == 1]] = True
         return scope, is_sure
