@@ -196,7 +196,8 @@ def _by_library(name: str) -> str:
     import pycxxfilt
 
     try:
-        return str(pycxxfilt.demangle(name))
+        # A friend is no member: clang writes a class around the ones that it constrains.
+        return str(pycxxfilt.demangle(name)).replace("::friend ", "::")
     except ValueError:
         return ""
 

@@ -19,6 +19,7 @@ from sizeguard.columns.texts import Int
 from sizeguard.names.demangle import SWIFT
 from sizeguard.names.find_operators import find_operators
 from sizeguard.names.globs import is_glob
+from sizeguard.names.short import without_constraints
 from sizeguard.names.spelling import (
     Spelling,
     has_global_scope,
@@ -300,7 +301,7 @@ class SymbolNames:
 
     def _words(self, text: str) -> set[str]:
         """Return the words of a spelling that mangled names have, too."""
-        text = _UNMANGLED.sub("", _THREAD_LOCAL.sub("", text))
+        text = _UNMANGLED.sub("", _THREAD_LOCAL.sub("", without_constraints(text)))
         return {word for word in WORD.findall(text) if not HASH.fullmatch(word)}
 
     def _with_shown(self, words: Iterable[str]) -> list[str]:

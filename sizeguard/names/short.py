@@ -29,6 +29,13 @@ _PLAIN = re.compile(
 _GROUP_TOKEN = re.compile(r"->|\boperator\b(?:\(\)(?=[(<]))?|[<>()]")
 CALL = "operator$"
 _QUALIFIER = re.compile(r" (?:const|volatile|&&?)(?!\w)")
+# Constraints of clang 17 and later, before a lambda's parameters, or up to what is local to the
+# function: f<int>(int) requires C<T>::'lambda'(), f<int>(int) requires C<T>::Local::run(int).
+_CONSTRAINTS = re.compile(
+    r"(?<=>) requires .+? (?=\()"
+    r"|(?<!>) requires .*?(?=::'|(?<=[>)])::[\w:<>, ]+\([^()]*\)(?: const)?\Z|\Z)",
+    re.DOTALL,
+)
 _CLONES = re.compile(r"(?: \[clone [^\]]*\])+$")
 _SCOPE = re.compile(r"(?:\(anonymous namespace\)|\w+)::")
 
@@ -55,11 +62,15 @@ class DemangledName:
 
 
 def split_name(text: str) -> DemangledName:
-    """Split a demangled name. A name of another language than C++ is entirely head."""
+    """Split a demangled name, without its constraints.
+
+    A name of another language than C++ is entirely head.
+    """
     clones = _CLONES.search(text) if text.endswith("]") else None
     if clones:
         parts = split_name(text[: clones.start()])
         return replace(parts, suffix=parts.suffix + clones[0])
+    text = without_constraints(text)
     start, parameters, is_operator = 0, (len(text), len(text)), False
     for token, begin, end in top_level(text):
         if parameters[0] == len(text):
@@ -86,6 +97,11 @@ def split_name(text: str) -> DemangledName:
         text[slice(*parameters)],
         text[parameters[1] :],
     )
+
+
+def without_constraints(text: str) -> str:
+    """Remove the constraints of functions: f<int>(int) of `f<int>(int) requires C<T>`."""
+    return _CONSTRAINTS.sub("", text) if " requires " in text else text
 
 
 def top_level(text: str) -> Iterator[tuple[str, int, int]]:

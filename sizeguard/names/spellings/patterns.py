@@ -18,6 +18,7 @@ from sizeguard.names.rewrites import (
 from sizeguard.names.short import (
     split_name,
     top_level,
+    without_constraints,
     without_parameters,
     without_templates,
 )
@@ -73,6 +74,7 @@ class NamePattern:
             return True
         if shown == symbol:
             return self.as_shown.match(f"{shown}()") is not None
+        shown = shown if "requires" in self.text else without_constraints(shown)
         tight = self.tight if spelling_of(shown).result else self.bare
         return any(tight.match(text.replace(" ", "")) for text in self._spellings(shown))
 

@@ -13,7 +13,7 @@ from sizeguard.names.demangle import (
     without_clones,
 )
 from sizeguard.names.rewrites import ANONYMOUS, normal, without_tags
-from sizeguard.names.short import CALL, without_groups
+from sizeguard.names.short import CALL, without_constraints, without_groups
 from sizeguard.names.spelling import SHOWN_HASH, shown_symbol
 from sizeguard.names.spellings.rust_hashes import MANGLED_HASH
 
@@ -114,7 +114,8 @@ def bare_path(shown: str) -> str | None:
 
     Operators other than the call are not handled.
     """
-    text = normal(shown) if shown.startswith("<") or "::<" in shown else shown
+    text = without_constraints(shown)
+    text = normal(text) if text.startswith("<") or "::<" in text else text
     if "[" in text:
         text = without_tags(text)
     plain = without_groups(SHOWN_HASH.sub("", text).replace(f"{ANONYMOUS}::", ""))
