@@ -295,7 +295,7 @@ def test_without_git_or_a_usual_branch_there_is_none(tmp_path: Path, repository:
     assert (base.commit, base.text) == (
         "",
         (
-            "no branch origin/HEAD, origin/main, origin/master, main, master exists: growth is"
+            "no branch origin/HEAD, origin/main, origin/master, main, master exists; growth is"
             " counted from the baselines, and terms are not compared"
         ),
     )

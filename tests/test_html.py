@@ -134,7 +134,7 @@ def test_the_keyboard_alone_does(browser: Browser, tmp_path: Path) -> None:
     assert text(browser, "box") != before
     browser.press("/")
     assert browser.run("document.activeElement.id") == "search"
-    browser.run("document.getElementById('table').focus()")
+    browser.run("document.getElementById('rows').focus()")
     browser.press("ArrowDown")
     assert text(browser, "box") == "(core)  ›  main"
     headings = browser.run(
@@ -158,7 +158,7 @@ def test_other_bytes_can_be_looked_at(browser: Browser, tmp_path: Path) -> None:
     browser.run("document.getElementById('search').focus()")
     browser.type("mul_0")
     browser.wait("document.body.dataset.searched === 'mul_0'")
-    assert text(browser, "found") == "1 rows, 60 bytes"
+    assert text(browser, "found") == "1 row, 60 bytes"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -333,7 +333,7 @@ class History:
 
 
 def _no_base(reason: str) -> Base:
-    text = f"{reason}: growth is counted from the baselines, and terms are not compared"
+    text = f"{reason}; growth is counted from the baselines, and terms are not compared"
     return Base("", "", text=text)
 
 

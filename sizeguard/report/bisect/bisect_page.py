@@ -53,6 +53,7 @@ def bisect_html(result: BisectResult, limit: int) -> Iterator[str]:
     """
     title = escaped(f"{result.good} → {result.bad}: {result.metric}")
     yield f"{HEAD}<title>{title}</title>\n<style>{STYLE}{COMMITS_STYLE}</style>\n</head>\n<body>\n"
+    yield "<main>\n"
     yield f"<h1>{escaped(verdict(result))}</h1>\n"
     yield (
         f'<p class="dim">{escaped(result.what)}: <code>{escaped(str(result.metric))}</code>;'
@@ -66,7 +67,7 @@ def bisect_html(result: BisectResult, limit: int) -> Iterator[str]:
     yield from _table(result, limit)
     for note in notes_of(result):
         yield f'<p class="dim">{escaped(note)}</p>\n'
-    yield "</body>\n</html>\n"
+    yield "</main>\n</body>\n</html>\n"
 
 
 def _table(result: BisectResult, limit: int) -> Iterator[str]:

@@ -63,7 +63,7 @@ def history_html(history: SizeHistory, limit: int) -> Iterator[str]:
     since = f" since {history.since}" if history.since else ""
     yield f"{HEAD}<title>{escaped(title + since)}</title>\n"
     yield f"<style>{STYLE}{COMMITS_STYLE}{_MORE_STYLE}</style>\n"
-    yield f"</head>\n<body>\n<h1>{escaped(title + since)}</h1>\n"
+    yield f"</head>\n<body>\n<main>\n<h1>{escaped(title + since)}</h1>\n"
     yield f'<p class="dim">loaded bytes by {history.kind}</p>\n'
     lines = [line for line in history.lines if line.known]
     if lines:
@@ -72,7 +72,7 @@ def history_html(history: SizeHistory, limit: int) -> Iterator[str]:
         yield from _line_section(line, number, limit)
     for note in notes_of(history, shows_all=True):
         yield f'<p class="dim">{escaped(note)}</p>\n'
-    yield "</body>\n</html>\n"
+    yield "</main>\n</body>\n</html>\n"
 
 
 def _overview(lines: Sequence[HistoryLine]) -> Iterator[str]:

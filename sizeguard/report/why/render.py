@@ -9,7 +9,7 @@ from pathlib import PurePath
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.writers.markdown import prose
-from sizeguard.report.writers.printable import middle, printable, shown
+from sizeguard.report.writers.printable import NOTHING, middle, printable, shown
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
@@ -195,16 +195,16 @@ def _markdown(why: Why) -> Iterator[str]:
         yield ""
         yield f"Root: {markdown_cell(ROOTS.get(chain.root_kind, chain.root_kind))}"
         yield ""
-        yield "| section | symbol | object | how | cutting frees |"
+        yield "| section | symbol | object | how | removal frees |"
         yield "| --- | --- | --- | --- | ---: |"
         for step in chain.steps:
             cells = (
                 step.section,
                 shown("symbol", step.symbol) if step.symbol else "",
                 step.object,
-                step.how,
             )
-            yield f"| {' | '.join(markdown_cell(cell) for cell in cells)} | {step.frees:,} |"
+            names = " | ".join(markdown_cell(cell) for cell in cells)
+            yield f"| {names} | {prose(step.how) or NOTHING} | {step.frees:,} |"
     for note in _notes(why):
         yield ""
         yield prose(note)

@@ -68,6 +68,7 @@ def html_page(
         title=html.escape(title),
         style=(_PAGE / "page.css").read_text(encoding="utf-8"),
         hash=f"sha256-{digest}",
+        whole=html.escape(f" The whole image: {extra['whole']}." if "whole" in extra else ""),
         rows="\n".join(_plain_rows(columns[:_PLAIN_COLUMNS], levels)),
         data=marker,
         script=script,

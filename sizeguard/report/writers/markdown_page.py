@@ -9,7 +9,8 @@ from markdown_it import MarkdownIt
 from sizeguard.report.writers.plot import HEAD, STYLE, TABLE, TABLE_END, escaped
 
 _STYLE = """
-h1 { margin-bottom: .6em; } h3, h4 { margin: 1.4em 0 .4em; }
+h1 { margin-bottom: .6em; } h2, h3 { margin: 1.4em 0 .4em; }
+h2 { font-size: 1.17em; } h3 { font-size: 1em; }
 pre { overflow-x: auto; padding: .8em; border: 1px solid var(--grid); border-radius: 6px; }
 table { width: auto; min-width: 50%; } td, th { overflow-wrap: normal; }
 details { margin: .8em 0; } summary { cursor: pointer; } li, p { overflow-wrap: anywhere; }
@@ -24,6 +25,9 @@ def markdown_page(title: str, text: str) -> Iterator[str]:
     # HTML is allowed for <details> and <br> in results; the page's policy allows no script.
     reader = MarkdownIt("commonmark", {"html": True}).enable("table")
     body = reader.render(text)
+    for level in (3, 4, 5):  # the page's title is the first heading, and a comment's the third
+        for tag in ("<h", "</h"):
+            body = body.replace(f"{tag}{level}>", f"{tag}{level - 1}>")
     yield f"{HEAD}<title>{escaped(title)}</title>\n<style>{STYLE}{_STYLE}</style>\n</head>\n"
     yield f"<body>\n<main>\n<h1>{escaped(title)}</h1>\n"
     yield body.replace("<table>", TABLE).replace("</table>", TABLE_END)

@@ -11,8 +11,9 @@ async function main() {
   const say = (what) => {
     const path = [];
     for (let each = what; each && each.parent; each = each.parent) path.unshift(each.name);
-    get("box").textContent = `${path.join("  ›  ") || data.title}   ${data.columns.filter((c) => c.name !== "shared").map((c) => `${c.name} ${signed(c, what.sum(data.columns.indexOf(c)))}`).join(" · ")}`;
+    get("box").textContent = `${path.join("  ›  ") || "all rows"}:   ${data.columns.filter((c) => c.name !== "shared").map((c) => `${c.name} ${signed(c, what.sum(data.columns.indexOf(c)))}`).join(" · ")}`;
   };
+  const rowsText = (count) => `${count.toLocaleString("en")} ${count === 1 ? "row" : "rows"}`;
   const signed = (column, value) => (column.signed && value > 0 ? "+" : "") + bytes(value);
   const map = new Treemap(get("map"), say, (to) => go(to || node.parentNode || node.parent || node));
   const table = new Table(data, (row) => {
@@ -112,7 +113,7 @@ async function main() {
         count++;
         size += data.columns[metric.now].values[i];
       }
-      get("found").textContent = `${count.toLocaleString("en")} rows, ${signed(data.columns[metric.now], size)} bytes`;
+      get("found").textContent = `${rowsText(count)}, ${signed(data.columns[metric.now], size)} bytes`;
     }
     tree.mark(found);
     map.draw();
@@ -126,7 +127,7 @@ async function main() {
   const sums = data.columns.map((column, i) => [column, tree.root.sum(i)]).filter(([column]) => column.area);
   const left = data.leftOut;
   get("totals").textContent = (data.whole ? `${data.whole} · ` : "") + sums.map(([column, sum]) => `${column.name} ${signed(column, sum + (left ? left[column.name] || 0 : 0))}`).join(" · ")
-    + ` · ${data.rows.toLocaleString("en")} rows` + (left ? ` and what the filter left out` : "");
+    + ` · ${rowsText(data.rows)}` + (left ? ` and what the filter left out` : "");
   for (const [column, sum] of sums) document.body.dataset[`sum${column.name}`] = sum;
 
   data.columns.forEach((column, i) => { if (column.area) get("metric").append(new Option(column.name, i)); });

@@ -79,6 +79,11 @@ class Treemap {
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     const colours = { back: style.getPropertyValue("--back"), text: style.getPropertyValue("--text"), choice: style.getPropertyValue("--choice"), dark };
     this.boxes.forEach((box, i) => this.box(pen, box, i === this.chosen, colours));
+    if (this.node && !this.boxes.length) {
+      const { name, signed } = this.node.tree.data.columns[this.metric];
+      pen.fillStyle = colours.text;
+      pen.fillText(signed ? "nothing changed" : `no row has bytes of ${name}`, 8, 8);
+    }
   }
 
   box(pen, { node, x, y, width, height, depth, open }, chosen, colours) {
