@@ -120,6 +120,14 @@ def test_an_ignored_file_that_git_tracks_is_checked_out(
     assert checked_out_commit(tmp_path) == head
 
 
+def test_line_ends_that_a_commit_changes_are_no_error(project: AnyProject, tmp_path: Path) -> None:
+    project.git("config", "core.safecrlf", "true")
+    project.git("config", "core.autocrlf", "input")
+    head = checked_out_commit(tmp_path)
+    (tmp_path / "a.c").write_bytes(b"1\r\n")
+    assert checked_out_commit(tmp_path) == head
+
+
 def test_names_that_differ_in_case_are_two_files(project: AnyProject, tmp_path: Path) -> None:
     """A repository that was made on another disk says that names have no case."""
     project.git("config", "core.ignoreCase", "true")

@@ -433,6 +433,7 @@ def test_trailers_are_those_that_git_sees(
 
 
 def test_trailers_are_those_since_the_base(repository: Path) -> None:
+    run_git(repository, "config", "trailer.separators", "=")  # of the user's own trailers
     for message, _ in MESSAGES[:3]:
         run_git(repository, "commit", "-q", "--allow-empty", "-m", message)
     last, middle, first = run_git(repository, "log", "-3", "--format=%H").splitlines()

@@ -31,6 +31,8 @@ _CONFIG = (
     "status.showUntrackedFiles=normal",
     "diff.interHunkContext=0",
     "diff.submodule=short",
+    "trailer.separators=:",
+    "core.safecrlf=false",  # or git refuses files whose line ends a commit would change
 )
 
 # Compare all submodules, including those with `ignore` in .gitmodules.
