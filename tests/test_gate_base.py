@@ -229,6 +229,8 @@ def test_a_default_branch_whose_file_cannot_be_read_is_inconclusive(repository: 
         ("BUILDKITE_PULL_REQUEST_BASE_BRANCH", "topic"),
         ("CHANGE_TARGET", "topic"),
         ("CIRRUS_BASE_BRANCH", "topic"),
+        ("CI_COMMIT_TARGET_BRANCH", "topic"),
+        ("CODEBUILD_WEBHOOK_BASE_REF", "refs/heads/topic"),
         ("CI_DEFAULT_BRANCH", "topic"),
     ],
 )
@@ -240,6 +242,25 @@ def test_each_ci_is_understood(
     base = History(repository).base()
     assert base
     assert (base.ref, base.subject) == ("origin/topic", "three")
+
+
+@pytest.mark.parametrize(
+    ("variable", "of_changes"),
+    [
+        ("TRAVIS_BRANCH", "TRAVIS_PULL_REQUEST_BRANCH"),
+        ("APPVEYOR_REPO_BRANCH", "APPVEYOR_PULL_REQUEST_NUMBER"),
+        ("DRONE_TARGET_BRANCH", "DRONE_PULL_REQUEST"),
+        ("SEMAPHORE_GIT_BRANCH", "SEMAPHORE_GIT_PR_NUMBER"),
+    ],
+)
+def test_a_branch_that_pushes_name_too_is_the_base_of_a_change(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, variable: str, of_changes: str
+) -> None:
+    run_git(repository, "update-ref", "refs/remotes/origin/topic", "work~1")
+    monkeypatch.setenv(variable, "topic")
+    assert (base := History(repository).base()) and base.ref == "main"
+    monkeypatch.setenv(of_changes, "7")
+    assert (base := History(repository).base()) and base.ref == "origin/topic"
 
 
 def test_a_clone_of_a_merge_request_alone(

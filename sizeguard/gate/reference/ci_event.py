@@ -19,7 +19,16 @@ _BRANCHES = (
     "BUILDKITE_PULL_REQUEST_BASE_BRANCH",
     "CHANGE_TARGET",  # Jenkins
     "CIRRUS_BASE_BRANCH",
+    "CI_COMMIT_TARGET_BRANCH",  # Woodpecker
+    "CODEBUILD_WEBHOOK_BASE_REF",  # refs/heads/main
 )
+# Those that other runs set, too, each with a variable that only runs for a change set.
+_BRANCHES_IF = {
+    "TRAVIS_BRANCH": "TRAVIS_PULL_REQUEST_BRANCH",
+    "APPVEYOR_REPO_BRANCH": "APPVEYOR_PULL_REQUEST_NUMBER",
+    "DRONE_TARGET_BRANCH": "DRONE_PULL_REQUEST",
+    "SEMAPHORE_GIT_BRANCH": "SEMAPHORE_GIT_PR_NUMBER",
+}
 # GitLab: the target's commit of a merged result, and the diff's base. In a fork, the branch of that
 # name is the fork's own and may be old.
 _COMMITS = ("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
@@ -28,7 +37,9 @@ _PUSHES = ("CI_COMMIT_BRANCH", "CI_COMMIT_BEFORE_SHA", "CI_COMMIT_REF_PROTECTED"
 _GITHUB_EVENT = "GITHUB_EVENT_PATH"
 _GITHUB = ("GITHUB_EVENT_NAME", _GITHUB_EVENT, "GITHUB_REF", "GITHUB_REF_PROTECTED")
 _MERGED_BY_GITLAB = ("CI_MERGE_REQUEST_EVENT_TYPE", "CI_COMMIT_SHA")
-VARIABLES = (*_BRANCHES, *_COMMITS, _DEFAULT, *_PUSHES, *_GITHUB, *_MERGED_BY_GITLAB, "GITHUB_SHA")
+_OF_BRANCHES = (*_BRANCHES, *_BRANCHES_IF, *_BRANCHES_IF.values())
+_OF_GITLAB = (*_COMMITS, _DEFAULT, *_PUSHES, *_MERGED_BY_GITLAB)
+VARIABLES = (*_OF_BRANCHES, *_OF_GITLAB, *_GITHUB, "GITHUB_SHA")
 
 _HEADS = "refs/heads/"
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
@@ -78,7 +89,8 @@ def default_branch() -> str:
 
 def _named(variables: Mapping[str, str]) -> Iterator[Candidate]:
     """List the revisions in the variables: commits, then a branch."""
-    branch = next((variables[name] for name in _BRANCHES if variables[name]), "")
+    names = (*_BRANCHES, *(name for name, other in _BRANCHES_IF.items() if variables[other]))
+    branch = next((variables[name] for name in names if variables[name]), "")
     shown = f"origin/{branch.removeprefix(_HEADS)}" if branch else ""
     for name in _COMMITS:
         if variables[name].strip("0"):
