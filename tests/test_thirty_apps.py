@@ -11,6 +11,7 @@ from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate.causes.growth_result import Cause, SizeGrowth
 from sizeguard.gate.gate_result import MEASURED, AppResult, Base, Command, GateResult
+from sizeguard.report.gate import gate_markdown
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.gate.shared.shared_causes import shared_causes
 from sizeguard.report.writers.style import Style
@@ -145,3 +146,10 @@ def test_headings_of_short_names_and_large_numbers_align() -> None:
         assert [heading.index(" x") + 1, heading.index(" y") + 1] == marks
     least = lines.index(next(line for line in lines if line.startswith("  least room ")))
     assert lines[least].index("headroom") + 8 == lines[least + 1].index("  ✓")
+
+
+def test_a_command_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(gate_markdown, "is_command", lambda text: bool(seen.append(text)))
+    gate_text(result(FAIL), "markdown")
+    assert len(seen) == len(KINDS) * APPS * len(TARGETS)

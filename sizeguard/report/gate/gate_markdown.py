@@ -316,14 +316,17 @@ def _limit(line: CheckLine) -> str:
 
 def _todo(builds: Sequence[BuildFindings]) -> Iterator[Block]:
     """Write the commands of all builds that fail, each once."""
-    commands: dict[Command, None] = {}
-    runnable: list[Command] = []
-    ends = []
+    runs: dict[Command, bool] = {}  # command → whether a shell can run its text
+    ends = []  # numbers of commands that run, after each build
+    number = 0
     for build in builds:
         if build.verdict != PASS:
-            commands |= dict.fromkeys(todo(build.app, build.found))
-            runnable = [command for command in commands if is_command(command.text)]
-            ends.append(len(runnable))
+            for command in todo(build.app, build.found):
+                if command not in runs:
+                    runs[command] = is_command(command.text)
+                    number += runs[command]
+            ends.append(number)
+    runnable = [command for command in runs if runs[command]]
     if runnable:
         # All commands of a build, or none; a build's own may be more than fit.
         room = max((end for end in ends if 0 < end <= _COMMANDS), default=_COMMANDS)
@@ -335,7 +338,7 @@ def _todo(builds: Sequence[BuildFindings]) -> Iterator[Block]:
             lines.append(f"# and {len(runnable) - room:,} more for other builds and limits")
         title = "**Do one of**" if len(lines) > 1 else "**Next steps**"
         yield Block(1, ["", title, "", *fenced(lines)])
-    rest = [command for command in commands if command not in runnable]
+    rest = [command for command in runs if not runs[command]]
     if rest:
         label = [
             f"- {f'{prose(command.label)}: ' if command.label else ''}{prose(_short(command.text))}"
