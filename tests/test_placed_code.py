@@ -136,6 +136,28 @@ def test_code_that_linkers_shorten_is_told_from_other_code(
 
 
 @pytest.mark.parametrize(
+    ("name", "is_code", "is_told"),
+    [("kernels", True, True), ("kernels", False, False), (".plt", True, False)],
+)
+def test_code_in_a_section_that_no_object_has_is_of_another_build(
+    name: str, is_code: bool, is_told: bool
+) -> None:
+    """A function passed as absent if its object was older: the map placed a section it lacks."""
+    objects, image = objects_of(pattern(CODE), name=".text"), image_of(CODE + OTHER)
+    (section,) = image.elf.sections
+    section.is_executable, section.size = is_code, 32
+    rows = [
+        InputSection(".text", ".text", "a.o", BASE, 16, False),
+        InputSection(".text", name, "a.o", BASE + 16, 16, False),
+    ]
+    if not is_told:
+        assert _by_map(objects, rows, image, 1) == {(0, 0): BASE}
+        return
+    with pytest.raises(InconclusiveError, match="it has no kernels of 16 bytes"):
+        _by_map(objects, rows, image, 1)
+
+
+@pytest.mark.parametrize(
     "own, other, content, expected",
     [
         # The code is in the image, outside of placed sections.

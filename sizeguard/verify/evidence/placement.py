@@ -32,6 +32,12 @@ Node = tuple[int, int]
 
 # Linkers edit these sections: they drop entries and merge equal ones.
 _EDITED = (".eh_frame", ".comment", ".stab", ".ARM.exidx", ".sframe", ".reginfo")
+# Sections that GNU ld makes and lists under an object, if a script puts them beside code.
+_OF_LINKER = (
+    *(".plt", ".iplt", ".got", ".igot", ".rel", ".dyn", ".gnu", ".note", ".hash", ".interp"),
+    *(".glue_7", ".vfp11", ".v4_bx", ".stm32l4xx", ".glink", ".sfpr", ".branch_lt", ".stub"),
+    *(".MIPS", ".eh_frame", ".sframe", ".ARM.exidx", "COMMON"),
+)
 # Names in a map for sections that the linker made.
 _NO_FILES = ("", "<internal>", "linker stubs")
 
@@ -202,7 +208,7 @@ def _by_map(
         found = _section_of(objects, numbers, row, free, content)
         if found is not None:
             address[found] = row.address
-        elif row.name.startswith(".text") or _is_code(objects, numbers, row.name):
+        elif row.name.startswith(".text") or _is_code(objects, numbers, row, content):
             # Linkers shrink sections other than code, too, and list them under an object.
             hint = shortened_code(content.elf.machine)
             if hint and numbers[0] >= own:
@@ -215,12 +221,16 @@ def _by_map(
     return address
 
 
-def _is_code(objects: Objects, numbers: Iterable[int], name: str) -> bool:
-    """Return whether an object has code in a section of this name."""
-    return any(
-        section.name == name and section.is_executable
-        for number in numbers
-        for section in objects.files[number].elf.sections
+def _is_code(
+    objects: Objects, numbers: Iterable[int], row: InputSection, content: ImageBytes
+) -> bool:
+    """Return whether a row is code: in an object, or in the image if no object has its section."""
+    sections = [s for number in numbers for s in objects.files[number].elf.sections]
+    if named := [section for section in sections if section.name == row.name]:
+        return any(section.is_executable for section in named)
+    return not row.name.startswith(_OF_LINKER) and any(
+        section.is_executable and section.address <= row.address < section.address + section.size
+        for section in content.elf.sections
     )
 
 
