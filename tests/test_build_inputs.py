@@ -304,13 +304,16 @@ def test_only_recorded_variables_reach_a_build() -> None:
         "PATH": "/bin", "CXXFLAGS": "-O0", "CPATH": "/x", "CPLUS_INCLUDE_PATH": "/x", "HOME": "/h",
         "LD_RUN_PATH": "/x", "EMPTY": "", "CFLAGS": "", "MY_GROWTH": "1", "SOURCE_DATE_EPOCH": "1",
         "CCC_OVERRIDE_OPTIONS": "+-O0", "GCC_EXEC_PREFIX": "/g", "LANG": "de_DE",
+        "CARGO_HOME": "/c", "RUSTUP_HOME": "/r",
     }  # fmt: skip
     recorded = recorded_environment(given_)
     assert set(recorded) == {
         "PATH", "CXXFLAGS", "CPATH", "CPLUS_INCLUDE_PATH", "SOURCE_DATE_EPOCH",
         "CCC_OVERRIDE_OPTIONS", "GCC_EXEC_PREFIX",
     }  # fmt: skip
-    assert set(build_environment(given_)) == {*recorded, "HOME", "LC_ALL", *EXACT_CACHES}
+    assert set(build_environment(given_)) == {
+        *recorded, *EXACT_CACHES, "HOME", "CARGO_HOME", "RUSTUP_HOME", "LC_ALL",
+    }  # fmt: skip
     assert set(recorded) - set(code_variables(recorded)) == {"PATH"}
 
 

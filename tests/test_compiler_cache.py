@@ -49,6 +49,23 @@ def test_files_count_that_the_preprocessor_does_not_show(tmp_path: Path) -> None
     assert (tmp_path / "tree-00.others").read_text() != before
 
 
+@pytest.mark.parametrize(
+    ("command", "is_cached"),
+    [
+        ("make", True),
+        ("cp bazel-bin/app app && cmake --build build", True),
+        ("bazel build -c opt //:app", False),
+        ("FOO=1 /usr/bin/bazelisk build //:app && cp -L bazel-bin/app app", False),
+    ],
+)
+def test_bazel_runs_compilers_without_ccache(
+    command: str, is_cached: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sandbox makes the folder of ccache read-only, and each compilation failed."""
+    monkeypatch.setattr("sizeguard.projects.compiler_cache._MASQUERADE", tmp_path)
+    assert ("PATH" in ccache_path(command)) == is_cached
+
+
 def test_files_that_the_user_counts_are_kept(tmp_path: Path) -> None:
     tree = Worktree(tmp_path, tmp_path / "tree-00")
     assert other_inputs(tree, {}) == {}
@@ -108,7 +125,7 @@ def test_a_module_that_grows_is_seen(build: str, tmp_path: Path) -> None:
         files = {"m.cc": MODULE.format(size), "main.cc": IMPORTER, "build.sh": build}
         note_other_inputs(tree, commit_of(root, files), None)
         run_git(root, "clean", "-fdxq")
-        environment = {**build_environment(), **ccache_path(), "CCACHE_DIR": str(tmp_path / "c")}
+        environment = {**build_environment(), **ccache_path(""), "CCACHE_DIR": str(tmp_path / "c")}
         environment |= other_inputs(tree, {})
         subprocess.run(["sh", "build.sh"], cwd=root, env=environment, check=True)
         sizes.append((root / "main.o").stat().st_size)
@@ -157,7 +174,7 @@ def test_a_file_that_a_cache_does_not_look_for_counts(way: str, tmp_path: Path) 
     sizes = []
     for files in ({"a.c": code, "b/k": "", "a/k": "", **before}, after):
         note_other_inputs(tree, commit_of(root, files), None)
-        environment = {**build_environment(), **ccache_path(), "CCACHE_DIR": str(tmp_path / "c")}
+        environment = {**build_environment(), **ccache_path(""), "CCACHE_DIR": str(tmp_path / "c")}
         environment |= other_inputs(tree, {})
         for _ in range(2):  # the second one comes from the cache
             command = ["gcc", "-Ia", "-Ib", "-c", "a.c"]

@@ -348,7 +348,7 @@ class AnyBuildRecipe:
             option = f"timeout in {CONFIG}"
             limits = replace(limits, timeout=self.steps.timeout, timeout_option=option, used=used)
         jobs = str(limits.jobs or os.cpu_count() or 1)
-        more = {**ccache_path(), **own_command(), **WATCHED_ENVIRONMENT, **self._given()}
+        more = {**ccache_path(command), **own_command(), **WATCHED_ENVIRONMENT, **self._given()}
         more |= other_inputs(tree, {**build_environment(), **more})
         more.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", jobs)
         if self._known_reads is not None or command == self.steps.setup:

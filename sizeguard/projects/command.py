@@ -65,7 +65,7 @@ class CommandRecipe:
         Raises DoesNotBuildError if the command fails or makes no image, BuildError if the machine
         fails.
         """
-        more = ccache_path()
+        more = ccache_path(self.command)
         if limits.jobs:
             more["CMAKE_BUILD_PARALLEL_LEVEL"] = str(limits.jobs)
         run_logged(["/bin/sh", "-c", self.command], tree, more, limits)

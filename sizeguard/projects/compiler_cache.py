@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,11 +28,16 @@ _CPP = (
     *("h", "hh", "hpp", "hxx", "inc", "ipp", "in"),
 )
 _EXTRA = "CCACHE_EXTRAFILES"
+_BAZEL = re.compile(r"(?<![\w.-])bazel(isk)?(-[\d.]+)?(?![\w.-])")
 
 
-def ccache_path() -> dict[str, str]:
-    """Return the PATH variable that puts ccache before compilers; empty without ccache."""
-    if not _MASQUERADE.is_dir():
+def ccache_path(command: str) -> dict[str, str]:
+    """Return the PATH variable that puts ccache before compilers; empty without ccache.
+
+    Empty also for a shell command that runs Bazel: its sandbox does not let ccache write, so every
+    compilation would fail. Bazel has a cache of its own.
+    """
+    if not _MASQUERADE.is_dir() or _BAZEL.search(command):
         return {}
     return {"PATH": f"{_MASQUERADE}{os.pathsep}{os.environ.get('PATH', '')}"}
 

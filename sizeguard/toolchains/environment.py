@@ -18,7 +18,11 @@ _REACHES = re.compile(
     r"|ZERO_AR_DATE|VIRTUAL_ENV"
 )
 # Passed on but not recorded: they name places and people, which are not inputs of a build.
-_PLACES = frozenset({"HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SIZEGUARD_WORKTREE"})
+# Without the last two, cargo of rustup finds no toolchain where an image of Docker has set them.
+_PLACES = frozenset(
+    {"HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "SIZEGUARD_WORKTREE"}
+    | {"CARGO_HOME", "RUSTUP_HOME"}
+)
 # Not passed on: they write additional files, or put the path of a machine into an image.
 # The last two let ccache skip the preprocessor, as EXACT_CACHES tells.
 _REFUSED = frozenset(
