@@ -227,7 +227,7 @@ def test_links_of_a_build_that_is_done(tmp_path: Path, generator: str) -> None:
     assert sizeguard(folder, "record", "--built", "nothing").code == 2
 
 
-def test_report_says_why_objects_have_no_names(tmp_path: Path) -> None:
+def test_report_says_what_is_unknown(tmp_path: Path) -> None:
     write_sources(tmp_path)
     build = ["gcc", "-o", "app", "main.c", "one.c", "three.c"]
     run(tmp_path, *build)
@@ -241,6 +241,12 @@ def test_report_says_why_objects_have_no_names(tmp_path: Path) -> None:
     assert "unknown: " not in sizeguard(tmp_path, "report", "app", "--by", "object,source").stdout
     told = sizeguard(tmp_path, "report", "app", "--by", "archive").stdout
     assert "unknown: archive: its recorded link names none" in told
+    run(tmp_path, "gcc", "-flto", "-c", "one.c", "-o", "lto.o")
+    run(tmp_path, "gcc", "-flto", "-ffat-lto-objects", "-c", "one.c", "-o", "fat.o")
+    run(tmp_path, "gcc-ar", "rc", "lto.a", "fat.o", "lto.o")
+    for image, has_size in (("lto.o", False), ("lto.a", False), ("fat.o", True)):
+        told = sizeguard(tmp_path, "report", image).stdout
+        assert ("unknown: load: LTO code, which has no size" not in told) == has_size
     told = sizeguard(tmp_path, "why", "app", "__libc_start_main").log
     assert "nothing is called __libc_start_main in the objects of this link, which only" in told
 

@@ -93,7 +93,7 @@ def command(
     levels = given or default_levels(analysis)
     require_regions(analysis, levels)
     report = with_shares(group(analysis, levels, filters, sort), analysis)
-    report = replace(report, unknown=tuple(_unknown(path, report)))
+    report = replace(report, unknown=(*_before_lto(path), *_unknown(path, report)))
     if filters and not len(report):
         raise no_match(analysis, parse_filters(filters))
     if save is not None:
@@ -102,6 +102,16 @@ def command(
 
         write_snapshot(save, analysis, origin_of_build(path))
     output.emit(report_chunks(report, output.format, limit, output.style()))
+
+
+def _before_lto(path: Path) -> Iterator[str]:
+    """Say that sizes lack LTO code of an object, or of an object in an archive."""
+    if not is_there(path) or path.is_dir():
+        return
+    from sizeguard.builds.image_tools import is_before_lto
+
+    if is_before_lto(path):
+        yield "load: LTO code, which has no size before it is linked"
 
 
 def _unknown(path: Path, report: Report) -> Iterator[str]:
