@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from sizeguard.cli.lazy_group import LEAST_WIDTH
+from sizeguard.report.gate.render import gate_text
 from sizeguard.report.screen.cells import cells, first_cells, fitting, last_cells, padded
 from sizeguard.report.screen.fit import fit, wrapped
 from sizeguard.report.screen.grid import Column, GridRow, RowName, distinct, grid_lines
 from sizeguard.report.writers.printable import inert, middle, shown
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import format_table
+from tests.support.gate_samples import SAMPLES
 
 LONG = "名前の長い関数" * 8
 NAMES = (LONG, LONG[:-1] + "終", "plain::name", "e\u0301" * 50, "😀" * 30, "中文<テスト>::函数")
@@ -66,3 +71,13 @@ def test_a_symbol_is_shortened_in_its_middle() -> None:
 def test_bars_of_ascii_are_no_commands() -> None:
     assert inert("  ####  12") == "  ####  12"
     assert inert("##[a ##vso[b ###[c") == "# #[a # #vso[b # # #[c"
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("width", [LEAST_WIDTH, 44, 59, 60])
+def test_a_gate_fits_narrow_terminals(name: str, width: int) -> None:
+    lines = gate_text(SAMPLES[name](), "terminal", Style(width=width)).splitlines()
+    wide = [line for line in lines if cells(line) > width]
+    assert all("sizeguard " in line or "Size-Accept: " in line for line in wide)  # to be copied
+    labels = [line for line in lines if line.startswith(("  models", "  selection", "  elimin"))]
+    assert all(re.match(r"  [a-z]+ +[^ ]", line) for line in labels)

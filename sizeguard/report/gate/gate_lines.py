@@ -15,6 +15,9 @@ from sizeguard.report.writers.style import Style
 COLOURS = {PASS: 32, FAIL: 31, INCONCLUSIVE: 33}
 
 
+_NARROW = 60  # columns
+
+
 def mark(verdict: str, style: Style) -> str:
     """Return the mark of a verdict, in its colour."""
     plain = MARKS[verdict]
@@ -26,6 +29,17 @@ def mark(verdict: str, style: Style) -> str:
 def cut(text: str, width: int) -> str:
     """Cut a text to at most `width` cells of the terminal."""
     return text if cells(text) <= width else f"{first_cells(text, max(width - 1, 1))}…"
+
+
+def numbers(values: Iterable[str], style: Style) -> str:
+    """Write the three numbers of a row, aligned at the right; narrow terminals have less room."""
+    width = number_width(style) - 1
+    return "".join(f" {value:>{width}}" for value in values)
+
+
+def number_width(style: Style) -> int:
+    """Return the cells of a number and the space before it."""
+    return 12 if style.full or style.width >= _NARROW else 9
 
 
 def short_names(names: Iterable[str], width: int, style: Style) -> list[str]:

@@ -317,8 +317,7 @@ def _limit(line: CheckLine) -> str:
 def _todo(builds: Sequence[BuildFindings]) -> Iterator[Block]:
     """Write the commands of all builds that fail, each once."""
     runs: dict[Command, bool] = {}  # command → whether a shell can run its text
-    ends = []  # numbers of commands that run, after each build
-    number = 0
+    ends, number = [], 0  # numbers of commands that run, after each build
     for build in builds:
         if build.verdict != PASS:
             for command in todo(build.app, build.found):

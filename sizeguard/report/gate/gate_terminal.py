@@ -13,6 +13,8 @@ from sizeguard.report.gate.gate_lines import (
     cut,
     finding_lines,
     mark,
+    number_width,
+    numbers,
     short_names,
 )
 from sizeguard.report.gate.gate_sections import (
@@ -270,9 +272,9 @@ def _block(build: BuildFindings, style: Style) -> Iterator[str]:
     longest = style.room(34)
     width = max([20, *(min(len(printable(line.name)), longest) for line in lines)]) + 1
     if not style.full:
-        width = min(width, style.width - 3 * _NUMBER - 5)
+        width = min(width, style.width - 3 * number_width(style) - 5)
     if lines:
-        yield f"  {'':<{width}}{'actual':>{_NUMBER}}{'limit':>{_NUMBER}}{'headroom':>{_NUMBER}}"
+        yield f"  {'':<{width}}{numbers(('actual', 'limit', 'headroom'), style)}"
     names = distinct([RowName(printable(line.name)) for line in lines], style.room(width - 1))
     for line, name in zip(lines, names, strict=True):
         yield from _limit(line, name, width, style)
@@ -283,14 +285,13 @@ def _block(build: BuildFindings, style: Style) -> Iterator[str]:
     ]
     for name, text in texts:
         if text is not None:
-            yield (
-                f"  {name:<{width}}{cut(printable(text[0]), style.room(50)):<{3 * _NUMBER}} "
-                f" {mark(text[1], style)}"
-            )
+            said = cut(printable(text[0]), style.room(50))
+            end = f"{said:<{3 * number_width(style)}}  {mark(text[1], style)}"
+            yield f"  {name:<{width - 1}} {end}"
     if app.growth_since_base is not None and app.base != PARENT:
-        yield f"  {'since merge base':<{width}}{growth_text(app)} bytes"
+        yield f"  {'since merge base':<{width - 1}} {growth_text(app)} bytes"
     if app.sizes:
-        yield f"  {'page slack':<{width}}{slack_text(app.sizes)}"
+        yield f"  {'page slack':<{width - 1}} {slack_text(app.sizes)}"
     for note in notes(build.found):
         yield from wrapped(f"  ! {printable(note)}", 0, style)
     if not is_urgent(build):
@@ -306,10 +307,9 @@ def _limit(line: CheckLine, name: str, width: int, style: Style) -> Iterator[str
     limit = NONE if line.limit is None else f"{line.limit:,}"
     headroom = NONE if line.headroom is None else f"{line.headroom:+,}" if line.headroom else "0"
     rule = printable(line.rule)
-    fits = len(rule) <= style.room(style.width - width - 3 * _NUMBER - 7)
-    yield (
-        f"  {name:<{width}}{line.actual:>{_NUMBER},}{limit:>{_NUMBER}}{headroom:>{_NUMBER}} "
-        f" {mark(line.verdict, style)}  {style.dim(rule) if fits else ''}"
-    )
+    fits = len(rule) <= style.room(style.width - width - 3 * number_width(style) - 7)
+    cells = numbers((f"{line.actual:,}", limit, headroom), style)
+    shown = style.dim(rule) if fits else ""
+    yield f"  {name:<{width}}{cells}  {mark(line.verdict, style)}  {shown}"
     if not fits:
         yield from map(style.dim, wrapped(f"      {rule}", 0, style))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from sizeguard.report.screen.cells import cells, first_cells, last_cells
 
 NOTHING = "–"
-_HASHES = re.compile(r"#(?=#+\w*\[)")  # ##[error], ##vso[, ##teamcity[; not the ASCII bars
+_HASHES = re.compile(r"#(?=#+[\w\[])")  # ##[error], ##vso[, ##teamcity[; not the ASCII bars
 _COMMAND = re.compile(r"^((?:\s|\x1b\[\d+m)*)::")
 
 

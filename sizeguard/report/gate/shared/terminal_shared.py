@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sizeguard.gate.gate_result import CREEP, AppResult, Check, Command
 from sizeguard.report.gate.findings.gate_findings import GateFinding
-from sizeguard.report.gate.gate_lines import cut, mark, marked
+from sizeguard.report.gate.gate_lines import cut, mark, marked, number_width, numbers
 from sizeguard.report.gate.gate_sections import (
     CAUSES,
     CLAIMS,
@@ -24,7 +24,6 @@ from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import NONE, Style
 
-_NUMBER = 12  # columns of a number
 _ROWS = 24  # builds in a table; a change of shared code can fail hundreds
 _ADVICE = 6  # pieces of advice of one cause
 _INDENT = " " * 6
@@ -99,7 +98,7 @@ def _name_width(sizes: SharedSizes, style: Style) -> int:
     names = [f"{app.app} {app.target}" for app in sizes.apps]
     heads = [_head(sizes.checks(limit)[0]) for limit in sizes.limits]
     longest = max(len(printable(name)) for name in (*names, *heads))
-    limit = 44 if style.full else style.width - 3 * _NUMBER - 5
+    limit = 44 if style.full else style.width - 3 * number_width(style) - 5
     return min(longest + 2, style.room(limit))
 
 
@@ -109,17 +108,15 @@ def _head(check: Check) -> str:
 
 def _table(checks: Sequence[Check], width: int, style: Style) -> Iterator[str]:
     metric = cut(printable(_head(checks[0])), style.room(width - 2))
-    yield f"  {metric:<{width}}{'actual':>{_NUMBER}}{'limit':>{_NUMBER}}{'headroom':>{_NUMBER}}"
+    yield f"  {metric:<{width}}{numbers(('actual', 'limit', 'headroom'), style)}"
     shown = checks[:_ROWS]
     rows = [RowName(printable(f"{check.app} {check.target}")) for check in shown]
     names = distinct(rows, style.room(width - 2))
     for check, name in zip(shown, names, strict=True):
         limit = NONE if check.limit is None else f"{check.limit:,}"
         headroom = NONE if check.headroom is None else f"{check.headroom:+,}"
-        yield (
-            f"  {name:<{width}}{check.actual:>{_NUMBER},}{limit:>{_NUMBER}}"
-            f"{headroom:>{_NUMBER}}  {mark(check.verdict, style)}"
-        )
+        cells = numbers((f"{check.actual:,}", limit, headroom), style)
+        yield f"  {name:<{width}}{cells}  {mark(check.verdict, style)}"
     if len(checks) > _ROWS:
         yield f"  {len(checks) - _ROWS:,} more builds: sizeguard gate --format json"
 
