@@ -27,7 +27,7 @@ from sizeguard.names.scan.identifiers import (
     fingerprints,
     following,
 )
-from sizeguard.runtimes.known import load_preset
+from sizeguard.runtimes.known import runtime_named
 from tests.support.packed_texts import chunk_of
 
 DATA = Path(__file__).parent / "data" / "attribution"
@@ -36,7 +36,7 @@ TYPES = {"float": "Float", "double": "Double"}
 
 
 def labels(names: list[str], preset: str) -> list[dict[str, str]]:
-    found = label_names(Texts.of(names), load_preset(preset))
+    found = label_names(Texts.of(names), runtime_named(preset).rules)
     columns = {level: getattr(found, level) for level in LEVELS}
     return [
         {level: label.texts[label.ids[i]] for level, label in columns.items()}
@@ -281,7 +281,7 @@ def test_labels_do_not_depend_on_neighbours() -> None:
         np.concatenate([inside.start + 6, inside.start]),
         np.concatenate([inside.end, inside.end]),
     )
-    found = label_names(both, load_preset("aten"))
+    found = label_names(both, runtime_named("aten").rules)
     assert [found.operator.texts[i] for i in found.operator.ids[: len(judged)]] == [
         row["operator"] for row in together
     ]
@@ -341,7 +341,7 @@ def test_distinct_names_give_all_names_back(names: list[str]) -> None:
 @given(st.lists(st.binary(max_size=60), max_size=30))
 def test_no_name_is_too_odd(names: list[bytes]) -> None:
     for preset in ("aten", "executorch", "sizeguard"):
-        found = label_names(Texts.of(names), load_preset(preset))
+        found = label_names(Texts.of(names), runtime_named(preset).rules)
         assert all(len(getattr(found, level).ids) == len(names) for level in LEVELS)
 
 
@@ -358,7 +358,7 @@ def test_identifiers_of_other_alphabets(preset: str) -> None:
         for member in ("größe".encode(), b"\x038\xc2\xff")
     ]
     names[0] = names[0].replace("größe".encode(), b"7" + "größe".encode())
-    found = label_names(Texts.of(names), load_preset(preset))
+    found = label_names(Texts.of(names), runtime_named(preset).rules)
     assert found.dtype.texts[found.dtype.ids[0]] == "Float"
 
 
@@ -551,7 +551,7 @@ def test_a_wrong_rule_is_refused_with_its_line(tmp_path: Path, text: str, messag
 
 def test_an_unknown_preset_is_refused() -> None:
     with pytest.raises(InputError, match="unknown preset 'atn'; nearest is aten"):
-        load_preset("atn")
+        runtime_named("atn")
 
 
 def test_user_rules_come_first(tmp_path: Path) -> None:
@@ -563,7 +563,7 @@ def test_user_rules_come_first(tmp_path: Path) -> None:
         "  - {identifier: special_thing, operator: 'my::special', dtype: Half}\n"
         "  - {prefix: hand_written_, kernel: assembly}\n"
     )
-    preset = read_preset(path).before(load_preset("aten"))
+    preset = read_preset(path).before(runtime_named("aten").rules)
     names = [
         "_ZN4dnnl3fooEv",
         "_ZN2at6native10add_kernelEv",

@@ -11,7 +11,7 @@ import pytest
 
 from sizeguard.attribution.owners.inlined import case_dtypes
 from sizeguard.columns.texts import Texts
-from sizeguard.runtimes.known import load_preset
+from sizeguard.runtimes.known import runtime_named
 from sizeguard.verify.branches.bodies import Instance
 from sizeguard.verify.branches.kernel_users import KernelUsers, hosts_of, users_of
 from sizeguard.verify.evidence.object_evidence import NamedPiece
@@ -89,6 +89,6 @@ def test_kernels_with_a_switch_of_the_tag_are_no_other_users(
 )
 def test_the_case_of_a_code_of_any_length(code: str, dtype: str) -> None:
     """Names in damaged debug information have numbers of any length."""
-    rules = replace(load_preset("sizeguard"), cases=("run_case",))
+    rules = replace(runtime_named("sizeguard").rules, cases=("run_case",))
     names = Texts.of([f"run_case<(sg::ScalarType){code}, float>".encode()])
     assert case_dtypes(names, rules) == [dtype]

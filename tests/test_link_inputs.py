@@ -16,7 +16,7 @@ from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.link_record import LinkRecord
 from sizeguard.builds.linker_options import read_options
 from sizeguard.linkgraph.chains import why
-from sizeguard.linkgraph.elf.elf_graph import build_graph
+from sizeguard.linkgraph.elf.elf_graph import graph_of
 from sizeguard.linkgraph.inputs.command_line import parse_command
 from sizeguard.linkgraph.inputs.link_inputs import FAMILIES, Linker, LinkInput, LinkInputs
 from sizeguard.linkgraph.inputs.loader import load
@@ -208,7 +208,7 @@ def test_lto_needs_what_the_linker_kept(tmp_path: Path, compiler: str) -> None:
         model(command, "", tmp_path / "out")
     subprocess.run([*driver, *keep], cwd=tmp_path, check=True)
     inputs = without_lto(load_inputs(command))
-    graph = build_graph(inputs)
+    graph = graph_of(load(inputs))
     assert why(graph, find_subject(graph, "dead", dtype_of)).live
 
 
@@ -330,7 +330,7 @@ def test_damaged_objects_are_refused_or_read(
     for family in ("bfd", "lld"):
         inputs = LinkInputs((LinkInput(damaged, "object"),), "executable", Linker(family, ()))
         try:
-            graph = build_graph(inputs)
+            graph = graph_of(load(inputs))
         except (InputError, InconclusiveError) as error:
             assert "\n" not in str(error)
         else:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sizeguard.base.errors import InputError
-from sizeguard.formats.gc_log import GcLog, RemovedSection, parse_gc_log, read_gc_log
-from sizeguard.formats.icf_log import Folded, parse_icf_log, read_icf_log
+from sizeguard.formats.gc_log import GcLog, RemovedSection, parse_gc_log
+from sizeguard.formats.icf_log import Folded, parse_icf_log
 from sizeguard.formats.linkmap import read_link_map
 from tests.support.map_links import FOLDER, LINKERS, link, make_objects
 
@@ -31,7 +31,7 @@ def logs(
         made = link(folder, linker, objects)
         path = folder / f"{linker}.log"
         path.write_text(made.log)
-        found[linker] = read_gc_log(path), read_icf_log(path), made.map
+        found[linker] = parse_gc_log(path, made.log), parse_icf_log(path, made.log), made.map
     return found
 
 
@@ -123,15 +123,10 @@ def test_folds_are_those_of_the_map(
 def test_recorded_logs(linker: str, rows: int, folds: int) -> None:
     path = DATA / f"{linker}.log"
     text = path.read_text()
-    assert (
-        len(read_gc_log(path).removed)
-        == text.count("removing unused section") - text.count("'.group'")
-        == rows
-    )
-    assert len(read_icf_log(path)) == folds
-    system = {
-        row.file for row in read_gc_log(path).removed if "crti" in row.file or "Scrt1" in row.file
-    }
+    removed = parse_gc_log(path, text).removed
+    assert len(removed) == text.count("removing unused section") - text.count("'.group'") == rows
+    assert len(parse_icf_log(path, text)) == folds
+    system = {row.file for row in removed if "crti" in row.file or "Scrt1" in row.file}
     assert all(file.startswith("/usr/lib/x86_64-linux-gnu/") for file in system)
 
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.link_map import LinkMap, nearest_first
-from sizeguard.formats.linkmap.symbol_ranges import symbol_ranges
 
 pytestmark = pytest.mark.native
 
@@ -131,24 +130,6 @@ def test_rows_and_fills_sum_to_the_section(linker: str, rows: list[Row]) -> None
     for address, size in covered:
         assert address == place
         place += size
-
-
-@pytest.mark.parametrize("linker", ["gnu", "gold", "lld", "mold"])
-@given(rows=st.lists(row(), min_size=1, max_size=8))
-def test_ranges_cover_the_rows_once_and_symbols_begin_them(linker: str, rows: list[Row]) -> None:
-    map_ = parsed(linker, rows)
-    ranges = symbol_ranges(map_)
-    assert bool(np.all(ranges.start < ranges.end))
-    assert bool(np.all(ranges.end[:-1] <= ranges.start[1:]))
-    assert int((ranges.end - ranges.start).sum()) == sum(r.size for r in rows)
-    begins = {int(start): ranges.names[i] for i, start in enumerate(ranges.start)}
-    first: dict[int, str] = {}
-    for symbol in map_.symbols:
-        first.setdefault(symbol.address, symbol.name)
-    assert {address: begins[address] for address in first} == first
-    for start, end, index in zip(ranges.start, ranges.end, ranges.input, strict=True):
-        holder = map_.placed[index]
-        assert holder.address <= start < end <= holder.address + holder.size
 
 
 PATHS = st.text("ab/.", max_size=6)

@@ -15,7 +15,6 @@ import pytest
 from sizeguard.base.errors import InputError
 from sizeguard.formats.linkmap import read_link_map, read_map
 from sizeguard.formats.linkmap.link_map import LinkMap, is_mapping_symbol, object_name
-from sizeguard.formats.linkmap.symbol_ranges import function_of
 from tests.support.map_links import (
     APPLE_LINKERS,
     FOLDER,
@@ -280,27 +279,6 @@ def symbols_of_macho(image: Path) -> dict[str, set[int]]:
         address, _, name = line.split(maxsplit=2)
         found.setdefault(name, set()).add(int(address, 16))
     return found
-
-
-@pytest.mark.parametrize(
-    ("section", "name"),
-    [
-        (".text._Z3foov", "_Z3foov"),
-        (".text.startup.main", "main"),
-        (".text.unlikely._Z3foov", "_Z3foov"),
-        (".text._Z3foov.constprop.0", "_Z3foov.constprop.0"),
-        (".data.rel.ro.local._ZTV1A", "_ZTV1A"),
-        (".text", ""),
-        (".text.unlikely", ""),
-        (".rodata.cst8", ""),
-        (".rodata.main.str1.8", ""),
-        (".rodata._Z3foov", "_Z3foov"),
-        (".data.rel.local", ""),
-        (".init_array", ""),
-    ],
-)
-def test_functions_out_of_section_names(section: str, name: str) -> None:
-    assert function_of(section) == name
 
 
 def test_rows_of_a_hand_written_gnu_map(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import pytest
 from sizeguard.base.errors import InputError
 from sizeguard.formats.macho import FatFile, parse_macho_file, read_macho_file
 from sizeguard.formats.macho.linkedit import exports
-from sizeguard.ledger.macho.fat_ledger import fat_ledger
 from sizeguard.ledger.macho.macho_ledger import macho_ledger
 from tests.support.macho_samples import MachoSamples
 
@@ -24,8 +23,6 @@ BASE = 0x100000000
 def read(data: bytes) -> None:
     """Read everything that a report reads, and the exports."""
     whole = parse_macho_file(Path("hostile"), np.frombuffer(data, np.uint8))
-    if isinstance(whole, FatFile):
-        fat_ledger(whole)
     for image in whole.images if isinstance(whole, FatFile) else (whole,):
         ledger = macho_ledger(image)
         assert ledger.file_bytes.sum() == image.size

@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 
 from sizeguard.base.errors import InputError
 from sizeguard.formats.linkmap import read_map
-from sizeguard.formats.macho import FatFile, MachO, parse_macho_file, read_macho, read_macho_file
+from sizeguard.formats.macho import MachO, parse_macho_file, read_macho
 from sizeguard.formats.macho.constants import MH_DSYM
 from sizeguard.formats.macho.dsym import find_dsym
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE, Ledger
-from sizeguard.ledger.macho.fat_ledger import fat_ledger
 from sizeguard.ledger.macho.macho_ledger import macho_ledger
 from sizeguard.ledger.macho.nops import is_padding, padding_before
 from tests.support.drawn import at_least
-from tests.support.macho_samples import FAT, LINKED, THIN, MachoSamples, tool
+from tests.support.macho_samples import LINKED, THIN, MachoSamples, tool
 
 
 def check_sums(ledger: Ledger, image: MachO) -> None:
@@ -136,24 +135,6 @@ def test_sections_sum_to_what_llvm_size_says(macho: MachoSamples, name: str) -> 
         total_load += 0 if is_zero else size
         total_ram += size if segment.startswith("__DATA") else 0
     assert (ledger.image.load, ledger.image.ram) == (total_load, total_ram)
-
-
-@pytest.mark.parametrize("name", FAT)
-def test_a_fat_file_is_its_header_its_slices_and_padding(macho: MachoSamples, name: str) -> None:
-    fat = read_macho_file(macho.path(name))
-    assert isinstance(fat, FatFile)
-    ledger = fat_ledger(fat)
-    rows = {
-        ledger.sections[s]: int(b)
-        for s, b in zip(ledger.owners.section.tolist(), ledger.file_bytes.tolist(), strict=True)
-    }
-    assert ledger.file_bytes.sum() == fat.size == macho.path(name).stat().st_size
-    assert rows["(fat header)"] == 8 + 2 * (32 if name == "fat64" else 20)
-    for image in fat.images:
-        assert rows[f"({image.arch})"] == image.size
-        check_sums(macho_ledger(image), image)
-    assert ledger.load.sum() == ledger.image.load == sum(image.load for image in fat.images)
-    assert ledger.ram.sum() == ledger.image.ram == sum(image.ram for image in fat.images)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from sizeguard.formats.macho.constants import CPU_ARM
 from sizeguard.formats.macho.fixups import fixups
 from sizeguard.formats.macho.linkedit import (
     EXPORT_REEXPORT,
-    data_in_code,
     exports,
     function_starts,
     slots,
@@ -85,18 +84,6 @@ def test_function_starts_are_those_of_llvm_objdump(macho: MachoSamples, name: st
     text = tool("llvm-objdump-19", "--macho", "--function-starts=addrs", macho.path(name))
     theirs = [int(line, 16) for line in text.splitlines() if re.fullmatch("[0-9a-f]+", line)]
     assert function_starts(read_macho(macho.path(name))).tolist() == theirs and theirs
-
-
-@pytest.mark.parametrize("name", [*LINKED, "main-arm64.o"])
-def test_data_in_code_is_that_of_llvm_objdump(macho: MachoSamples, name: str) -> None:
-    image = read_macho(macho.path(name))
-    text = tool("llvm-objdump-19", "--macho", "--data-in-code", macho.path(name))
-    theirs = [
-        (int(m[1], 16) + image.base, int(m[2]))
-        for m in re.finditer(r"^0x([0-9a-f]+) +(\d+) JUMP_TABLE32", text, re.M)
-    ]
-    assert [(row.address, row.size) for row in data_in_code(image)] == theirs
-    assert bool(theirs) == (not name.startswith("app")), "the table is dead code in the executables"
 
 
 @pytest.mark.parametrize("name", LINKED)

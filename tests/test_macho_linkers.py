@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 from sizeguard.formats.linkmap import read_map
-from sizeguard.formats.macho import FatFile, read_macho, read_macho_file
+from sizeguard.formats.macho import read_macho
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import Ledger
-from sizeguard.ledger.macho.fat_ledger import fat_ledger
 from sizeguard.ledger.macho.macho_ledger import macho_ledger
 from tests.support.macho_samples import SOURCES, MachoSamples, tool
 
@@ -127,14 +126,3 @@ def test_what_zig_links(tmp_path: Path) -> None:
             assert names >= {"_main"} and "_snprintf" in {
                 ledger.symbols[i] for i in range(len(ledger.symbols))
             }
-    tool(
-        "llvm-lipo-19",
-        "-create",
-        tmp_path / "executable-arm64",
-        tmp_path / "executable-x86_64",
-        "-output",
-        tmp_path / "fat",
-    )
-    fat = read_macho_file(tmp_path / "fat")
-    assert isinstance(fat, FatFile)
-    check(tmp_path / "fat", fat_ledger(fat))

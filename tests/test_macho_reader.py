@@ -78,7 +78,6 @@ def test_headers_are_those_of_llvm_objdump(macho: MachoSamples, name: str) -> No
         attributes = theirs["attributes"]
         assert ours.is_code == ("INSTRUCTIONS" in attributes)
         assert ours.no_dead_strip == ("NO_DEAD_STRIP" in attributes)
-        assert ours.live_support == ("LIVE_SUPPORT" in attributes)
         assert ours.is_debug == ("DEBUG" in attributes)
 
 

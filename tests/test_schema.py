@@ -40,7 +40,6 @@ def test_a_schema_in_full() -> None:
         Argument("alpha", Type("Scalar"), kwarg_only=True, has_default=True, default=1),
     )
     assert schema.returns == (Return(Type("Tensor")),)
-    assert not schema.is_mutable
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
 from sizeguard.base.yaml_nodes import MAXIMUM_FILE_SIZE
 from sizeguard.cli.main import cli
-from sizeguard.formats.gc_log import read_gc_log
+from sizeguard.formats.gc_log import check_gc_log
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.selection.read import read_selection
 from tests.support.made_elf import Form, MadeSection, make_elf
@@ -104,7 +104,7 @@ def test_an_open_pipe_is_read(tmp_path: Path) -> None:
     # A FIFO that is opened by name is still refused, even through a link.
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("fifo")
-    for read in (readable, read_gc_log, read_link_map, read_selection):
+    for read in (readable, check_gc_log, read_link_map, read_selection):
         with within(20), pytest.raises(InputError, match="not a regular file"):
             read(tmp_path / "link")
 
@@ -114,7 +114,7 @@ def test_a_log_out_of_a_pipe_is_read() -> None:
     os.write(theirs, b"ld: removing unused section '.text.f' in file 'a.o'\n")
     os.close(theirs)
     with within(20):
-        assert read_gc_log(Path(f"/dev/fd/{ours}"))
+        check_gc_log(Path(f"/dev/fd/{ours}"))
     os.close(ours)
 
 

@@ -20,7 +20,7 @@ from sizeguard.attribution.owners.inlined import inlined_branches
 from sizeguard.base.errors import SizeguardError
 from sizeguard.formats.dwarf import inline_frames
 from sizeguard.formats.elf import read_elf
-from sizeguard.runtimes.known import load_preset
+from sizeguard.runtimes.known import runtime_named
 from tests.support.macho_samples import SOURCES
 from tests.support.made_dwarf import abbreviation, hostile, unit_of
 from tests.support.whole_products import choose
@@ -269,7 +269,7 @@ def test_damaged_debug_information_is_refused_or_read(
         if s.name in (".debug_info", ".debug_abbrev", ".debug_str")
     ]
     random_ = random.Random(seed)
-    preset = load_preset("executorch")
+    preset = runtime_named("executorch").rules
     damaged = tmp_path / "damaged"
     for _ in range(100):
         changed = bytearray(content)

@@ -15,7 +15,6 @@ DISCARDED_BY_LINKER = "discarded_by_linker"
 STILL_THERE = "still_there"
 THERE = "present"
 UNKNOWN = "unknown"
-HOWS = (NOT_GENERATED, REMOVED_BY_COMPILER, DISCARDED_BY_LINKER, STILL_THERE, THERE, UNKNOWN)
 
 OK, BROKEN = "ok", "broken"
 
@@ -40,7 +39,8 @@ class Verdict:
               or selection
     expect:   absent or present
     verdict:  one of VERDICTS
-    how:      one of HOWS
+    how:      not_generated, removed_by_compiler, discarded_by_linker, still_there, present or
+              unknown
     bytes:    size of the claimed item in the image
     evidence: findings, strongest first; for a claim that does not apply, the reason
     chain:    the path from a root that keeps it

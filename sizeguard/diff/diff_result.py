@@ -12,8 +12,7 @@ from sizeguard.columns.label import TextList
 from sizeguard.columns.texts import Int
 from sizeguard.ledger.ledger import ImageInfo
 
-# A row's cause is an index into CAUSES. MIRRORED has the cause that a diff in the other direction
-# gives.
+# A row's cause is an index into CAUSES.
 CAUSES = (
     "grew",
     "shrank",
@@ -24,7 +23,6 @@ CAUSES = (
     "moved",
     "padding",
 )
-MIRRORED = (1, 0, 3, 2, 5, 4, 6, 7)
 METRICS = ("load", "file", "ram")
 
 

@@ -47,18 +47,6 @@ class GcLog:
     removed: tuple[RemovedSection, ...]
 
 
-def read_gc_log(path: Path) -> GcLog:
-    """Read a log; other lines are unrelated messages of the linker.
-
-    Raises InputError for a removal that is truncated or unreadable.
-    """
-    try:
-        text = readable(path).read_text(encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise cannot_read(path, error) from error
-    return parse_gc_log(path, text)
-
-
 def check_gc_log(path: Path) -> None:
     """Raise InputError for a file that is no output of a linker with --print-gc-sections.
 
@@ -73,7 +61,10 @@ def check_gc_log(path: Path) -> None:
 
 
 def parse_gc_log(path: Path, text: str) -> GcLog:
-    """Parse a log as read_gc_log does; path appears in messages."""
+    """Parse a log; other lines are unrelated messages of the linker. path appears in messages.
+
+    Raises InputError for a removal that is truncated or unreadable.
+    """
     style = ""
     removed = []
     for number, line in enumerate(text.split("\n"), 1):

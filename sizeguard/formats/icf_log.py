@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
 from sizeguard.formats.gc_log import file_and_section, plain_file
 
 _FOLDING = "ICF folding section "
@@ -28,20 +26,11 @@ class Folded:
     kept_file: str
 
 
-def read_icf_log(path: Path) -> tuple[Folded, ...]:
-    """Read the folds of gold, lld and mold, in the log's order; GNU ld does not fold sections.
-
-    Raises InputError for a fold that is truncated or unreadable.
-    """
-    try:
-        text = readable(path).read_text(encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise cannot_read(path, error) from error
-    return parse_icf_log(path, text)
-
-
 def parse_icf_log(path: Path, text: str) -> tuple[Folded, ...]:
-    """Parse a log as read_icf_log does; path appears in messages."""
+    """Parse the folds of gold, lld and mold, in the log's order; GNU ld does not fold sections.
+
+    path appears in messages. Raises InputError for a fold that is truncated or unreadable.
+    """
     folded = []
     kept: tuple[str, str] | None = None
     for number, line in enumerate(text.split("\n"), 1):

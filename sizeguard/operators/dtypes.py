@@ -17,7 +17,6 @@ class Dtype:
     letters:   the C++ type in mangled names, on 64-bit targets
     spellings: the C++ type without its namespace, first as demanglers write it, then as gcc's debug
                information does
-    c_type:    the type in sources, if it differs
     real:      for a complex dtype, the dtype of its parts
     tolerance: relative and absolute, within which results are equal, as in PyTorch's tests
     """
@@ -29,7 +28,6 @@ class Dtype:
     npy: str = ""
     letters: str = ""
     spellings: tuple[str, ...] = ()
-    c_type: str = ""
     real: str = ""
     tolerance: tuple[float, float] = (0.0, 0.0)
 
@@ -38,11 +36,11 @@ _LONG = ("long", "long long", "long int", "long long int")  # int64_t is long lo
 
 # In the order of their codes. NumPy has no bfloat16, so .npy files store it as two raw bytes.
 TABLE = (
-    Dtype("Byte", 0, 1, 1, "|u1", "h", ("unsigned char",), "uint8_t"),
-    Dtype("Char", 1, 1, 2, "|i1", "a", ("signed char",), "int8_t"),
-    Dtype("Short", 2, 2, 3, "<i2", "s", ("short", "short int"), "int16_t"),
-    Dtype("Int", 3, 4, 4, "<i4", "i", ("int",), "int32_t"),
-    Dtype("Long", 4, 8, 5, "<i8", "lx", _LONG, "int64_t"),
+    Dtype("Byte", 0, 1, 1, "|u1", "h", ("unsigned char",)),
+    Dtype("Char", 1, 1, 2, "|i1", "a", ("signed char",)),
+    Dtype("Short", 2, 2, 3, "<i2", "s", ("short", "short int")),
+    Dtype("Int", 3, 4, 4, "<i4", "i", ("int",)),
+    Dtype("Long", 4, 8, 5, "<i8", "lx", _LONG),
     Dtype("Half", 5, 2, 6, "<f2", "", ("Half",), tolerance=(1e-3, 1e-5)),
     Dtype("Float", 6, 4, 7, "<f4", "f", ("float",), tolerance=(1.3e-6, 1e-5)),
     Dtype("Double", 7, 8, 8, "<f8", "d", ("double",), tolerance=(1e-7, 1e-7)),
@@ -91,7 +89,6 @@ ELEMENT_SIZES = {row.name: row.size for row in _COMPUTED}
 INTEGRAL = frozenset(row.name for row in _COMPUTED if row.npy[1] in "uib")
 NPY_NAMES = {row.name: row.npy for row in _COMPUTED}
 TOLERANCES = {row.name: row.tolerance for row in _COMPUTED}
-CPP_TYPES = {row.name: row.spellings[0] for row in _COMPUTED}
 NAME_OF_CPP_TYPE = {spelling: row.name for row in _COMPUTED for spelling in row.spellings}
 
 SUPPORTED = ", ".join(DTYPES)

@@ -119,13 +119,6 @@ class FunctionSchema:
         dot = "." if self.overload else ""
         return f"{self.namespace}::{self.base}{dot}{self.overload}"
 
-    @property
-    def is_mutable(self) -> bool:
-        """Return whether an argument is written to."""
-        return any(
-            argument.alias is not None and argument.alias.is_write for argument in self.arguments
-        )
-
     def __str__(self) -> str:
         """Return the schema as PyTorch spells it."""
         shown = [str(argument) for argument in self.arguments]

@@ -15,7 +15,6 @@ from sizeguard.runtimes.runtime import Models, Runtime, SourceTree
 
 if TYPE_CHECKING:
     from sizeguard.builds.build_record import Build
-    from sizeguard.names.rules import Rules
     from sizeguard.operators.library import Operator
     from sizeguard.runtimes.build_facts import BuildFacts
     from sizeguard.selection.lint_rules import HasPlace
@@ -42,11 +41,6 @@ def runtime_named(name: str) -> Runtime:
 def runtimes() -> tuple[Runtime, ...]:
     """Return all runtimes, in the order of NAMES."""
     return tuple(runtime_named(name) for name in NAMES)
-
-
-def load_preset(name: str) -> Rules:
-    """Return the rules of a runtime. Raises InputError for an unknown one."""
-    return runtime_named(name).rules
 
 
 def kernel_of(symbol: str) -> str:

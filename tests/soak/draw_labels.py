@@ -18,7 +18,7 @@ from pathlib import Path
 from sizeguard.columns.texts import Texts
 from sizeguard.formats.elf import read_elf
 from sizeguard.names.labels import label_names
-from sizeguard.runtimes.known import load_preset
+from sizeguard.runtimes.known import runtime_named
 from tests.support.script import options_of
 
 STT_FUNC = 2
@@ -39,7 +39,7 @@ def main() -> int:
             if symbol.type == STT_FUNC and symbol.section and symbol.size
         }
     )
-    found = label_names(Texts.of(names), load_preset("aten"))
+    found = label_names(Texts.of(names), runtime_named("aten").rules)
     attributed = [
         i
         for i, operator in enumerate(found.operator.ids.tolist())

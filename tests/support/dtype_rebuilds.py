@@ -15,9 +15,9 @@ from sizeguard.builds.build_record import Build
 from sizeguard.formats.dwarf import inline_frames
 from sizeguard.formats.elf import SHT_RELA
 from sizeguard.formats.linkmap import read_map
-from sizeguard.operators.dtypes import CPP_TYPES
+from sizeguard.operators.dtypes import NAME_OF_CPP_TYPE
 from sizeguard.operators.library import read_operator_libraries
-from sizeguard.runtimes.known import load_preset, short_name
+from sizeguard.runtimes.known import runtime_named, short_name
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant
 from sizeguard.runtimes.sizeguard.native_sources import NativeSources
@@ -222,7 +222,9 @@ class Predictor:
         for node, name in self.graph.names.items():
             base, cut, rest = short_name(name).partition("<")
             arguments = [part.strip() for part in rest.rstrip(">").split(",")] if cut else []
-            if base not in wanted or not arguments or arguments[0] != CPP_TYPES[branch.dtype]:
+            if base not in wanted or not arguments:
+                continue
+            if NAME_OF_CPP_TYPE.get(arguments[0]) != branch.dtype:
                 continue
             if use.file.name not in self.graph.objects[node[0]][0] or node not in self.live:
                 continue
@@ -242,7 +244,7 @@ class Predictor:
 
 def case_code(built: Build) -> dict[tuple[str, str], int]:
     """Map (frame name, dtype) to the bytes of inlined cases."""
-    preset = load_preset("sizeguard")
+    preset = runtime_named("sizeguard").rules
     frames = inline_frames(built.image, None)
     names = [frames.names[i] for i in range(len(frames.names))]
     dtypes = case_dtypes(frames.names, preset)

@@ -21,7 +21,6 @@ from sizeguard.formats.macho.constants import (
     MH_OBJECT,
     MH_SUBSECTIONS_VIA_SYMBOLS,
     S_ATTR_DEBUG,
-    S_ATTR_LIVE_SUPPORT,
     S_ATTR_NO_DEAD_STRIP,
     S_ATTR_PURE_INSTRUCTIONS,
     S_ATTR_SOME_INSTRUCTIONS,
@@ -126,11 +125,6 @@ class Section:
     def no_dead_strip(self) -> bool:
         """Return whether dead stripping keeps it."""
         return bool(self.flags & S_ATTR_NO_DEAD_STRIP)
-
-    @property
-    def live_support(self) -> bool:
-        """Return whether dead stripping keeps it if it keeps something that it refers to."""
-        return bool(self.flags & S_ATTR_LIVE_SUPPORT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Read link-edit data: function starts, data in code, exports, and the symbols of slots."""
+"""Read link-edit data: function starts, exports, and the symbols of slots."""
 
 from __future__ import annotations
 
@@ -37,36 +37,6 @@ def function_starts(image: MachO) -> Int:
         raise InputError(f"{image.path}: damaged function starts: a function outside the image")
     starts = np.cumsum(deltas) + image.base
     return starts & -2 if image.cpu == c.CPU_ARM else starts  # the lowest bit means Thumb
-
-
-@dataclass(frozen=True, slots=True)
-class DataInCode:
-    """A range of data in code: jump tables and constants; kind is a DICE_KIND number."""
-
-    address: int
-    size: int
-    kind: int
-
-
-def data_in_code(image: MachO) -> tuple[DataInCode, ...]:
-    """Return the ranges of data in code.
-
-    Offsets are relative to the header in images, to the first section in objects; both are the
-    first address.
-    """
-    part = image.part("data in code")
-    rows = np.frombuffer(
-        part[: len(part) // 8 * 8].tobytes(),
-        [
-            ("offset", image.order + "u4"),
-            ("size", image.order + "u2"),
-            ("kind", image.order + "u2"),
-        ],
-    )
-    return tuple(
-        DataInCode(image.base + int(offset), int(size), int(kind))
-        for offset, size, kind in rows.tolist()
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,14 +46,10 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class FatFile:
-    """A universal binary, with its images in the header's order.
-
-    header_size: bytes of the header and its entries.
-    """
+    """A universal binary, with its images in the header's order."""
 
     path: Path
     size: int
-    header_size: int
     slices: tuple[Slice, ...]
     images: tuple[MachO, ...]
 
@@ -93,9 +89,9 @@ def parse_macho_file(path: Path, data: Bytes) -> MachO | FatFile:
     magic = data[:8].tobytes()
     if not is_fat(magic):
         return parse_macho(path, data, 0)
-    slices, header_size = _slices(path, data)
+    slices = _slices(path, data)
     images = tuple(parse_macho(path, data[s.offset : s.offset + s.size], s.offset) for s in slices)
-    return FatFile(path, len(data), header_size, slices, images)
+    return FatFile(path, len(data), slices, images)
 
 
 def parse_macho(path: Path, data: Bytes, offset: int) -> MachO:
@@ -103,8 +99,8 @@ def parse_macho(path: Path, data: Bytes, offset: int) -> MachO:
     return _Reader(path, data, offset).read()
 
 
-def _slices(path: Path, data: Bytes) -> tuple[tuple[Slice, ...], int]:
-    """Read the header of a universal binary; return its entries and the header's size."""
+def _slices(path: Path, data: Bytes) -> tuple[Slice, ...]:
+    """Read the entries in the header of a universal binary."""
     magic, count = struct.unpack(">II", data[:8].tobytes())
     entry = struct.Struct(">IIQQII" if magic == c.FAT_MAGIC_64 else ">IIIII")
     end = 8 + count * entry.size
@@ -126,7 +122,7 @@ def _slices(path: Path, data: Bytes) -> tuple[tuple[Slice, ...], int]:
             raise InputError(
                 f"{path}: a damaged fat Mach-O file: {before.arch} and {after.arch} overlap"
             )
-    return tuple(slices), end
+    return tuple(slices)
 
 
 class _Reader(SegmentReader):

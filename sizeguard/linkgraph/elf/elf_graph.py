@@ -49,20 +49,14 @@ from sizeguard.linkgraph.graph import (
 )
 from sizeguard.linkgraph.inputs.link_inputs import LinkInputs
 from sizeguard.linkgraph.inputs.loaded import Loaded
-from sizeguard.linkgraph.inputs.loader import load
 
 
-def build_graph(inputs: LinkInputs) -> SectionGraph:
-    """Build the graph of a link.
+def graph_of(loaded: Loaded) -> SectionGraph:
+    """Build the graph of loaded objects.
 
     Raises InputError for unusable objects, InconclusiveError for options or objects that the graph
     does not model.
     """
-    return graph_of(load(inputs))
-
-
-def graph_of(loaded: Loaded) -> SectionGraph:
-    """Build the graph of loaded objects."""
     return _Builder(loaded).build()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sizeguard.attribution.owners.inlined import inlined_branches
 from sizeguard.formats.dwarf import inline_frames
-from sizeguard.runtimes.known import load_preset
+from sizeguard.runtimes.known import runtime_named
 from tests.support.map_links import STUBS, run
 from tests.support.places import DATA, LLVM
 
@@ -46,7 +46,7 @@ def _switches(folder: Path) -> list[Path]:
 
 
 def _branches(path: Path) -> object:
-    return inlined_branches(path, None, load_preset("executorch"))
+    return inlined_branches(path, None, runtime_named("executorch").rules)
 
 
 TARGETS = {"dwarf": (_seeds, inline_frames), "switches": (_switches, _branches)}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from sizeguard.formats.gc_log import read_gc_log
-from sizeguard.formats.icf_log import read_icf_log
+from sizeguard.formats.gc_log import parse_gc_log
+from sizeguard.formats.icf_log import parse_icf_log
 from sizeguard.formats.linkmap import read_link_map
-from sizeguard.formats.linkmap.symbol_ranges import symbol_ranges
 from tests.support.places import DATA
 
 DATA = DATA / "linkmaps"
@@ -19,12 +18,13 @@ def _copies(pattern: str, folder: Path) -> list[Path]:
 
 
 def _read_map(path: Path) -> None:
-    symbol_ranges(read_link_map(path))
+    read_link_map(path)
 
 
 def _read_log(path: Path) -> None:
-    read_gc_log(path)
-    read_icf_log(path)
+    text = path.read_text(encoding="utf-8", errors="backslashreplace")
+    parse_gc_log(path, text)
+    parse_icf_log(path, text)
 
 
 TARGETS = {
