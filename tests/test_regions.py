@@ -15,6 +15,9 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InputError
 from sizeguard.bisect.whole_range import Question, buckets_hash, rows_of
+from sizeguard.builds.link_record import LinkRecord, write_link_record
+from sizeguard.builds.link_regions import recorded_regions
+from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.formats.linkmap.linker_script import script_regions
 from sizeguard.formats.linkmap.memory_region import MemoryRegion
@@ -317,3 +320,15 @@ def test_rows_of_a_culprit_sum_to_a_region(tmp_path: Path) -> None:
             for each in (old, new)
         }
         assert len(hashes) == 1 + bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("option", "size"),
+    [("SIZE=64K", 65_536), ("SIZE=0x1000", 4096), ("SIZE=010", 8), ("SIZE = 1m", 1 << 20)],
+)
+def test_an_option_of_the_link_sizes_a_region(tmp_path: Path, option: str, size: int) -> None:
+    (tmp_path / "script.ld").write_text("MEMORY { RAM : ORIGIN = 0, LENGTH = SIZE }\n")
+    record = LinkRecord("GNU ld", ("-T", "script.ld", "--defsym", option), tmp_path)
+    write_link_record(tmp_path / "app.link.json", record)
+    files = Files(tmp_path / "app", link_record=tmp_path / "app.link.json")
+    assert [(each.name, each.length) for each in recorded_regions(files)] == [("RAM", size)]

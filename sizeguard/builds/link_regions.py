@@ -7,14 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sizeguard.builds.link_record import LinkRecord, read_link_record
-from sizeguard.builds.linker_options import read_options
+from sizeguard.builds.linker_options import DEFINES, read_options
 from sizeguard.builds.open_build import Files, has_records
 from sizeguard.builds.recorded_links import find_record
 from sizeguard.formats.linkmap import read_link_map
-from sizeguard.formats.linkmap.linker_script import script_regions
+from sizeguard.formats.linkmap.linker_script import script_number, script_regions
 from sizeguard.formats.linkmap.memory_region import MemoryRegion
-
-_DEFINES = ("--defsym", "-defsym")  # options that define a symbol
 
 
 def recorded_regions(files: Files) -> tuple[MemoryRegion, ...]:
@@ -38,7 +36,7 @@ def recorded_regions(files: Files) -> tuple[MemoryRegion, ...]:
         regions = read_link_map(record.link_map).regions
         if regions:
             return regions
-    symbols = dict(_symbol(value) for option, value in options if option in _DEFINES)
+    symbols = dict(_symbol(value) for option, value in options if option in DEFINES)
     found = {name: value for name, value in symbols.items() if value is not None}
     return script_regions([script for script in scripts if script], folders, found)
 
@@ -56,7 +54,4 @@ def _place(record: LinkRecord, folders: Iterable[Path], name: str) -> Path | Non
 def _symbol(text: str) -> tuple[str, int | None]:
     """Read name=value; None for a value that is not a number."""
     name, _, value = text.partition("=")
-    try:
-        return name, int(value, 0)
-    except ValueError:
-        return name, None
+    return name.strip(), script_number(value.strip())

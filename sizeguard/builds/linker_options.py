@@ -37,6 +37,7 @@ _TAKES_VALUE = frozenset(
 # One-letter options that may be joined with their value: -ofile, -Lfolder.
 _JOINED = ("-L", "-l", "-o", "-e", "-u", "-m", "-z", "-h", "-T", "-y")
 _DEEPEST = 16  # nesting of response files
+DEFINES = ("--defsym", "-defsym")  # options that define a symbol: NAME=VALUE
 _LONG = {
     "--entry": "-e",
     "--undefined": "-u",

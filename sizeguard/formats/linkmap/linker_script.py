@@ -19,7 +19,7 @@ _TOKEN = re.compile(
     r"|[A-Za-z_.$][\w.$]*|<<|>>|<=|>=|==|!=|&&|\|\||.",
     re.DOTALL,
 )
-_NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)([kKmM]?)")
+_NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)([kKmM]?)", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_.$][\w.$]*")
 _FACTOR = {"": 1, "k": 1 << 10, "m": 1 << 20}
 _ORIGIN, _LENGTH = ("ORIGIN", "org", "o"), ("LENGTH", "len", "l")
@@ -46,6 +46,19 @@ _BINARY: tuple[Mapping[str, Callable[[int, int], int]], ...] = (
 class _Token:
     text: str
     place: str
+
+
+def script_number(text: str) -> int | None:
+    """Return the value of a number as scripts write it: 64K, 0x100, 0777; None for other texts."""
+    number = _NUMBER.fullmatch(text)
+    if number is None or len(number[1]) > 40:
+        return None
+    digits = number[1]
+    base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10
+    try:
+        return int(digits, base) * _FACTOR[number[2].lower()]
+    except ValueError:
+        return None
 
 
 def script_regions(
@@ -196,15 +209,11 @@ class _Script:
             value = self._expression()
             self._expect(")")
             return value
-        if number := _NUMBER.fullmatch(token.text):
-            digits = number[1]
-            base = 16 if digits[:2] in ("0x", "0X") else 8 if digits[0] == "0" else 10
-            if len(digits) > 40 or (base == 8 and not digits.isdecimal()):
+        if _NUMBER.fullmatch(token.text):
+            number = script_number(token.text)
+            if number is None:
                 raise self._wrong("not a number")
-            try:
-                return int(digits, base) * _FACTOR[number[2].lower()]
-            except ValueError as error:
-                raise self._wrong("not a number") from error
+            return number
         return self._named(token.text)
 
     def _named(self, name: str) -> int:

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-from sizeguard.builds.linker_options import read_options
+from sizeguard.builds.linker_options import DEFINES, read_options
+from sizeguard.formats.linkmap.linker_script import script_number
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInput, LinkInputs, kind_of
 from sizeguard.linkgraph.inputs.version_script import Visible, parse_version_script
 
@@ -109,7 +110,7 @@ class _Command:
             self.group = self.groups
         elif option in ("--end-group", "-)"):
             self.group = 0
-        elif option in _NOT_MODELLED or (option in _DEFINES and not _is_constant(value)):
+        elif option in _NOT_MODELLED or (option in DEFINES and not _is_constant(value)):
             used = " ".join(filter(None, (option, value)))
             raise InconclusiveError(f"the link uses {used}, which the section graph does not model")
         else:
@@ -269,13 +270,11 @@ _NOT_MODELLED = frozenset(
         "--gc-keep-exported",
     )
 )
-_DEFINES = ("--defsym", "-defsym")
-_NUMBER = re.compile(r"\s*(?:0[xX][0-9a-fA-F]+|\d+)[kKmM]?\s*", re.ASCII)
 
 
 def _is_constant(definition: str) -> bool:
     """Return whether NAME=VALUE defines a number; else the name may mean another symbol."""
-    return _NUMBER.fullmatch(definition.partition("=")[2]) is not None
+    return script_number(definition.partition("=")[2].strip()) is not None
 
 
 _FILE_COMMANDS = ("GROUP", "INPUT", "AS_NEEDED")
