@@ -20,7 +20,7 @@ from sizeguard.base.errors import InputError, OutputError, SizeguardError, Stora
 
 READER_WAIT = 10.0  # seconds to wait for a FIFO's reader; a shell starts both ends at the same time
 _LINKS = 40  # as many links as Linux follows
-_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # the disk is full or fails
 # Existing files that the running command will replace, by device and inode: their options.
 _OUTPUTS: dict[tuple[int, int], str] = {}
 # Errors of the running command, which read such a file. Nothing is written after the first.
@@ -35,7 +35,7 @@ def cannot_write(path: Path, error: OSError, hint: str = "") -> SizeguardError:
         above = next((each for each in (path, *path.parents) if is_there(each)), path)
         what = "it" if above == path else str(above)
         return InputError(f"{path}: cannot write: {what} is a file, not a folder{hint}")
-    kind = StorageError if error.errno in _NO_ROOM else InputError
+    kind = StorageError if error.errno in NO_ROOM else InputError
     return kind(f"{path}: cannot write: {error.strerror}{hint}")
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sizeguard.base import OWN_FOLDER
 from sizeguard.base.digest import content_digest
 from sizeguard.base.fingerprint import fingerprint
 from sizeguard.base.kept.hash_cache import HashCache
@@ -290,5 +291,5 @@ def content_hash(path: str) -> str:
 
 def project_hashes(root: Path) -> HashCache:
     """Open the cache of hashes that all commands of a project share."""
-    file = root / ".sizeguard" / "hashes.json"
+    file = root / OWN_FOLDER / "hashes.json"
     return kept_now(("hashes", file), lambda: HashCache(file, content_hash))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sizeguard.base import OWN_FOLDER
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, is_folder, is_there
 from sizeguard.base.input_files import readable
@@ -18,7 +19,7 @@ from sizeguard.formats.sniff import ELF, image_format, names_member
 if TYPE_CHECKING:
     from sizeguard.builds.build_record import Build
 
-LINK_RECORDS = Path(".sizeguard") / "links"  # below the folder where `sizeguard record` runs
+LINK_RECORDS = Path(OWN_FOLDER) / "links"  # below the folder where `sizeguard record` runs
 INDEX = "index.json"  # of a folder of link records
 
 _PIECE = 1 << 18  # bytes that are compared at a time

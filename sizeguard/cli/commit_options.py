@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.base import OWN_FOLDER
 from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.option_groups import Seconds, option_group
 from sizeguard.cli.project_options import COMPILER, LINKER, OPTIMIZATION, TARGET
+from sizeguard.measurement.metric_kinds import NAMED, TOTALS
 
 if TYPE_CHECKING:
     from sizeguard.measurement.measured_commits import MeasurementPlace
@@ -176,13 +178,14 @@ def home_of(repository: Path) -> Path:
     """Choose the folder that holds worktrees and measurements of a repository."""
     from sizeguard.git.git import common_folder, git
 
-    if (repository / ".sizeguard" / ".gitignore").is_file():
-        return repository / ".sizeguard"  # the gate's own folder, which has a .gitignore
+    own = repository / OWN_FOLDER
+    if (own / ".gitignore").is_file():
+        return own  # the gate's own folder, which has a .gitignore
     try:
-        git(repository, "check-ignore", "--quiet", ".sizeguard/")
+        git(repository, "check-ignore", "--quiet", f"{OWN_FOLDER}/")
     except InputError:
         return common_folder(repository) / "sizeguard"
-    return repository / ".sizeguard"
+    return own
 
 
 # Options for a commit's build and the metric; the command gets one CommitBuild.
@@ -195,8 +198,8 @@ commit_options = option_group(
         show_default=True,
         metavar="PATH",
         help=(
-            "load, ram, file, page_slack, or the bytes of a name: operator/NAME, kernel/NAME,"
-            " dtype/NAME, component/NAME, section/NAME, symbol/GLOB."
+            f"{', '.join(TOTALS)}, or KIND/NAME for the bytes of a name; KIND is one of"
+            f" {', '.join(NAMED)}."
         ),
         shell_complete=candidates.metrics,
     ),

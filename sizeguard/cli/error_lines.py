@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from pathlib import Path
@@ -11,11 +10,11 @@ import click
 
 from sizeguard import __version__
 from sizeguard.base.errors import InputError, SizeguardError
+from sizeguard.base.files import NO_ROOM
 
 DEBUG = "SIZEGUARD_DEBUG"  # the variable that shows tracebacks; --debug sets it
 INTERRUPTED = 130
 INTERNAL = 4
-_OUTPUT_LOST = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 _LONGEST = 300  # characters of an internal error's message
 
 
@@ -48,7 +47,7 @@ def print_error(error: BaseException) -> int:
             message = error.format_message()
         _echo(str(SizeguardError(message)))
         return error.exit_code if isinstance(error, click.UsageError) else 2
-    if isinstance(error, OSError) and error.errno in _OUTPUT_LOST:
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
         # No log: there is hardly room for one, and the cause is not in this program.
         _echo(f"{error.filename or 'output'}: {error.strerror}")
         return INTERNAL

@@ -17,9 +17,10 @@ _WORD = 8
 # Words that are processed at a time; they fit the cache. All at once takes twice as long.
 _BATCH = 1 << 15
 _LONGEST = 512  # words; longer texts are hashed in pieces of this length
-_MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
+# A factor and a shift that spread a number's bits.
+MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
+SHIFT = np.uint64(32)
 _LENGTH = np.uint64(0xA0761D6478BD642F)
-_SHIFT = np.uint64(32)
 # A random number for each place in a string, and a random odd number. So the same words in another
 # order have another sum.
 _PLACE = np.arange(1, _LONGEST + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -96,7 +97,7 @@ def _hash_long(buffer: npt.NDArray[np.uint8], start: int, end: int) -> np.uint64
         padded[: len(piece)] = piece
         hashed = _mixed(padded.view("<u8").astype(np.uint64).reshape(1, -1), number + 1)
         _mix(hashed)
-        total = total * _MULTIPLY + hashed
+        total = total * MULTIPLY + hashed
     return np.uint64(total[0])
 
 
@@ -104,8 +105,8 @@ def _mixed(table: Hash, seed: int) -> Hash:
     """Sum each row's words after mixing and multiplying; overwrites the table."""
     width = table.shape[1]
     table ^= _PLACE[:width] + np.uint64(seed)
-    table *= _MULTIPLY
-    table ^= table >> _SHIFT
+    table *= MULTIPLY
+    table ^= table >> SHIFT
     sums: Hash = np.einsum("ij,j->i", table, _FACTOR[:width])  # np.dot takes a third more
     return sums
 
@@ -123,11 +124,11 @@ def _short_words(texts: Texts, rows: Int) -> Hash:
 
 def _mix(value: Hash) -> None:
     """Spread each number's bits over all 64, in place."""
-    value ^= value >> _SHIFT
-    value *= _MULTIPLY
-    value ^= value >> _SHIFT
-    value *= _MULTIPLY
-    value ^= value >> _SHIFT
+    value ^= value >> SHIFT
+    value *= MULTIPLY
+    value ^= value >> SHIFT
+    value *= MULTIPLY
+    value ^= value >> SHIFT
 
 
 def words_of(texts: Texts) -> tuple[Hash, Int]:

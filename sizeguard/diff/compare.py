@@ -21,7 +21,7 @@ from sizeguard.attribution.group import SORTED_BY_NAME, check_levels, sum_by
 from sizeguard.attribution.size_report import ByteSums
 from sizeguard.base.errors import InputError
 from sizeguard.columns.ranks import rank_hashes
-from sizeguard.columns.text_hash import Hash
+from sizeguard.columns.text_hash import MULTIPLY, SHIFT, Hash
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.diff.alias_keys import AliasKeys, alias_keys
 from sizeguard.diff.causes import causes
@@ -31,8 +31,6 @@ from sizeguard.diff.moves import moves
 from sizeguard.diff.side import Side, Values, side_of
 from sizeguard.diff.symbol_keys import SymbolKeys
 
-_MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
-_SHIFT = np.uint64(32)
 _SMALL = 10_000  # names; the garbage of smaller images need not be collected at once
 
 
@@ -158,7 +156,7 @@ def _joined(levels: Sequence[Hash]) -> Hash:
     """Return one hash for each group, mixed from its hashes at all levels."""
     result = levels[0]
     for hashes in levels[1:]:
-        result = (result ^ (result >> _SHIFT)) * _MULTIPLY + hashes
+        result = (result ^ (result >> SHIFT)) * MULTIPLY + hashes
     return result
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sizeguard.attribution.group import sum_by
 from sizeguard.columns.pack import compact
 from sizeguard.columns.ranks import rank_hashes
-from sizeguard.columns.text_hash import Hash
+from sizeguard.columns.text_hash import MULTIPLY, SHIFT, Hash
 from sizeguard.diff.alias_keys import AliasKeys
 from sizeguard.diff.causes import Cells
 from sizeguard.diff.holdings import Holdings
@@ -19,9 +19,6 @@ from sizeguard.diff.symbol_keys import SymbolKeys
 
 Int32 = npt.NDArray[np.int32]
 Ids = npt.NDArray[np.integer]
-
-_MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
-_SHIFT = np.uint64(32)
 
 
 # More than 40 lines: one chain of column operations, each on the result of the one before.
@@ -104,10 +101,10 @@ def _signatures(
     Nearly all symbols of two builds have equal numbers, so two million pairs of libtorch_cpu.so
     need not be sorted.
     """
-    mixed = (row.astype(np.uint64) + np.uint64(1)) * _MULTIPLY
-    mixed ^= mixed >> _SHIFT
-    mixed *= _MULTIPLY
-    mixed ^= mixed >> _SHIFT
+    mixed = (row.astype(np.uint64) + np.uint64(1)) * MULTIPLY
+    mixed ^= mixed >> SHIFT
+    mixed *= MULTIPLY
+    mixed ^= mixed >> SHIFT
     signatures = np.zeros(symbols, np.uint64)
     np.add.at(signatures, symbol, mixed)
     return signatures

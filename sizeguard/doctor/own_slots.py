@@ -8,13 +8,24 @@ from pathlib import Path
 import numpy as np
 
 from sizeguard.base.errors import InputError
-from sizeguard.formats.elf import RELOCATION_TYPES, SHN_UNDEF, read_elf
+from sizeguard.formats.elf import (
+    R_AARCH64_GLOB_DAT,
+    R_AARCH64_JUMP_SLOT,
+    R_X86_64_GLOB_DAT,
+    R_X86_64_JUMP_SLOT,
+    RELOCATION_TYPES,
+    SHN_UNDEF,
+    read_elf,
+)
 from sizeguard.linkgraph.costs import PLT_SIZE, RELOCATION_SIZE, SLOT_SIZE
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live
 
-# Types of relocations that fill a slot, with the bytes of its stub
-_SLOTS = {"x86_64": {6: 0, 7: PLT_SIZE}, "aarch64": {1025: 0, 1026: PLT_SIZE}}
+# Types of relocations that fill a slot, with the bytes of its stub.
+_SLOTS = {
+    "x86_64": {R_X86_64_GLOB_DAT: 0, R_X86_64_JUMP_SLOT: PLT_SIZE},
+    "aarch64": {R_AARCH64_GLOB_DAT: 0, R_AARCH64_JUMP_SLOT: PLT_SIZE},
+}
 
 
 def unused_slots(image: Path, graph: SectionGraph) -> Mapping[str, int]:

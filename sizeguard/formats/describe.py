@@ -6,22 +6,24 @@ import re
 from pathlib import Path
 
 from sizeguard.base.input_files import readable
-from sizeguard.formats.magics import SNAPSHOT, is_fat, is_macho
+from sizeguard.formats import magics
+from sizeguard.formats.magics import SNAPSHOT
 
 HEAD = 4096
 
-# Beginnings of files, with their description; the first match wins.
+_FORMATS = {
+    magics.ELF: "an ELF file",
+    magics.MACHO: "a Mach-O file",
+    magics.PE: "a Windows (PE) image",
+    magics.WASM: "WebAssembly",
+    magics.DEBIAN: "a Debian package",
+    magics.ARCHIVE: "an archive; name one of its members: FILE!MEMBER",
+    magics.ZIP: "a zip file; name one of its members: FILE!MEMBER",
+    magics.BITCODE: "LLVM bitcode, which has no code size before it is linked",
+}
+# Beginnings of files of other formats, with their description; the first match wins.
 _MAGICS: tuple[tuple[bytes, str], ...] = (
-    (b"\x7fELF", "an ELF file"),
     (SNAPSHOT, "a snapshot, which sizeguard report and sizeguard diff read"),
-    (b"MZ", "a Windows (PE) image"),
-    (b"\0asm", "WebAssembly"),
-    (b"!<arch>\ndebian-binary", "a Debian package"),
-    (b"!<arch>\n", "an archive; name one of its members: FILE!MEMBER"),
-    (b"!<thin>\n", "an archive; name one of its members: FILE!MEMBER"),
-    (b"PK\x03\x04", "a zip file; name one of its members: FILE!MEMBER"),
-    (b"BC\xc0\xde", "LLVM bitcode, which has no code size before it is linked"),
-    (b"\xde\xc0\x17\x0b", "LLVM bitcode, which has no code size before it is linked"),
     (b"%PDF-", "a PDF document"),
     (b"%!PS", "a PostScript document"),
     (b"\x1f\x8b", "data compressed by gzip: unpack it first"),
@@ -99,8 +101,10 @@ def describe_bytes(head: bytes) -> str:
     """Describe a file that begins with these bytes."""
     if not head:
         return "an empty file"
-    if is_macho(head):
-        return "a universal binary" if is_fat(head) else "a Mach-O file"
+    if magics.is_fat(head):
+        return "a universal binary"
+    if words := _FORMATS.get(magics.format_of(head)):
+        return words
     for magic, words in _MAGICS:
         if head.startswith(magic):
             return words

@@ -23,11 +23,12 @@ CONTAINERS = frozenset({ARCHIVE, DEBIAN, ZIP})
 SEVERAL_IMAGES = frozenset({*CONTAINERS, FAT, FOLDER})
 IMAGES = frozenset({ELF, MACHO, PE, COFF, WASM})
 
+ELF_MAGIC = b"\x7fELF"
 ARCHIVE_MAGIC, THIN_MAGIC = b"!<arch>\n", b"!<thin>\n"
 BITCODE_WRAPPER = b"\xde\xc0\x17\x0b"  # Apple's, with the machine before the bitcode
 BITCODE_MAGICS = (b"BC\xc0\xde", BITCODE_WRAPPER)
 _MAGICS = (
-    (b"\x7fELF", ELF),
+    (ELF_MAGIC, ELF),
     (ARCHIVE_MAGIC + b"debian-binary", DEBIAN),
     (ARCHIVE_MAGIC, ARCHIVE),
     (THIN_MAGIC, ARCHIVE),

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from sizeguard.base import OWN_FOLDER
 from sizeguard.base.errors import InputError
 from sizeguard.base.kept.moment import kept_now
 from sizeguard.git.git import git, git_bytes, head_id
@@ -29,7 +30,7 @@ _NOBODY = {
     )
 }
 # In a repository's own folder, if the gate made one there.
-_KEPT = Path(".sizeguard") / "checked_out.index"
+_KEPT = Path(OWN_FOLDER) / "checked_out.index"
 # The states that git compares, whatever the user's configuration says; one file has all entries.
 _STATES = (
     *("-c", "core.trustctime=true", "-c", "core.checkStat=default"),

@@ -9,6 +9,14 @@ import numpy as np
 
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int
+from sizeguard.formats.elf import (
+    R_AARCH64_ABS64,
+    R_AARCH64_CALL26,
+    R_AARCH64_JUMP26,
+    R_X86_64_64,
+    R_X86_64_PC32,
+    R_X86_64_PLT32,
+)
 from sizeguard.linkgraph.address_slots import address_slots
 from sizeguard.linkgraph.graph import FDE, IMPORT, PART, STRING, SectionGraph
 from sizeguard.linkgraph.live import live
@@ -17,9 +25,6 @@ from sizeguard.linkgraph.live import live
 # and an .eh_frame_hdr entry.
 RELOCATION_SIZE, SYMBOL_SIZE, SLOT_SIZE, PLT_SIZE, HEADER_ENTRY = 24, 26, 8, 16, 8
 
-# Relocation types of x86-64 and aarch64.
-R_X86_64_64, R_X86_64_PC32, R_X86_64_PLT32 = 1, 2, 4
-R_AARCH64_ABS64, R_AARCH64_JUMP26, R_AARCH64_CALL26 = 257, 282, 283
 ABSOLUTE = (R_X86_64_64, R_AARCH64_ABS64)
 CALLS = (R_X86_64_PLT32, R_X86_64_PC32, R_AARCH64_JUMP26, R_AARCH64_CALL26)
 

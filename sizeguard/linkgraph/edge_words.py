@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from sizeguard.linkgraph.costs import R_AARCH64_CALL26, R_AARCH64_JUMP26, R_X86_64_PLT32
+from sizeguard.formats.elf import (
+    R_AARCH64_CALL26,
+    R_AARCH64_JUMP26,
+    R_X86_64_GOTPCRELX,
+    R_X86_64_PLT32,
+)
 from sizeguard.linkgraph.graph import (
     ENTRY,
     GROUP,
@@ -23,10 +28,16 @@ _WORDS = {
 }
 # With -fno-plt calls go through a GOT slot: R_X86_64_GOTPCRELX belongs to a call or a jump, its REX
 # form to a load. R_X86_64_PC32 belongs to a load, too.
-_R_X86_64_GOTPCRELX = 41
-# Types of Mach-O, as macho_graph numbers them: X86_64_RELOC_BRANCH and _GOT, ARM64_RELOC_BRANCH26.
+# Types of Mach-O, as macho_graph numbers them: X86_64_RELOC_BRANCH, X86_64_RELOC_GOT (a load has
+# GOT_LOAD), ARM64_RELOC_BRANCH26.
 _CALLS_OF_MACHO = (0x1002, 0x1004, 0x2002)
-_CALLS = (R_X86_64_PLT32, _R_X86_64_GOTPCRELX, R_AARCH64_JUMP26, R_AARCH64_CALL26, *_CALLS_OF_MACHO)
+DIRECT_CALLS = (
+    R_X86_64_PLT32,
+    R_X86_64_GOTPCRELX,
+    R_AARCH64_JUMP26,
+    R_AARCH64_CALL26,
+    *_CALLS_OF_MACHO,
+)
 
 
 def how_kept(graph: SectionGraph, source: int, edge: int) -> str:
@@ -59,7 +70,7 @@ def how_kept(graph: SectionGraph, source: int, edge: int) -> str:
             return "used by the function"
         return (
             "direct call"
-            if int(graph.edges.type[edge]) in _CALLS
+            if int(graph.edges.type[edge]) in DIRECT_CALLS
             else "address taken by the function"
         )
     symbol = graph.symbol_of(source)

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
+from sizeguard.base import OWN_FOLDER
 from sizeguard.base.errors import InputError
 from sizeguard.git.git import git_bytes, top_folder
 from sizeguard.snapshots.store import FOLDER_VARIABLE, Store
@@ -19,7 +20,7 @@ from sizeguard.snapshots.store import FOLDER_VARIABLE, Store
 # The first is of GitHub, GitLab, Bitbucket, Buildkite, Cirrus, CircleCI and others; then Azure,
 # Jenkins, TeamCity and AWS CodeBuild.
 _CI = ("CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID")
-_IN_PROJECT = Path(".sizeguard") / "store"
+_IN_PROJECT = Path(OWN_FOLDER) / "store"
 
 
 def project_store(root: Path) -> Store:

@@ -10,16 +10,13 @@ import numpy.typing as npt
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.columns.distinct import distinct
+from sizeguard.linkgraph.edge_words import DIRECT_CALLS
 from sizeguard.linkgraph.graph import RELOCATION, STRING, SectionGraph
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import qualified_name
 from sizeguard.operators.name import operator_of
 from sizeguard.runtimes.build_facts import Dispatch
 
-# Direct calls and jumps: R_X86_64_PLT32, R_X86_64_GOTPCRELX (a load has its REX form),
-# R_AARCH64_JUMP26, R_AARCH64_CALL26; X86_64_RELOC_BRANCH, X86_64_RELOC_GOT (a load has GOT_LOAD),
-# ARM64_RELOC_BRANCH26.
-_CALLS = (4, 41, 282, 283, 0x1002, 0x1004, 0x2002)
 _OPERATOR = re.compile(r"[A-Za-z_][\w.]*::[A-Za-z_]\w*(?:\.\w+)?(?:\(.*)?")
 
 
@@ -90,7 +87,7 @@ def _site(graph: SectionGraph, node: int, calls: npt.NDArray[np.int64]) -> CallS
         return CallSite(frozenset(), False)
     edges = graph.edges
     given = _names(graph, node)
-    is_direct = np.isin(edges.type[calls], _CALLS)
+    is_direct = np.isin(edges.type[calls], DIRECT_CALLS)
     # A call by handle uses a handle that the same function looked up by name.
     windows = [{name for _, name in given}] if not is_direct.all() or not len(calls) else []
     begin = -1

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from sizeguard.base import OWN_FOLDER
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.files import cannot_write, locked, write_if_changed
 from sizeguard.base.fingerprint import file_hash, fingerprint, package_hash
@@ -29,7 +30,7 @@ from sizeguard.git.worktrees import path_length, worktree
 from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
 from sizeguard.projects.gathering.linked_globs import files_matching
 from sizeguard.projects.made_heads import MadeHead, PackedHead, make_head, unpacked
-from sizeguard.projects.project import OWN_FOLDER, SHIPS, App, ImageFiles
+from sizeguard.projects.project import SHIPS, App, ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
 WORKTREES = Path(OWN_FOLDER) / "worktrees"

@@ -85,7 +85,6 @@ class ImageFiles:
 
 
 NO_STRIP = "false"
-OWN_FOLDER = ".sizeguard"  # the project's folder of builds and worktrees, which git ignores
 BUILD_TIMEOUT = 30 * 60  # seconds
 
 

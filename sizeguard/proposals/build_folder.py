@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from sizeguard.base import OWN_FOLDER
 from sizeguard.formats.sniff import MACHO, image_format
 
 # Parts that init reports if they are missing.
@@ -17,7 +18,7 @@ SECTIONS, MAP, BUILD_ID, SYMBOLS = "-ffunction-sections", "map", "build id", "sy
 
 # Folders without images of the project: compiler checks, other tools' files.
 NO_IMAGES = frozenset(
-    {".git", ".hg", ".sizeguard", "CMakeFiles", "CMakeScratch", "meson-private", "meson-logs"}
+    {".git", ".hg", OWN_FOLDER, "CMakeFiles", "CMakeScratch", "meson-private", "meson-logs"}
     | {"node_modules", ".venv", "autom4te.cache", "conftest.dir", "__pycache__"}
 )
 

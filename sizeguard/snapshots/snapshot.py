@@ -30,7 +30,7 @@ from sizeguard.base.input_files import readable
 from sizeguard.columns.distinct import distinct as distinct_numbers
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
-from sizeguard.columns.sums import ColumnSums, SumsById, sum_by
+from sizeguard.columns.sums import WHAT, ColumnSums, SumsById, sum_by
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.snapshots import version_1
@@ -59,7 +59,6 @@ from sizeguard.snapshots.snapshot_header import (
     stated,
 )
 
-_COLUMNS = ("file", "load", "ram", "count")
 # The order of rows: neighbours with the same symbol compress best, but any fixed order would be
 # correct.
 _ORDER = (
@@ -100,7 +99,7 @@ def snapshot_bytes(analysis: Analysis, origin: Origin | None = None) -> bytes:
         blocks[f"{level}/ids"] = pack_numbers(labels[level][first])
     if aliases is not None:
         blocks["aliases/group"] = pack_numbers(columns[-1][first])
-    sums = {name: sum_by(getattr(analysis, name), row, len(first)) for name in _COLUMNS}
+    sums = {name: sum_by(getattr(analysis, name), row, len(first)) for name in WHAT}
     sums["load"] = _relative(sums["load"], sums["file"])
     blocks |= {name: pack_numbers(column) for name, column in sums.items()}
     packed = {name: compress(blocks[name]) for name in sorted(blocks)}
@@ -199,9 +198,9 @@ class Snapshot:
         self.image = image_of(header)
         self.origin = origin_of(header)
         self._rows = rows_of(header)
-        columns = {name: self._numbers(name, self._rows) for name in _COLUMNS}
+        columns = {name: self._numbers(name, self._rows) for name in WHAT}
         columns["load"] = _absolute(columns["load"], columns["file"])
-        self.file, self.load, self.ram, self.count = (columns[name] for name in _COLUMNS)
+        self.file, self.load, self.ram, self.count = (columns[name] for name in WHAT)
         for name in ("file", "load", "ram"):
             # First exclude columns of huge numbers, whose sum could overflow to the right one.
             column = columns[name]
@@ -213,7 +212,7 @@ class Snapshot:
 
     def sums_by(self, ids: Int | npt.NDArray[np.int32], count: int) -> SumsById:
         """Sum rows with equal id; 0 <= ids < count."""
-        return ColumnSums({name: getattr(self, name) for name in _COLUMNS}).by(ids, count)
+        return ColumnSums({name: getattr(self, name) for name in WHAT}).by(ids, count)
 
     def label(self, level: str) -> Label:
         """Return the values of a level.

@@ -13,7 +13,7 @@ from sizeguard.formats.elf.layout import SHF_ALLOC, SHF_WRITE, SHN_COMMON, SHT_N
 from sizeguard.formats.elf.reader import MAX_SIZE
 
 NAME = "COMMON"  # as in linker scripts
-_COMMON = SHN_COMMON - 0x10000  # as in symbol tables
+SECTION_COMMON = SHN_COMMON - 0x10000  # as in SymbolTable.section, where it is negative
 
 
 def with_common(elf: Elf) -> Elf:
@@ -23,7 +23,7 @@ def with_common(elf: Elf) -> Elf:
     """
     if not elf.is_relocatable:
         return elf
-    size = sum(sum(t.size[t.section == _COMMON].tolist()) for t in elf.static_symbols)
+    size = sum(sum(t.size[t.section == SECTION_COMMON].tolist()) for t in elf.static_symbols)
     if not size:
         return elf
     if size > MAX_SIZE:

@@ -31,6 +31,7 @@ from sizeguard.formats.elf.layout import (
 from sizeguard.formats.elf.machines import machine_name
 from sizeguard.formats.elf.segment_sections import sections_of_segments, zeros_without_section
 from sizeguard.formats.elf.symbols import FREE_BYTES, MAX_SHARING
+from sizeguard.formats.magics import ELF_MAGIC
 
 # Smaller files are read: a mapping would end in SIGBUS if another program truncates the file.
 # Reading 434 MB takes 0.3 s and 350 MiB.
@@ -77,7 +78,7 @@ _READABLE = "; images are ELF, Mach-O, PE, COFF or WebAssembly files"
 def parse_elf(path: Path, data: bytes | Bytes) -> Elf:
     """Parse bytes as read_elf does; path appears in messages."""
     content = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else data
-    if content[:4].tobytes() != b"\x7fELF":
+    if content[:4].tobytes() != ELF_MAGIC:
         from sizeguard.formats.describe import HEAD, describe_bytes  # 1 ms
 
         what = describe_bytes(content[:HEAD].tobytes())

@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from sizeguard.columns.texts import Int
-from sizeguard.formats.elf import SHF_EXECINSTR, SHF_MERGE, SHF_WRITE
+from sizeguard.formats.elf import R_X86_64_PC32, SHF_EXECINSTR, SHF_MERGE, SHF_WRITE
 from sizeguard.linkgraph.elf.object_columns import RelocationColumns, Sections, SymbolColumns
 from sizeguard.linkgraph.inputs.loaded import Loaded
 from sizeguard.operators.name import OPERATOR_TEXT
 
 _LONGEST = 1000  # bytes of an operator's name
-_PC32 = 2  # R_X86_64_PC32 is relative to the end of the operand, four bytes later
 
 
 def find_literals(
@@ -32,9 +31,10 @@ def find_literals(
     flags = sections.flags
     wanted = sections.is_input & (flags & (SHF_EXECINSTR | SHF_WRITE | SHF_MERGE) == 0)
     chosen = np.flatnonzero((target >= 0) & wanted[np.maximum(target, 0)])
+    # R_X86_64_PC32 is relative to the end of the operand, four bytes later.
     bias = 4 if loaded.machine == "x86_64" else 0
     places = symbols.value[relocations.symbol[chosen]] + relocations.addend[chosen]
-    places += np.where(relocations.type[chosen] == _PC32, bias, 0)
+    places += np.where(relocations.type[chosen] == R_X86_64_PC32, bias, 0)
     found: dict[int, str] = {}
     rows = target[chosen]
     order = np.argsort(rows, kind="stable")

@@ -10,7 +10,14 @@ import numpy as np
 
 from sizeguard.columns.texts import Int
 from sizeguard.formats.binary import Binary
-from sizeguard.formats.elf import SHF_EXECINSTR, STT_SECTION, Section, Symbol
+from sizeguard.formats.elf import (
+    R_AARCH64_ABS64,
+    R_X86_64_64,
+    SHF_EXECINSTR,
+    STT_SECTION,
+    Section,
+    Symbol,
+)
 from sizeguard.formats.elf.relocations import Relocations
 from sizeguard.linkgraph.elf.object_columns import RelocationColumns, Sections, SymbolColumns
 from sizeguard.linkgraph.inputs.loaded import Loaded
@@ -18,7 +25,7 @@ from sizeguard.linkgraph.inputs.loaded import Loaded
 POINTER = 8
 _LONGEST_TEXT = 512  # bytes of a schema to read
 _LONGEST_NAME = 4096  # bytes of the text that an entry points to
-ABSOLUTE = {"x86_64": (1,), "aarch64": (257,)}  # R_X86_64_64, R_AARCH64_ABS64
+ABSOLUTE = {"x86_64": (R_X86_64_64,), "aarch64": (R_AARCH64_ABS64,)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
-from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, THIN_MAGIC
+from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, ELF_MAGIC, THIN_MAGIC
 from sizeguard.linkgraph.inputs.version_script import Visible
 
 FAMILIES = ("bfd", "gold", "lld", "mold")
@@ -89,9 +89,6 @@ class LinkInputs:
     lto: tuple[LinkInput, ...] = ()
 
 
-_ELF = b"\x7fELF"
-
-
 def kind_of(path: Path) -> str:
     """Return object, archive, shared, bitcode or script, according to a file's first bytes.
 
@@ -104,7 +101,7 @@ def kind_of(path: Path) -> str:
         raise cannot_read(path, error) from error
     if head[:8] in (ARCHIVE_MAGIC, THIN_MAGIC):
         return "archive"
-    if head[:4] == _ELF and len(head) >= 18:
+    if head[:4] == ELF_MAGIC and len(head) >= 18:
         return (
             "shared"
             if int.from_bytes(head[16:18], "little" if head[5] == 1 else "big") == 3

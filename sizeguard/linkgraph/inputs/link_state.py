@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from sizeguard.formats.archive import Archive, Member, open_archive
 from sizeguard.formats.elf import STB_WEAK
+from sizeguard.formats.elf.common_symbols import SECTION_COMMON
 from sizeguard.linkgraph.inputs.link_inputs import LinkInput, LinkInputs
 from sizeguard.linkgraph.inputs.loaded import Loaded
-from sizeguard.linkgraph.inputs.objects import SECTION_COMMON, Object, read_object
+from sizeguard.linkgraph.inputs.objects import Object, read_object
 from sizeguard.linkgraph.inputs.shared_library import Library, read_library
 
 # States of a symbol; a higher one is stronger. LAZY: a searched archive could define it.

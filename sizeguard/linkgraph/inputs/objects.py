@@ -14,7 +14,6 @@ from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.columns.texts import Int
 from sizeguard.formats.archive import member_starts
 from sizeguard.formats.elf import (
-    SHN_COMMON,
     SHT_GROUP,
     SHT_SYMTAB,
     STB_LOCAL,
@@ -22,10 +21,9 @@ from sizeguard.formats.elf import (
     SymbolTable,
     parse_elf,
 )
-from sizeguard.formats.magics import BITCODE_MAGICS
+from sizeguard.formats.magics import BITCODE_MAGICS, ELF_MAGIC
 
 GRP_COMDAT = 1
-SECTION_COMMON = SHN_COMMON - 0x10000  # as in symbol tables, where it is negative
 _SLIM = b"__gnu_lto_slim"
 
 
@@ -133,7 +131,7 @@ def is_lto(content: bytes | mmap.mmap) -> bool:
         return content.find(_SLIM) >= 0 or any(
             start in BITCODE_MAGICS for start in member_starts(content, 4)
         )
-    return head == b"\x7fELF" and content.find(_SLIM) >= 0
+    return head == ELF_MAGIC and content.find(_SLIM) >= 0
 
 
 class UnsupportedObjectError(InputError):

@@ -11,12 +11,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base import OWN_FOLDER
 from sizeguard.builds.image_tools import MEASURED, image_tools, kind_of_image, spelling_for
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.packages.members import Package, split_pattern
 from sizeguard.builds.shipped_libraries import needed_files
 from sizeguard.projects.gathering.linked_globs import files_matching
-from sizeguard.projects.project import OWN_FOLDER
 from sizeguard.toolchains.recipe import DoesNotBuildError
 
 _HWCAPS = "glibc-hwcaps"

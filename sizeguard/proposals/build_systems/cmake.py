@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base import OWN_FOLDER
 from sizeguard.base.files import text_of_file
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
@@ -45,7 +46,7 @@ _INSTALL = re.compile(
 _AR_MODE = re.compile(r"[qr][A-Za-z]*")
 _CONFIGURATION = re.compile(r"impl-(.+)\.ninja")  # a file of Ninja Multi-Config
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_SKIPPED = frozenset({".git", ".sizeguard", "CMakeTmp", "CMakeScratch", "_CMakeLTOTest-CXX"})
+_SKIPPED = frozenset({".git", OWN_FOLDER, "CMakeTmp", "CMakeScratch", "_CMakeLTOTest-CXX"})
 _GENERATOR, _TYPE, _SETTINGS = "generator", "type", "settings"  # names of BuildFolder.facts
 
 
