@@ -89,8 +89,6 @@ def test_wrong_metrics_name_the_nearest(text: str, nearest: str) -> None:
 
 def test_overloads_are_suggested_and_never_guessed() -> None:
     known = ["operator/aten::add.Tensor", "operator/aten::addmm", "dtype/Float"]
-    with pytest.raises(InputError, match=r"nearest is 'operator/aten::add.Tensor'"):
-        parse_metric("opertor/aten::add.Tenso", "x", known)
     assert (
         nearest_metric(parse_metric("operator/aten::add.Tenso", "x"), known)
         == "operator/aten::add.Tensor"

@@ -24,7 +24,7 @@ from sizeguard.attribution.teams.team_levels import derived_label, regions
 from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
 from sizeguard.columns.sums import WHAT, Counts, SumsById
-from sizeguard.columns.texts import Int, Int32, Texts, without_first
+from sizeguard.columns.texts import Int, Int32, Texts, without_underscore
 from sizeguard.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -300,4 +300,4 @@ class LedgerAnalysis:
     def _spelled(self) -> Texts:
         """The names of symbols as the rules spell them: without an underscore of the format."""
         names = self._rows.ledger.symbols
-        return without_first(names, "_") if self._rows.ledger.image.adds_underscore else names
+        return without_underscore(names) if self._rows.ledger.image.adds_underscore else names

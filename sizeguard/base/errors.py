@@ -6,6 +6,8 @@ Exit codes: 0 everything holds, 1 a gate or claim fails, 2 usage, configuration 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class SizeguardError(Exception):
     """An input, a request or an environment that cannot be used.
@@ -62,3 +64,9 @@ class StorageError(SizeguardError):
     """The disk is full or fails."""
 
     exit_code = 4
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Join the first names for a message, and say how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -93,6 +93,11 @@ def is_folder(path: Path) -> bool:
     return is_there(path) and path.is_dir()
 
 
+def path_below(path: Path, folder: Path) -> str:
+    """Return a path relative to a folder, with slashes; empty if it is not below the folder."""
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else ""
+
+
 @contextlib.contextmanager
 def apart(outputs: Iterable[tuple[str, Path]]) -> Iterator[None]:
     """Keep the outputs of a command apart from all files that it reads, by whatever name.

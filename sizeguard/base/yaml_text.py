@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
 import yaml
 
@@ -19,6 +20,18 @@ _BOOLEANS = frozenset({"y", "n"})  # of YAML 1.1; PyYAML and torchgen read them 
 def yaml_name(text: str) -> str:
     """Write the name of an operator, a dtype, a class or a file, in ASCII."""
     return text if _is_plain(text, _NAME) else ascii_quoted(text)
+
+
+def yaml_list(names: Iterable[str]) -> str:
+    """Write names as a sequence in brackets, sorted."""
+    return f"[{', '.join(yaml_name(name) for name in sorted(names))}]"
+
+
+def yaml_table(key: str, entries: Mapping[str, str]) -> list[str]:
+    """Write the lines of a mapping of names to written values, sorted by name."""
+    if not entries:
+        return [f"{key}: {{}}"]
+    return [f"{key}:", *(f"  {yaml_name(name)}: {entries[name]}" for name in sorted(entries))]
 
 
 def yaml_command(text: str) -> str:

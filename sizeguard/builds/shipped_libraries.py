@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from sizeguard.base.errors import SizeguardError
-from sizeguard.base.files import check_no_output
+from sizeguard.base.files import check_no_output, path_below
 from sizeguard.base.kept.hash_cache import unread_state
 from sizeguard.base.kept.moment import kept_now
 from sizeguard.base.kept.stored_facts import stored_fact
@@ -289,4 +289,4 @@ def _is_stub(path: Path) -> bool:
 
 def _name(path: Path, folder: Path) -> str:
     base = folder.resolve()
-    return path.relative_to(base).as_posix() if path.is_relative_to(base) else path.name
+    return path_below(path, base) or path.name

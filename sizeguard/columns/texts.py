@@ -79,10 +79,10 @@ class Texts:
         ]
 
 
-def without_first(texts: Texts, character: str) -> Texts:
-    """Remove a character from the beginning of the texts that have it."""
+def without_underscore(texts: Texts) -> Texts:
+    """Remove one underscore from the beginning of the texts that have it."""
     if not len(texts.buffer):
         return texts
     first = texts.buffer[np.minimum(texts.start, len(texts.buffer) - 1)]
-    begins = (first == ord(character)) & (texts.end > texts.start)
+    begins = (first == ord("_")) & (texts.end > texts.start)
     return Texts(texts.buffer, texts.start + begins, texts.end)

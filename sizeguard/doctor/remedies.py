@@ -152,12 +152,10 @@ def _content(elf: Elf, name: str) -> bytes:
 
 
 def joined_changes(
-    toolchains: tuple[ImageToolchain, ...],
-    change: Callable[[ImageToolchain], str],
-    separator: str = "; ",
+    toolchains: tuple[ImageToolchain, ...], change: Callable[[ImageToolchain], str]
 ) -> str:
     """Return the change in each toolchain that has one, with its name if there are several."""
     found = [(each.name, text) for each in toolchains if (text := change(each))]
     if len(toolchains) == 1:
         return "".join(text for _, text in found)
-    return separator.join(f"{name}: {text}" for name, text in found)
+    return "; ".join(f"{name}: {text}" for name, text in found)

@@ -69,13 +69,11 @@ class Metric:
         return (rf"{self.kind}=/^(?:{re.escape(self.name)})\Z/",)
 
 
-def parse_metric(text: str, where: str, known: Iterable[str] = ()) -> Metric:
+def parse_metric(text: str, where: str) -> Metric:
     """Parse a path.
 
-    Raises InputError that begins with `where`, such as file:line:column or --metric.
-
-    known: paths of operators, kernels and the like, only for the suggestion in an error. An
-           operator that no image has is valid, with 0 bytes.
+    An operator that no image has is valid, with 0 bytes. Raises InputError that begins with
+    `where`, such as file:line:column or --metric.
     """
     kind, slash, name = text.partition("/")
     if kind in TOTALS and not slash:
@@ -83,10 +81,7 @@ def parse_metric(text: str, where: str, known: Iterable[str] = ()) -> Metric:
     if kind in NAMED and name:
         return Metric(kind, name)
     if kind in NAMED:
-        raise InputError(
-            f"{where}: metric '{text}' lacks a name; nearest is"
-            f" '{_nearest(f'{kind}/', known) or f'{kind}/NAME'}'"
-        )
+        raise InputError(f"{where}: metric '{text}' lacks a name; nearest is '{kind}/NAME'")
     if kind in TOTALS:
         raise InputError(f"{where}: metric '{kind}' takes no name; nearest is '{kind}'")
     near = difflib.get_close_matches(kind, (*TOTALS, *NAMED), n=1)
@@ -96,21 +91,13 @@ def parse_metric(text: str, where: str, known: Iterable[str] = ()) -> Metric:
             f" {', '.join(f'{each}/NAME' for each in NAMED)}"
         )
     guess = near[0] if near[0] in TOTALS else f"{near[0]}/{name}" if name else f"{near[0]}/NAME"
-    raise InputError(
-        f"{where}: unknown metric '{text}'; nearest is '{_nearest(guess, known) or guess}'"
-    )
+    raise InputError(f"{where}: unknown metric '{text}'; nearest is '{guess}'")
 
 
 def nearest_metric(metric: Metric, known: Iterable[str]) -> str:
     """Find the known path of the same kind that is most similar; empty if none is."""
-    return _nearest(str(metric), known)
-
-
-def _nearest(path: str, known: Iterable[str]) -> str:
-    kind = path.partition("/")[0]
-    near = difflib.get_close_matches(
-        path, [each for each in known if each.startswith(f"{kind}/")], n=1
-    )
+    of_kind = [each for each in known if each.startswith(f"{metric.kind}/")]
+    near = difflib.get_close_matches(str(metric), of_kind, n=1)
     return near[0] if near else ""
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.errors import InconclusiveError, listed
 from sizeguard.columns.distinct import distinct
 from sizeguard.linkgraph.graph import ENTRY, PART, RELOCATION, START_STOP, SectionGraph
 from sizeguard.linkgraph.live import Bool, reachable
@@ -188,10 +188,7 @@ def _check_sections(calls: CallGraph) -> None:
             if node in kernels or calls_one:
                 wrong.add(label)
     if wrong:
-        shown = ", ".join(sorted(wrong)[:5]) + (
-            f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-        )
         raise InconclusiveError(
             "compiled without -ffunction-sections, so calls cannot be assigned to functions:"
-            f" {shown}"
+            f" {listed(sorted(wrong), 5)}"
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.errors import InconclusiveError, InputError, listed
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.predict.full_build import FullBuild
 from sizeguard.predict.reach_result import StaticSelection
@@ -63,10 +63,7 @@ def check_roots(full: FullBuild, info: OperatorInfo) -> None:
     """
     missing = sorted(set(info.operators) - full.operators)
     if missing:
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        raise InputError(
-            f"{info.model}: the full build has no operator {', '.join(missing[:5])}{more}"
-        )
+        raise InputError(f"{info.model}: the full build has no operator {listed(missing, 5)}")
     classes = sorted(info.classes - full.classes)
     if classes:
         raise InconclusiveError(

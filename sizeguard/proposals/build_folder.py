@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sizeguard.base import OWN_FOLDER
+from sizeguard.base.files import path_below
 from sizeguard.formats.sniff import MACHO, image_format
 
 # Parts that init reports if they are missing.
@@ -117,7 +118,7 @@ def map_option(image: LinkedFile, place: str) -> str:
 
 def path_from(folder: Path, path: Path) -> str:
     """Return a path from a folder; a file elsewhere by its name."""
-    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.name
+    return path_below(path, folder) or path.name
 
 
 def shell_words(words: Sequence[str], root: Path) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
+from sizeguard.base.files import path_below
 from sizeguard.git.git import git, git_bytes, top_folder
 from sizeguard.proposals.build_folder import BuildFolder, BuildSystem, Place
 from sizeguard.proposals.build_systems.make import RECURSIVE
@@ -171,7 +172,7 @@ def _proposal(built: _Built, root: Path, is_git: bool, chosen: Sequence[FoundIma
     def in_tree(path: Path) -> str:
         if path.is_relative_to(build.folder):
             return (Path(place.folder) / path.relative_to(build.folder)).as_posix()
-        return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
+        return path_below(path, root)
 
     images = []
     left_out = []
@@ -239,8 +240,8 @@ def _place(
     build: BuildFolder, root: Path, is_git: bool, chosen: Sequence[FoundImage]
 ) -> _ChosenPlace:
     """Choose the commands' build folder: the same folder, if git ignores its files."""
-    source = _below(build.source, root) or "."
-    folder = _below(build.folder, root)
+    source = path_below(build.source, root) or "."
+    folder = path_below(build.folder, root)
     if not is_git:
         note = f"{root} is not a git repository; use `sizeguard gate --in-place`"
         return _ChosenPlace(Place(root, source, folder or _OWN_FOLDER, True), notes=(note,))
@@ -250,14 +251,10 @@ def _place(
         return _ChosenPlace(Place(root, source, _OWN_FOLDER, True))
     is_own = build.folder != build.source
     ignore = (f"{folder}/**",) if is_own else ()
-    entry = f"/{folder}/" if is_own else f"/{_below(chosen[0].path, root)}"
+    entry = f"/{folder}/" if is_own else f"/{path_below(chosen[0].path, root)}"
     note = f"git does not ignore the build's outputs: add {entry} to .gitignore"
     new = _OWN_FOLDER if is_own else folder
     return _ChosenPlace(Place(root, source, new, False), ignore, (note,))
-
-
-def _below(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
 
 
 def _is_ignored(root: Path, image: Path) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sizeguard.base.files import write_if_changed
-from sizeguard.base.yaml_text import ascii_quoted, yaml_name
+from sizeguard.base.yaml_text import ascii_quoted, yaml_list, yaml_table
 from sizeguard.selection.provenance import write_record
 from sizeguard.selection.selection import SelectedOperator, Selection
 
@@ -33,19 +32,19 @@ def format_selection(selection: Selection) -> str:
     lines = [
         f"include_all_operators: {_flag(selection.include_all_operators)}",
         f"include_all_non_op_selectives: {_flag(selection.include_all_non_op_selectives)}",
-        *_block(
+        *yaml_table(
             "operators", {name: _operator(entry) for name, entry in selection.operators.items()}
         ),
-        *_block(
+        *yaml_table(
             "kernel_metadata",
-            {tag: _flow(dtypes) for tag, dtypes in selection.kernel_metadata.items()},
+            {tag: yaml_list(dtypes) for tag, dtypes in selection.kernel_metadata.items()},
         ),
-        *_block(
+        *yaml_table(
             "et_kernel_metadata",
-            {name: _flow(keys) for name, keys in selection.et_kernel_metadata.items()},
+            {name: yaml_list(keys) for name, keys in selection.et_kernel_metadata.items()},
         ),
-        f"custom_classes: {_flow(selection.custom_classes)}",
-        f"build_features: {_flow(selection.build_features)}",
+        f"custom_classes: {yaml_list(selection.custom_classes)}",
+        f"build_features: {yaml_list(selection.build_features)}",
     ]
     if debug_info:
         lines += ["debug_info:", *(f"- {ascii_quoted(text)}" for text in debug_info)]
@@ -58,17 +57,7 @@ def _operator(entry: SelectedOperator) -> str:
         f" {_flag(entry.is_used_for_training)}, include_all_overloads:"
         f" {_flag(entry.include_all_overloads)}"
     )
-    return text + (f", debug_info: {_flow(entry.debug_info)}}}" if entry.debug_info else "}")
-
-
-def _block(key: str, entries: Mapping[str, str]) -> list[str]:
-    if not entries:
-        return [f"{key}: {{}}"]
-    return [f"{key}:", *(f"  {yaml_name(name)}: {entries[name]}" for name in sorted(entries))]
-
-
-def _flow(words: Iterable[str]) -> str:
-    return f"[{', '.join(yaml_name(text) for text in sorted(words))}]"
+    return text + (f", debug_info: {yaml_list(entry.debug_info)}}}" if entry.debug_info else "}")
 
 
 def _flag(value: bool) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sizeguard.base.errors import GateError
+from sizeguard.base.files import path_below
 from sizeguard.cli.option_groups import format_option
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
@@ -96,14 +97,10 @@ def _wrong_owners(root: Path, config: Config, waivers: Sequence[Waiver]) -> list
     policy |= {
         path: f"/{path}"
         for app in config.apps
-        if app.is_selective and (path := _below(app.selection, root))
+        if app.is_selective and (path := path_below(app.selection, root))
     }
     missing = without_owner(owners, policy)
     return found + [
         f"{path}: nobody has to review it; add to {PLACES[0]}: {printable(policy[path])} @OWNER"
         for path in missing
     ]
-
-
-def _below(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.texts import Int, Texts, without_first
+from sizeguard.columns.texts import Int, Texts, without_underscore
 from sizeguard.formats.dwarf.walk import InlineTree
 from sizeguard.formats.elf import STT_FUNC, STT_IFUNC, STT_NOTYPE, Elf
 
@@ -85,7 +85,7 @@ def macho_code(image: MachO) -> Code:
     order = np.lexsort((wanted, (table.type[wanted] & N_EXT) == 0, table.value[wanted]))
     wanted = _first_of_each(wanted[order], table.value)
     # Mach-O puts an underscore before each C name; DWARF does not.
-    names = without_first(table.names.take(wanted), "_")
+    names = without_underscore(table.names.take(wanted))
     return Code(image.path, sections, table.value[wanted], np.zeros(len(wanted), np.int64), names)
 
 

@@ -75,8 +75,8 @@ class CommandReader:
             .decode("utf-8", "backslashreplace")
         )
 
-    def string_of(self, command: LoadCommand, position: int) -> str:
-        """Return the string of a command; `position`: offset of the number that gives its place."""
+    def string_of(self, command: LoadCommand) -> str:
+        """Return the string of a command, whose first field is the string's place in it."""
         (start,) = self.fields(command, "I")
         if start >= command.size:
             self.damaged(f"{command.name} has its name at {start} of {command.size} bytes")

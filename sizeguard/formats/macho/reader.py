@@ -154,7 +154,7 @@ class _Reader(SegmentReader):
             indirect=self.indirect(linkedit),
             linkedit=linkedit + relocations,
             dylibs=tuple(
-                self.string_of(command, 8)
+                self.string_of(command)
                 for command in commands
                 if command.number in c.DYLIB_COMMANDS
             ),

@@ -6,9 +6,9 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from sizeguard.base.errors import listed
 from sizeguard.claims.verdict import FAIL
 from sizeguard.gate.gate_result import SelectionFinding
-from sizeguard.gate.selection.listed import listed
 from sizeguard.gate.selection.review_record import shown_path
 from sizeguard.predict.full_build import FullBuild
 from sizeguard.runtimes.runtime import CallTable

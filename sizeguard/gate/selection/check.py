@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from sizeguard.base.errors import BuildError, InconclusiveError, InputError
+from sizeguard.base.errors import BuildError, InconclusiveError, InputError, listed
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.cache.traces import Model, Tracer
 from sizeguard.gate.gate_result import SelectionFinding
-from sizeguard.gate.selection.listed import listed
 from sizeguard.gate.selection.model_needs import Needed
 from sizeguard.gate.selection.review_record import (
     AT_LOAD,

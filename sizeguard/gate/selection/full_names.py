@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from sizeguard.base.errors import listed
 from sizeguard.base.files import write_if_changed
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import files_of
 from sizeguard.claims.listed_names import BuildNames, FeatureMarks
 from sizeguard.claims.names_file import names_text
-from sizeguard.gate.selection.listed import listed
 from sizeguard.predict.what_if import predictor_of
 from sizeguard.runtimes.known import source_tree
 from sizeguard.runtimes.runtime import BuildOptions, Runtime, SourceTree

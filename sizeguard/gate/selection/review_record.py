@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read, write_if_changed
+from sizeguard.base.files import cannot_read, path_below, write_if_changed
 from sizeguard.base.fingerprint import file_hash
 from sizeguard.base.input_files import readable
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, parse_nodes
-from sizeguard.base.yaml_text import yaml_name
+from sizeguard.base.yaml_text import yaml_list, yaml_table
 from sizeguard.projects.project import App
 from sizeguard.runtimes.known import inputs_of
 
@@ -118,7 +118,7 @@ def short_hash(path: Path) -> str:
 
 def shown_path(root: Path, path: Path) -> str:
     """Write a path with slashes, relative to the source tree if it is inside."""
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+    return path_below(path, root) or path.as_posix()
 
 
 def write_record(path: Path, app: str, record: SelectionRecord) -> bool:
@@ -132,17 +132,17 @@ def write_record(path: Path, app: str, record: SelectionRecord) -> bool:
             f"{app}` writes it."
         ),
         f"selection: '{record.selection}'",
-        *_table(
+        *yaml_table(
             "models",
             {
                 name: f"{{model: '{s.model}', inputs: '{s.inputs}'}}"
                 for name, s in record.models.items()
             },
         ),
-        *_table(
+        *yaml_table(
             "kernels",
             {
-                name: f"{{calls: {_list(k.calls)}, switches: {_list(k.switches)}}}"
+                name: f"{{calls: {yaml_list(k.calls)}, switches: {yaml_list(k.switches)}}}"
                 for name, k in record.kernels.items()
             },
         ),
@@ -226,15 +226,3 @@ def _words(value: Any, what: str) -> frozenset[str]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise _NotARecordError(f"{what} has lists of names")
     return frozenset(value)
-
-
-def _table(key: str, entries: Mapping[str, str]) -> list[str]:
-    return (
-        [f"{key}:", *(f"  {yaml_name(name)}: {entries[name]}" for name in sorted(entries))]
-        if entries
-        else [f"{key}: {{}}"]
-    )
-
-
-def _list(names: Iterable[str]) -> str:
-    return f"[{', '.join(yaml_name(name) for name in sorted(names))}]"

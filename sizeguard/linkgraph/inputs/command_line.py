@@ -208,7 +208,7 @@ class _Command:
             linker=self.linker,
             pic=is_shared or is_pie,
             gc_sections=self._has(("--gc-sections", "-gc-sections"), ("--no-gc-sections",)),
-            start_stop_gc=self._keyword("start-stop-gc", default=self.linker.family == "lld"),
+            start_stop_gc=self._collects_start_stop(usually=self.linker.family == "lld"),
             export_dynamic=self._has(
                 ("-E", "--export-dynamic", "-export-dynamic"), ("--no-export-dynamic",)
             ),
@@ -235,10 +235,11 @@ class _Command:
         is_dynamic = is_pie or any(file.kind == "shared" for file in self.files)
         return "executable" if is_dynamic else "static"
 
-    def _keyword(self, name: str, *, default: bool = False) -> bool:
-        """Return whether the last -z of this name is -z NAME, not -z noNAME."""
-        given = [value for value in self.values.get("-z", []) if value in (name, f"no{name}")]
-        return given[-1] == name if given else default
+    def _collects_start_stop(self, *, usually: bool) -> bool:
+        """Return whether the last of -z start-stop-gc and -z nostart-stop-gc is the first."""
+        on, off = "start-stop-gc", "nostart-stop-gc"
+        given = [value for value in self.values.get("-z", []) if value in (on, off)]
+        return given[-1] == on if given else usually
 
     def _exported(self) -> Visible | None:
         lists = self._visible(

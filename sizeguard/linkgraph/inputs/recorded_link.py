@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.errors import InconclusiveError, InputError, listed
 from sizeguard.builds.link_record import LinkRecord, read_link_record
 from sizeguard.linkgraph.inputs.command_line import parse_command
 from sizeguard.linkgraph.inputs.link_inputs import Linker, LinkInputs
@@ -24,10 +24,9 @@ def link_of(record: LinkRecord, where: str) -> LinkInputs:
     """Read the command line of a record. `where` appears in error messages."""
     changed = record.changed_inputs()
     if changed:
-        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise InconclusiveError(
-            f"{changed[0]}{more}: changed or gone since the link was recorded; record the build"
-            " again"
+            f"{listed([str(path) for path in changed], 1)}: changed or gone since the link was"
+            " recorded; record the build again"
         )
     linker = linker_named(record.linker, where)
     return parse_command(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from sizeguard.base.errors import listed
 from sizeguard.bisect.bisect_result import BisectResult, Culprit, CulpritRow
 from sizeguard.git.commits import Commit
 from sizeguard.report.writers.printable import printable, shown
@@ -118,11 +119,10 @@ def notes_of(result: BisectResult) -> Iterator[str]:
         near = f"; nearest is {printable(result.nearest)}" if result.nearest else ""
         yield f"neither end has {printable(str(result.metric))}{near}"
     if result.neutral:
-        named = ", ".join(commit.id[:7] for commit in result.neutral[:3])
-        more = f" and {len(result.neutral) - 3} more" if len(result.neutral) > 3 else ""
+        named = listed([commit.id[:7] for commit in result.neutral], 3)
         yield (
             f"{counted(len(result.neutral), 'commit')} moved bytes inside the image, but did not "
-            f"change {result.metric}: {named}{more}"
+            f"change {result.metric}: {named}"
         )
     if result.failures:
         yield (

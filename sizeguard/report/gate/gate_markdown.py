@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from sizeguard.base.errors import listed
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import PARENT, REVIEWED, Base, Check, Command, GateResult
 from sizeguard.gate.policy.terms_result import UNUSED
@@ -54,7 +55,7 @@ from sizeguard.report.gate.shared.shared_findings import SharedFinding
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.markdown import (
     code,
-    fenced,
+    fenced_commands,
     html_code,
     instruction,
     is_command,
@@ -136,9 +137,7 @@ def _counted_from(result: GateResult, base: Base) -> Iterator[str]:
     if len(reviewed) == len(result.apps):
         yield "Growth is judged by the reviewed baselines."
     else:
-        names = ", ".join(code(middle(name, _NAME)) for name in reviewed[:_NAMED])
-        more = len(reviewed) - _NAMED
-        names += f" and {more:,} more" if more > 0 else ""
+        names = listed([code(middle(name, _NAME)) for name in reviewed], _NAMED)
         yield f"Growth of {names} is judged by the reviewed baseline, of others by the merge base."
 
 
@@ -336,7 +335,7 @@ def _todo(builds: Sequence[BuildFindings]) -> Iterator[Block]:
         if len(runnable) > room:
             lines.append(f"# and {len(runnable) - room:,} more for other builds and limits")
         title = "**Do one of**" if len(lines) > 1 else "**Next steps**"
-        yield Block(1, ["", title, "", *fenced(lines)])
+        yield Block(1, ["", title, "", *fenced_commands(lines)])
     rest = [command for command in runs if not runs[command]]
     if rest:
         label = [

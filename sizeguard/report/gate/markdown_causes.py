@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from sizeguard.base.errors import listed
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import AppResult
 from sizeguard.report.gate.comment_blocks import Block
@@ -92,9 +93,8 @@ def _place(cause: Cause, links: SourceLinks | None) -> str:
 def _builds(builds: Sequence[AppResult], apps: Sequence[AppResult]) -> str:
     if len(builds) == len(apps):
         return f"in all {len(apps):,} builds that changed"
-    names = [code(middle(f"{app.app} {app.target}", _NAME)) for app in builds[:_NAMED]]
-    more = f" and {len(builds) - _NAMED:,} more" if len(builds) > _NAMED else ""
-    return f"in {', '.join(names)}{more}"
+    names = [code(middle(f"{app.app} {app.target}", _NAME)) for app in builds]
+    return f"in {listed(names, _NAMED)}"
 
 
 def _rest(rest: Sequence[SharedCause], apps: Sequence[AppResult]) -> Iterator[str]:

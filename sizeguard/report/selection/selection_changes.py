@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
+from sizeguard.base.errors import listed
+from sizeguard.base.files import path_below
 from sizeguard.gate.review_result import SelectionUpdate
 from sizeguard.report.writers.printable import plain_text
 
@@ -20,10 +22,7 @@ def _lines(root: Path, update: SelectionUpdate) -> Iterable[str]:
     if not update.changed:
         yield f"{update.app}: nothing changed"
         return
-    files = [
-        path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-        for path in update.changed
-    ]
+    files = [path_below(path, root) or str(path) for path in update.changed]
     yield f"{update.app}: wrote {', '.join(files)}; review and commit the change"
     if update.is_translated:
         yield "  names of PyTorch or ExecuTorch were translated into this runtime's"
@@ -33,9 +32,4 @@ def _lines(root: Path, update: SelectionUpdate) -> Iterable[str]:
         ("new calls", update.calls),
     ):
         if names:
-            yield f"  {label:<10} {_listed(names)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+            yield f"  {label:<10} {listed(names, _SHOWN)}"

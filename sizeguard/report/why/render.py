@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from sizeguard.base.errors import listed
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.writers.markdown import prose
@@ -107,9 +108,8 @@ def _also_called(why: Why) -> str:
     aliases = list(why.aliases)
     if why.subject in aliases:  # the chain has another name
         aliases[aliases.index(why.subject)] = why.chains[0].steps[-1].symbol
-    names = ", ".join(shown("symbol", name) for name in aliases[:_MOST_ALIASES])
-    more = len(aliases) - _MOST_ALIASES
-    return f"the same bytes are called {names}{f' and {more} more' if more > 0 else ''}"
+    names = listed([shown("symbol", name) for name in aliases], _MOST_ALIASES)
+    return f"the same bytes are called {names}"
 
 
 def _name(step: WhyStep, style: Style) -> str:
@@ -178,11 +178,10 @@ def _notes(why: Why) -> Iterator[str]:
         yield f"{reach} it (--roots 0 shows all)"
     if not why.coarse:
         return
-    names = ", ".join(_object(label) for label in why.coarse[:3])
-    more = f" and {len(why.coarse) - 3} more" if len(why.coarse) > 3 else ""
+    names = listed([_object(label) for label in why.coarse], 3)
     yield (
         "note: compiled without -ffunction-sections, so their functions stay or go together:"
-        f" {names}{more}"
+        f" {names}"
     )
 
 

@@ -117,13 +117,13 @@ def html_code(text: str) -> str:
     return f"<code>{html.escape(printable(text))}</code>"
 
 
-def fenced(lines: Sequence[str], language: str = "sh") -> list[str]:
-    """Write a block of code."""
+def fenced_commands(lines: Sequence[str]) -> list[str]:
+    """Write a block of shell commands."""
     shown = [printable(line) for line in lines]
     fence = "`" * max(
         3, 1 + max((len(run) for line in shown for run in _RUNS.findall(line)), default=0)
     )
-    return [f"{fence}{language}", *shown, fence]
+    return [f"{fence}sh", *shown, fence]
 
 
 def row(cells: Sequence[str]) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from sizeguard.base.errors import listed
 from sizeguard.claims.listed_names import BuildNames, FeatureMarks
 from sizeguard.gate.policy.terms_result import NAMES, PolicyChange
-from sizeguard.gate.selection.listed import listed
 
 _SHOWN = 2  # names in a text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from sizeguard.base.errors import listed
 from sizeguard.claims.verdict import PASS
 from sizeguard.gate.gate_result import AppResult, Check
 from sizeguard.report.gate.comment_blocks import Block
@@ -55,11 +56,9 @@ def _more(count: int, columns: int) -> list[str]:
     return [row([f"{count - _ROWS:,} more", *[""] * (columns - 1)])] if count > _ROWS else []
 
 
-def build_names(names: Sequence[str], most: int = _NAMED) -> str:
+def build_names(names: Sequence[str]) -> str:
     """Name builds in Markdown, and count the others."""
-    shown = ", ".join(code(middle(name, 2 * _NAME)) for name in names[:most])
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return f"{shown}{more}"
+    return listed([code(middle(name, 2 * _NAME)) for name in names], _NAMED)
 
 
 def _names(apps: Iterable[AppResult]) -> list[str]:
