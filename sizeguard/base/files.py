@@ -230,7 +230,7 @@ def _opened(path: Path, about: os.stat_result | None) -> int:
 
 
 def _write_through(file: int, data: bytes) -> None:
-    """Write to an open file while somebody reads it, and close it."""
+    """Write to an open file, and close it; a reader that closed it is no error."""
     sys.stdout.flush()  # earlier output must come first if it is the same file
     with os.fdopen(file, "wb", buffering=0) as stream, contextlib.suppress(BrokenPipeError):
         rest = memoryview(data)

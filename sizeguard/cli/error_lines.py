@@ -76,7 +76,7 @@ def _echo(message: str) -> None:
 
 
 def _is_interrupt(error: BaseException) -> bool:
-    # click raises Abort for Ctrl-C, but also for an EOFError, which is a bug of ours.
+    # click raises Abort for Ctrl-C, but also for an EOFError, which is a bug in sizeguard.
     return isinstance(error, KeyboardInterrupt | click.Abort) and not isinstance(
         error.__cause__, EOFError
     )

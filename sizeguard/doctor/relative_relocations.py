@@ -29,7 +29,7 @@ def relative_relocations(facts: ImageFacts) -> SizeFinding | None:
     packed = relr_size(places, elf.layout.word_size)
     won = len(places) * facts.fixup_size - packed - _ENTRIES * entry
     version = _VERSION if facts.is_dynamic else 0
-    # The entry with the number of relative relocations goes away; if no others remain, so do the
+    # The entry with the number of relative relocations is dropped; if no others remain, so are the
     # table's three entries.
     high = won + entry * (1 if others else 4) - (version if facts.needs_glibc else 0)
     high += elf.layout.word_size  # alignment of the next section

@@ -92,7 +92,7 @@ def linked_debug_file(image: Binary) -> tuple[Path, bool] | None:
     for path in (image.path.parent / name, image.path.parent / ".debug" / name):
         if "/" not in name and path.is_file():
             crc = zlib.crc32(path.read_bytes())
-            # in the image's byte order; only that one agrees but for one file in four billion
+            # in the image's byte order; the other order agrees for one file in four billion
             return path, content.endswith((crc.to_bytes(4, "little"), crc.to_bytes(4, "big")))
     return None
 

@@ -110,7 +110,7 @@ class SectionedImage:
 class Start:
     """A name for the bytes of a part from an offset.
 
-    is_open: whether nothing but a function tells where the named bytes end, as for exports of an
+    is_open: whether only a function shows where the named bytes end, as for exports of an
     image without symbols
     """
 

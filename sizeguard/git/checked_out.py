@@ -102,7 +102,7 @@ def _forced(repository: Path) -> bytes:
 def _left_out(repository: Path) -> bytes:
     """List HEAD's entries of the files that a sparse checkout leaves out, as git ls-tree does.
 
-    They are missing on disk, but nobody removed them.
+    They are missing on disk, but the change does not remove them.
     """
     rows = git_bytes(repository, "ls-files", "-t", "-z").split(b"\0")
     sparse = {row[2:] for row in rows if row.startswith(b"S ")}

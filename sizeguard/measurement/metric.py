@@ -117,7 +117,7 @@ def has_name(analysis: Analysis, metric: Metric) -> bool:
     """Return whether an image has the name of a metric.
 
     A pattern may match nothing, unless only some of its scopes are missing. In a stripped image
-    nothing tells whether it does.
+    that is unknown.
     """
     if metric.kind in TOTALS:
         return True

@@ -68,7 +68,7 @@ def lost_places(analysis: Analysis, rules: str) -> Mapping[str, str]:
 
 
 def sourceless_code(analysis: Analysis, rules: str) -> Mapping[str, int]:
-    """Return the bytes of code whose sources no debug information tells.
+    """Return the bytes of code whose sources are not in debug information.
 
     By the metric's path, for components that rules name by sources.
     """

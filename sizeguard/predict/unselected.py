@@ -97,7 +97,7 @@ def _targets(graph: SectionGraph, node: int) -> list[int]:
 def _is_private(graph: SectionGraph, variable: int, user: int) -> bool:
     """Return whether only this initializer uses a variable without content.
 
-    clang sets the flag of a registration; gcc sees that nobody reads it.
+    clang sets the flag of a registration; gcc sees that nothing reads it.
     """
     edges = graph.edges
     here = edges.target == variable

@@ -107,7 +107,7 @@ class AnyBuildRecipe:
         }
 
     def _stripping(self, repository: Path, commit: str) -> Mapping[str, object]:
-        """Hash all files if one of them strips the image, since nobody watches what it reads."""
+        """Hash all files if one of them strips the image, since its reads are not watched."""
         if "/" not in self.files.strip or Path(self.files.strip).is_absolute():
             return {}
         return {"strips": tree_hash(repository, commit, Scope(unnamed=_TERMS))}
@@ -180,7 +180,7 @@ class AnyBuildRecipe:
     def also_built(self, tree: Worktree, commit: str) -> Iterator[tuple[AnyBuildRecipe, Path]]:
         """Gather the other images of the same build.
 
-        An image of another app may be missing: then its own build says so.
+        An image of another app may be missing; the build of that app reports it.
         """
         for name in self.steps.images:
             if name != self.image:
@@ -249,11 +249,11 @@ class AnyBuildRecipe:
     def _tree_hash(self, repository: Path, commit: str) -> str:
         """Hash the files of a commit that builds read, if known, else all files.
 
-        Nobody sees the reads in a kept worktree, or on a file system that does not record them:
+        Reads in a kept worktree, or on a file system without access times, are not seen:
         then only the scope decides.
         """
         filters = own_filters(repository, commit)
-        if filters:  # nobody watches what they read
+        if filters:  # their reads are not watched
             every = tree_hash(repository, commit, Scope(unnamed=_TERMS))
             return fingerprint({"tree": every, "filters": filters})
         if self.steps.clean:
@@ -279,7 +279,7 @@ class AnyBuildRecipe:
 
     @property
     def without_store(self) -> AnyBuildRecipe:
-        """The same recipe, but nobody watches the reads of its builds: all files are inputs."""
+        """The same recipe without watched reads: all files are inputs of its builds."""
         return replace(self, store=None, reads=None, is_fixed=False)
 
     @property

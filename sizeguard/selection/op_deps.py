@@ -85,7 +85,7 @@ class OpDeps:
 
 
 def read_op_deps(path: Path) -> OpDeps:
-    """Read a file of ours or of PyTorch. Raises InputError with the place for a malformed file."""
+    """Read a file of sizeguard or PyTorch. Raises InputError with the place of an error."""
     top = read_nodes(path, "list of operator calls")
     if not isinstance(top, Listing):
         raise InputError(f"{path}: no list of operators with `name` and `depends`")

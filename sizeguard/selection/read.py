@@ -1,4 +1,4 @@
-"""Read a selection file of ours, PyTorch or ExecuTorch, with torchgen's semantics.
+"""Read a selection file of sizeguard, PyTorch or ExecuTorch, with torchgen's semantics.
 
 It is stricter than torchgen, which misreads some errors: a string instead of a list (torchgen reads
 its letters), and names that are not strings. It is more tolerant in one case: PyTorch's own tracer

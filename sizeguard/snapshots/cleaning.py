@@ -153,7 +153,7 @@ def _entries(folder: Path) -> Iterable[_StoreEntry]:
         except (OSError, ValueError, AttributeError, RecursionError):
             digest, stat = None, None
         if stat is None:
-            yield _StoreEntry(path, _size(path), "", 0)  # damaged, so nobody can use it
+            yield _StoreEntry(path, _size(path), "", 0)  # damaged, so it has no use
         else:
             yield _StoreEntry(
                 path, stat.st_size, digest if isinstance(digest, str) else "", stat.st_mtime_ns

@@ -21,7 +21,7 @@ class Cleaning:
     held:     all entries before cleaning
     max_size: bytes; max_age: seconds
     place:    where the limits are configured; empty for the defaults
-    old:      entries that nobody used for longer than max_age
+    old:      entries that were unused for longer than max_age
     over:     entries over max_size, the least recently used ones
     lost:     snapshots that no entry refers to
     in_use:   entries that stay because a running process may use them, regardless of the limits

@@ -61,7 +61,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         """Use a folder."""
         self.folder = folder
-        # Snapshots that somebody still uses: a gate compares equal images with each other.
+        # Snapshots that are still in use: a gate compares equal images with each other.
         self._in_use: WeakValueDictionary[str, Analysis] = WeakValueDictionary()
 
     def facts(self, key: str) -> Facts | None:

@@ -24,7 +24,7 @@ _PLACES = frozenset(
     | {"CARGO_HOME", "RUSTUP_HOME"}
 )
 # Not passed on: they write additional files, or put the path of a machine into an image.
-# The last two let ccache skip the preprocessor, as EXACT_CACHES tells.
+# The last two let ccache skip the preprocessor: see EXACT_CACHES.
 _REFUSED = frozenset(
     {"LD_RUN_PATH", "DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"}
     | {"CCACHE_DIRECT", "CCACHE_DEPEND"}

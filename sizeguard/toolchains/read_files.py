@@ -1,10 +1,10 @@
 """Find the tracked files of a worktree that a build reads, by their access times.
 
 The access time of each file is set before its last change. Linux then records the first read by
-anybody (with `relatime`, the usual mount option, and with `strictatime`). A file whose times
-somebody set counts as read. If nothing is recorded, it is unknown what was read. A build that asked
-git itself may know more of the commit than the files that it opened. It can know their names and
-ids, or any content. A file whose size a program asked for counts as read, too (see watched_git).
+any process (with `relatime`, the usual mount option, and with `strictatime`). A file whose times
+were set counts as read. If nothing is recorded, the reads are unknown. A build that asked git
+itself may depend on more of the commit than the files that it opened: on names and ids, or on any
+content. A file whose size a program asked for counts as read, too (see watched_git).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def read_since(tree: Path) -> ReadFiles:
 
 
 def _is_read(path: Path, since: int | None = None) -> bool:
-    """Return whether somebody read a file, or changed its status after a time (ns)."""
+    """Return whether a file was read, or its status changed after a time in nanoseconds."""
     try:
         if path.is_symlink():
             return True

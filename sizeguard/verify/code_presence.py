@@ -174,7 +174,7 @@ def _alike(evidence: Evidence, symbol: str) -> tuple[Spelling, list[str]]:
 
 
 def _has_unnamed(written: Spelling, actual: Spelling) -> bool:
-    """Return whether a path is that of a symbol but for classes without a name, such as lambdas."""
+    """Return whether a path is that of a symbol, except classes without a name, such as lambdas."""
     mine, parts = written.parts, actual.parts
     return len(mine) == len(parts) and all(
         one.name == (_UNNAMED if other.name.startswith(("'", "$_")) else other.name)

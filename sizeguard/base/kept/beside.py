@@ -1,8 +1,8 @@
 """Store a result next to a build, and use it again while no file that it comes from changes.
 
 A file is unchanged if its state on disk is: device, inode, size and the times of the last changes.
-Contents alone would not do: a change could commit a false result for them to a build folder, but
-cannot know the inodes and the times that its files will have.
+Contents alone would not be safe: a change could commit a false result for them to a build folder,
+but it cannot know the inodes and times that its files will have.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _known(place: Path) -> dict[str, Any] | None:
 
 
 def _check(parts: object) -> int:
-    """Return a number that tells damaged parts; a hash would load hashlib, which takes 4 ms."""
+    """Return a checksum of the parts; a hash would load hashlib, which takes 4 ms."""
     return zlib.crc32(json.dumps(parts).encode())
 
 

@@ -52,7 +52,7 @@ class _Symbol:
 
     @property
     def is_section(self) -> bool:
-        """Whether it stands for what one object adds to a section."""
+        """Return whether it stands for the bytes that one object adds to a section."""
         return self.storage == _STATIC and bool(self.more) and self.kind != _FUNCTION
 
 
@@ -199,7 +199,7 @@ def functions(layout: PeLayout) -> list[CodeExtent]:
 def libraries(layout: PeLayout) -> tuple[str, ...]:
     """Return the names of the DLLs that the loader also loads, at once or later, sorted.
 
-    It loads a DLL that exports are forwarded to if somebody imports one of them.
+    It loads a DLL that exports are forwarded to if a program imports one of them.
     """
     imported = _library_names(layout, IMPORTS, row=20, name=12)
     delayed = _library_names(layout, DELAYED_IMPORTS, row=32, name=4)

@@ -18,7 +18,7 @@ from sizeguard.gate.gate_result import AppResult, GateResult
 from sizeguard.snapshots.store import Facts, Store
 
 _WHERE = "the store"
-# Verifications that are in the store, by the keys of their entries, as long as somebody uses them.
+# Verifications that are in the store, by the keys of their entries, as long as they are in use.
 _stored: WeakValueDictionary[str, Verification] = WeakValueDictionary()
 
 

@@ -255,10 +255,10 @@ _OF_PLACES = {
 
 
 def _lost(check: Check, now: Measurement, base: Measurement | None) -> str:
-    """Return what the base told of a metric, and the image does not; empty if it does.
+    """Return the kind of places that the base has for a metric and the image lacks, or nothing.
 
-    A baseline does not say what it told; then only a metric without bytes may have lost them. A
-    metric that shrank may have lost some to code that has no source any more.
+    A baseline does not record the places that it had; then only a metric without bytes may have
+    lost them. A metric that shrank may have lost some to code that no longer has a source.
     """
     level = split_metric(check.metric)[0]
     lost = now.lost.get(check.metric) or now.lost.get(level, "")

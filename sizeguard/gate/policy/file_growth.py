@@ -2,7 +2,7 @@
 
 A file grows by whole pages, so a limit in bytes would fail by chance. Loaded bytes are judged by
 `load`, so their growth is allowed here, rounded up to the pages of segments. Bytes that are not
-loaded may grow by max(1%, 512B), so that nobody hides bytes there.
+loaded may grow by max(1%, 512B), so that a change cannot hide bytes there.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ _COMMANDS = {
     "environment": "environment variables",
 }
 _TOOLS = "toolchain"
-# These are said, and are no reason against a snapshot: the first two differ between machines, the
-# third says that a build has no record of its link.
+# The gate notes these and accepts the snapshot: the first two differ between machines, the third
+# means that a build has no record of its link.
 _PATHS, _PACKAGES, _LINKS = "path_length", "packages", "links"
 _BUILD_IT = "leave out --base-snapshot to build the base"
 

@@ -346,7 +346,7 @@ def counts_from_parent(history: History, base: Base | None, *, is_equal: bool) -
     """Return whether HEAD is the base, so that growth is counted from its first parent.
 
     is_equal: no input of the build differs from HEAD's. Changes that no commit has yet are counted
-    from HEAD, but for those in a checkout of CI.
+    from HEAD, except in a checkout of CI.
     """
     if base is None or history.head is None or history.head.id != base.commit:
         return False

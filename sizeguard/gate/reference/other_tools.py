@@ -87,7 +87,7 @@ def _asked_the_same(request: Request, base: Base | None, subject: MeasuredApp) -
 def _asked(config: Config, subject: MeasuredApp) -> list[object]:
     """List the settings that decide about tools.
 
-    These are the target's fields but its place, and the app's steps.
+    These are the target's fields, except its place, and the app's steps.
     """
     targets = [replace(each, place="") for each in config.targets if each.name == subject.target]
     apps = [each for each in config.apps if each.name == subject.app.name]

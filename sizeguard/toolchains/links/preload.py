@@ -57,7 +57,7 @@ def _compile(compiler: str, source: Path, library: Path) -> bool:
     try:
         library.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if library.parent.stat().st_uid != os.getuid():
-            return False  # somebody else could put code there, which the build would run
+            return False  # another user could put code there, which the build would run
         with tempfile.TemporaryDirectory(dir=library.parent) as name:
             made = Path(name) / "made.so"
             command = [compiler, *_FLAGS, str(source), "-o", str(made), "-ldl"]

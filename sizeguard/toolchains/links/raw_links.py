@@ -57,7 +57,7 @@ def raw_links(folder: Path) -> list[RawLink]:
 
 
 def _wait_for(path: Path, end: float) -> None:
-    """Wait until nobody holds a lock, but at most until a time."""
+    """Wait until a lock is free, at most until a time."""
     try:
         lock = path.open("rb")
     except OSError:

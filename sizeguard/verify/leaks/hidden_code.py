@@ -176,7 +176,7 @@ def _in_scopes(code: DeselectedCode, names: frozenset[str]) -> Iterator[Function
 
 
 def _of_classes(code: DeselectedCode, classes: Iterable[str]) -> Iterator[FunctionThere]:
-    """Yield functions whose names contain a class, but for those that the full build has."""
+    """Yield functions whose names contain a class, except those that the full build has."""
     words = "|".join(f"{len(name)}{re.escape(name)}" for name in classes)
     if not words:
         return

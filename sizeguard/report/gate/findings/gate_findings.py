@@ -186,7 +186,7 @@ def _library(app: AppResult, library: LibrarySize) -> GateFinding:
 
 def _needed(app: AppResult, check: Check) -> GateFinding:
     what = check.metric.partition("/")[2]
-    # The sizes have no base for the same reason, which is said once.
+    # The sizes have no base for the same reason, so it is reported once.
     is_said = any(each.kind == GROWTH and each.advice == check.advice for each in app.checks)
     why = "there is no base, as for the sizes" if is_said else check.advice
     message = (
