@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.attribution.levels import LEVELS
-from sizeguard.cli.completion import SHELLS, VARIABLE, answer
-from sizeguard.cli.main import COMMANDS, COMPLETION, cli
+from sizeguard.cli import COMPLETION
+from sizeguard.cli.completion import SHELLS, answer
+from sizeguard.cli.main import COMMANDS, cli
 from sizeguard.measurement.metric_kinds import NAMED, TOTALS
 from sizeguard.projects.reader import read_config
 from sizeguard.report.result_formats import GATE_FORMATS, SIZE_FORMATS
@@ -37,7 +38,7 @@ def ask(question: str, line: str, cwd: Path, *options: str) -> subprocess.Comple
     """Run the command as the completion script of a shell does."""
     words = line.split(" ")
     variables = {
-        VARIABLE: question,
+        COMPLETION: question,
         "COMP_LINE": line,
         "COMP_BREAKS": BREAKS,
         "COMP_WORDS": line,
@@ -57,7 +58,7 @@ def offered(line: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the candidates for Bash in the current folder."""
     monkeypatch.setenv("COMP_LINE", line)
     monkeypatch.setenv("COMP_BREAKS", BREAKS)
-    text = SHELLS["bash"](cli, {}, "sizeguard", VARIABLE).complete()
+    text = SHELLS["bash"](cli, {}, "sizeguard", COMPLETION).complete()
     return [each.partition(",")[2] for each in text.split("\n") if each]
 
 
@@ -184,8 +185,7 @@ def test_bash_itself(root: Path) -> None:
 def test_scripts(shell: str) -> None:
     done = CliRunner().invoke(cli, ["completion", shell])
     assert done.exit_code == 0
-    assert f"{VARIABLE}={shell}_complete" in done.output
-    assert VARIABLE == COMPLETION
+    assert f"{COMPLETION}={shell}_complete" in done.output
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_shell_that_says_nothing_gets_no_message(shell: str, tmp_path: Path) -
     done = subprocess.run(
         [sys.executable, "-m", "sizeguard"],
         cwd=tmp_path,
-        env=os.environ | {VARIABLE: f"{shell}_complete"},
+        env=os.environ | {COMPLETION: f"{shell}_complete"},
         capture_output=True,
         text=True,
         check=False,
@@ -239,7 +239,7 @@ def test_a_folder_that_is_gone_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(
         ["sh", "-c", f"rm -r {gone}; exec {shlex.quote(sys.executable)} -P -m sizeguard"],
         cwd=gone,
-        env=os.environ | {VARIABLE: "bash_complete", "COMP_LINE": "sizeguard gate --app "},
+        env=os.environ | {COMPLETION: "bash_complete", "COMP_LINE": "sizeguard gate --app "},
         capture_output=True,
         text=True,
         check=False,
@@ -290,7 +290,7 @@ def test_no_line_fails(words: Sequence[str], shell: str) -> None:
         patch.setenv("COMP_LINE", line)
         patch.setenv("COMP_WORDS", line)
         patch.setenv("COMP_CWORD", (words or [""])[-1] if shell == "fish" else str(len(words)))
-        asked: ShellComplete = SHELLS[shell](cli, {}, "sizeguard", VARIABLE)
+        asked: ShellComplete = SHELLS[shell](cli, {}, "sizeguard", COMPLETION)
         if shell != "fish" or "'" not in line:  # an unclosed quote is not a word in fish
             asked.complete()
         assert answer(cli, f"{shell}_complete") in (0, 1)
@@ -322,7 +322,7 @@ def test_an_error_is_that_of_any_command(root: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-c", broken],
         cwd=root,
-        env=os.environ | {VARIABLE: "bash_complete", "TMPDIR": str(tmp_path)},
+        env=os.environ | {COMPLETION: "bash_complete", "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
         check=False,

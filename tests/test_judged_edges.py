@@ -88,7 +88,7 @@ def test_bytes_of_a_tiny_function_are_not_looked_for(
     evidence = without_names(opened("00"))
     found = look_for(evidence, [the_piece(evidence, symbol)], [symbol])
     assert found.there == ()
-    told = "not in the image: the map has none of its 1 definitions"
+    told = "not in the image: the map has no definition of it"
     assert found.evidence == (f"{told}{note}",)
 
 

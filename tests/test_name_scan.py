@@ -17,7 +17,7 @@ from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.names.labels import FirstValues, NameLabels, label_names
 from sizeguard.names.operator_words import OperatorNames
-from sizeguard.names.rules import ANONYMOUS, Rule, Rules
+from sizeguard.names.rules import MANGLED_ANONYMOUS, Rule, Rules
 from sizeguard.names.scan import packed_names
 from sizeguard.names.scan.dtype_scan import ChunkDtypes, DtypeScan, dtype_texts
 from sizeguard.names.scan.families import families
@@ -88,7 +88,7 @@ RULES = Rules(
     names=OperatorNames(
         ["aten::add Tensor", "aten::mul -", "aten::max -"], last_words=["kernel", "impl"]
     ),
-    transparent=(ANONYMOUS, "native"),
+    transparent=(MANGLED_ANONYMOUS, "native"),
     drivers=("loop",),
     helpers=("memory",),
     marks=("_kernel",),
@@ -617,7 +617,7 @@ def judged(identifier: str, scope: tuple[str, ...]) -> tuple[dict[str, str], int
         if (
             rule.within != scope
             or not fnmatchcase(identifier, rule.identifier or "*")
-            or identifier == ANONYMOUS
+            or identifier == MANGLED_ANONYMOUS
         ):
             continue
         for level in ("operator", "kernel", "dtype", "component"):

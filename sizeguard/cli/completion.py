@@ -13,8 +13,9 @@ from click.shell_completion import (
     split_arg_string,
 )
 
+from sizeguard.cli import COMPLETION
+
 PROGRAM = "sizeguard"
-VARIABLE = "_SIZEGUARD_COMPLETE"  # holds a shell's request: bash_complete
 _LINE = {"COMP_WORDS", "COMP_CWORD"}  # variables in which zsh and fish pass what was typed
 
 
@@ -114,7 +115,7 @@ def answer(cli: click.Command, question: str) -> int:
         return 1
     if what == "complete" and shell != "bash" and not os.environ.keys() >= _LINE:
         return 1
-    asked = SHELLS[shell](cli, {}, PROGRAM, VARIABLE)
+    asked = SHELLS[shell](cli, {}, PROGRAM, COMPLETION)
     click.echo(asked.complete() if what == "complete" else asked.source())
     return 0
 
@@ -134,4 +135,4 @@ def command(context: click.Context, shell: str) -> None:
       sizeguard completion fish > ~/.config/fish/completions/sizeguard.fish
     """
     cli = context.find_root().command
-    click.echo(SHELLS[shell](cli, {}, PROGRAM, VARIABLE).source(), nl=False)
+    click.echo(SHELLS[shell](cli, {}, PROGRAM, COMPLETION).source(), nl=False)

@@ -12,11 +12,10 @@ import click
 
 from sizeguard import __version__
 from sizeguard.base.tuning import prepare_numpy, skip_last_collection
+from sizeguard.cli import COMPLETION
 from sizeguard.cli.error_lines import DEBUG, print_error
 from sizeguard.cli.lazy_group import LazyGroup
 from sizeguard.cli.streams import prepare_streams
-
-COMPLETION = "_SIZEGUARD_COMPLETE"  # the variable that a shell sets for completion
 
 # name → module in sizeguard.cli, one-line help
 COMMANDS = {

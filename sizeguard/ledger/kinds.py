@@ -55,6 +55,9 @@ KINDS = (
     "section gap",
 )
 
+# Kinds of content that symbols, maps and registration entries name.
+CONTENT = frozenset({"code", "rodata", "data", "zero"})
+
 # Analyzers that find owners; Owners.analyzer is an index into them. Add new ones at the end.
 ANALYZERS = (
     "unattributed",

@@ -18,13 +18,13 @@ from sizeguard.attribution.group import group
 from sizeguard.attribution.teams.team_levels import derived_label
 from sizeguard.columns.label import rows_with
 from sizeguard.measurement.metric_kinds import JOINED, OBJECTS, SOURCES
+from sizeguard.names.rewrites import ANONYMOUS
 
 # What linkers call the objects that link-time optimization makes: a.lto.o, lto-llvm-0cc7f5.o,
 # ltrans0.ltrans.o
 _JOINED_OBJECT = re.compile(r"(?:^|[./-])(?:lto|ltrans\d*)[.-][^/]*$")
 
 _STARTS = "function starts"  # analyzer of functions without names
-_SCOPE = "(anonymous namespace)"  # begins a name; other texts in parentheses describe bytes
 _CONTENT = frozenset(["code", "rodata", "data", "string"])  # kinds that symbols name
 
 
@@ -47,7 +47,8 @@ def nameless_code(analysis: Analysis) -> int:
 
 
 def _is_name(text: str) -> bool:
-    return bool(text) and (text[0] != "(" or text.startswith(_SCOPE))
+    # Other texts in parentheses describe bytes.
+    return bool(text) and (text[0] != "(" or text.startswith(ANONYMOUS))
 
 
 def lost_places(analysis: Analysis, rules: str) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from sizeguard.columns.pool import Pool
 from sizeguard.columns.sort import packed_order, sorted_hashes
 from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Texts
-from sizeguard.names.rules import ANONYMOUS, Path, Rule, Rules
+from sizeguard.names.rules import MANGLED_ANONYMOUS, Path, Rule, Rules
 from sizeguard.names.scan.dtype_scan import dtype_texts
 from sizeguard.names.scan.families import families
 from sizeguard.names.scan.identifiers import distinct
@@ -309,7 +309,7 @@ def _judge(
     """
     values = [0, 0, 0, 0]
     first = len(rules.rules)
-    if identifier == ANONYMOUS:
+    if identifier == MANGLED_ANONYMOUS:
         return 0, 0, 0, 0, first
     known = None
     for number, constants, patterns in of_scope.of(identifier):

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sizeguard.names.operator_words import OperatorNames
+from sizeguard.names.rewrites import ANONYMOUS
 
-ANONYMOUS = "_GLOBAL__N_1"
+MANGLED_ANONYMOUS = "_GLOBAL__N_1"
 
 # The words of a namespace, as mangled.
 Path = tuple[str, ...]
@@ -135,4 +136,4 @@ def _joined(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
 
 def identifier_of(word: str) -> str:
     """Return a word of a namespace in its mangled form."""
-    return ANONYMOUS if word == "(anonymous namespace)" else word
+    return MANGLED_ANONYMOUS if word == ANONYMOUS else word

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sizeguard.names.demangle import demangle, without_clones
+from sizeguard.names.rewrites import ANONYMOUS
 
-ANONYMOUS = "(anonymous namespace)::"
+_ANONYMOUS_SCOPE = f"{ANONYMOUS}::"
 
 # Brackets, spaces and commas, and texts that only look like them: an unnamed namespace, an arrow,
 # an operator. operator<<X> is operator< with an argument, operator<<<X> is operator<< with one.
@@ -214,7 +215,7 @@ def short_name(name: str, namespaces: Sequence[str] = ()) -> str:
     demangled = demangle(name)
     if demangled == name:
         return name
-    text = without_parameters(demangled.replace(ANONYMOUS, ""))
+    text = without_parameters(demangled.replace(_ANONYMOUS_SCOPE, ""))
     if not namespaces:
         return text
     longest_first = sorted(namespaces, key=len, reverse=True)
@@ -228,7 +229,7 @@ def shortened(text: str, width: int) -> str:
     arguments.
     """
     if len(text) > width:
-        text = text.replace(ANONYMOUS, "")
+        text = text.replace(_ANONYMOUS_SCOPE, "")
     if len(text) > width:
         text = without_parameters(text)
     for depth in (3, 2, 1, 0):

@@ -17,7 +17,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
 from sizeguard.selection.finding import Level, LintFinding
 from sizeguard.selection.provenance import Provenance, read_record
-from sizeguard.selection.selection import SelectedOperator, Selection
+from sizeguard.selection.selection import OPERATOR_FLAGS, SelectedOperator, Selection
 
 TOP_KEYS = (
     "include_all_operators",
@@ -29,7 +29,6 @@ TOP_KEYS = (
     "custom_classes",
     "build_features",
 )
-OPERATOR_FLAGS = ("is_root_operator", "is_used_for_training", "include_all_overloads")
 OPERATOR_KEYS = ("name", *OPERATOR_FLAGS, "debug_info")
 
 _BOOLEANS = yaml.constructor.SafeConstructor.bool_values

@@ -13,6 +13,8 @@ from sizeguard.base.errors import InputError
 from sizeguard.operators.name import family_of
 from sizeguard.selection.provenance import Provenance
 
+OPERATOR_FLAGS = ("is_root_operator", "is_used_for_training", "include_all_overloads")
+
 
 @dataclass(frozen=True, slots=True)
 class SelectedOperator:

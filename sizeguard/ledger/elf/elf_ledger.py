@@ -46,15 +46,11 @@ from sizeguard.ledger.elf.unwind_owners import (
     unwind_pieces,
 )
 from sizeguard.ledger.entry_bytes import Part
-from sizeguard.ledger.kinds import ANALYZER, KIND, kind_of
+from sizeguard.ledger.kinds import ANALYZER, CONTENT, KIND, kind_of
 from sizeguard.ledger.ledger import NONE, AliasGroups, ImageInfo, Ledger, Owners
 
 if TYPE_CHECKING:
     from sizeguard.formats.linkmap.link_map import InputSection
-
-# Kinds whose owners come from symbols, maps and registration entries. Other sections are their own
-# owners, or have an analyzer.
-CONTENT = frozenset({"code", "rodata", "data", "zero"})
 
 # Section, kind and analyzer of bytes outside sections; regions.HEADERS and the numbers after it
 # are places in this table.

@@ -18,6 +18,7 @@ from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.fixups import Fixups
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.linkedit import Slots, slots
+from sizeguard.ledger.kinds import CONTENT
 from sizeguard.ledger.ledger import NONE
 from sizeguard.ledger.macho.claim_columns import (
     FILLER,
@@ -49,9 +50,6 @@ _KINDS_BY_NAME = {
     "__stub_helper": "import",
     "__objc_methname": "string",
 }
-# Bytes of these kinds should have a symbol. Names of other sections, such as pools of literals, say
-# enough.
-_NEEDS_NAME = frozenset({"code", "rodata", "data", "zero"})
 _LITERALS = frozenset(
     {c.S_4BYTE_LITERALS, c.S_8BYTE_LITERALS, c.S_16BYTE_LITERALS, c.S_LITERAL_POINTERS}
 )
@@ -151,7 +149,7 @@ def _whole_sections(of: Contents) -> Iterator[tuple[Section, Claimed]]:
         if section.size:
             kind = kind_of(of.image, section)
             is_named = (
-                kind not in _NEEDS_NAME or section.type in _LITERALS or section.name == "__literals"
+                kind not in CONTENT or section.type in _LITERALS or section.name == "__literals"
             )
             context = of.context(section, kind, "section" if is_named else "unattributed")
             yield section, one(0, section.size, SECTION, context)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from sizeguard.names.rewrites import ANONYMOUS
 from sizeguard.names.spellings.legacy_rust import implemented_for, unescaped
 
-ANONYMOUS_SPACE = "(anonymous namespace)"
 _GLOBAL = "(global)"
 _PLAIN = "(no namespace)"
 
@@ -159,7 +159,7 @@ def _words(name: str, at: int, *, is_nested: bool) -> tuple[list[str], bool, boo
             return words, is_made and bool(words), False
         at = number.end() + int(number[0])
         word = name[number.end() : at]
-        words.append(ANONYMOUS_SPACE if word.startswith("_GLOBAL__N") else word)
+        words.append(ANONYMOUS if word.startswith("_GLOBAL__N") else word)
         if name.startswith("I", at):
             # A template is a class if names follow its arguments, else the function itself.
             return words, False, True

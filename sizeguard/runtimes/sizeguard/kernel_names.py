@@ -9,10 +9,6 @@ from sizeguard.names.demangle import demangle
 # Namespaces that short names leave out.
 HIDDEN_PREFIXES = ("sg::kernels::", "sg::")
 
-# A function of sg::kernels, or a name with its address as a template argument. Groups: anonymous
-# namespace, name.
-KERNEL = re.compile(r"(?:^|&|\(\)> ?)sg::kernels::(\(anonymous namespace\)::)?(\w+)\(")
-
 _OF_SYMBOL = re.compile(r"(?:^|&)sg::kernels::(\w+)\(")
 
 

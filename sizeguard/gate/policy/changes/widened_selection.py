@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from sizeguard.gate.policy.terms_result import PolicyChange
-from sizeguard.selection.selection import Selection
+from sizeguard.selection.selection import OPERATOR_FLAGS, Selection
 
-_FLAGS = ("is_root_operator", "is_used_for_training", "include_all_overloads")
 _SELECTED, _NOT = "selected", "not selected"
 
 
@@ -75,7 +74,7 @@ def _operators(app: str, old: Selection, new: Selection) -> Iterator[PolicyChang
                     else _narrowed(label, _SELECTED, _NOT)
                 )
             continue
-        for flag in _FLAGS:
+        for flag in OPERATOR_FLAGS:
             was, is_ = getattr(before, flag), getattr(after, flag)
             if was != is_:
                 yield (_widened if is_ else _narrowed)(f"{label} {flag}", _flag(was), _flag(is_))
