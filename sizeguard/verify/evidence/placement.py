@@ -6,6 +6,7 @@ The map's places are checked against the bytes, to detect a map or objects of an
 from __future__ import annotations
 
 import functools
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,8 +37,9 @@ _EDITED = (".eh_frame", ".comment", ".stab", ".ARM.exidx", ".sframe", ".reginfo"
 _OF_LINKER = (
     *(".plt", ".iplt", ".got", ".igot", ".rel", ".dyn", ".gnu", ".note", ".hash", ".interp"),
     *(".glue_7", ".vfp11", ".v4_bx", ".stm32l4xx", ".glink", ".sfpr", ".branch_lt", ".stub"),
-    *(".MIPS", ".eh_frame", ".sframe", ".ARM.exidx", "COMMON"),
+    *(".MIPS", ".eh_frame", ".sframe", ".ARM.exidx", "COMMON", ".data.rel.ro"),
 )
+_OF_DATA = re.compile(r"\.(?:data|bss|rodata|tdata|tbss)(?:\..+)?")
 # Names in a map for sections that the linker made.
 _NO_FILES = ("", "<internal>", "linker stubs")
 
@@ -208,7 +210,7 @@ def _by_map(
         found = _section_of(objects, numbers, row, free, content)
         if found is not None:
             address[found] = row.address
-        elif row.name.startswith(".text") or _is_code(objects, numbers, row, content):
+        elif row.name.startswith(".text") or _is_lost(objects, numbers, row, content):
             # Linkers shrink sections other than code, too, and list them under an object.
             hint = shortened_code(content.elf.machine)
             if hint and numbers[0] >= own:
@@ -221,14 +223,20 @@ def _by_map(
     return address
 
 
-def _is_code(
+def _is_lost(
     objects: Objects, numbers: Iterable[int], row: InputSection, content: ImageBytes
 ) -> bool:
-    """Return whether a row is code: in an object, or in the image if no object has its section."""
+    """Return whether a row is code or data that its object lacks, or has in another size.
+
+    Linkers drop entries of some sections, and equal strings.
+    """
+    if row.name.startswith(_OF_LINKER):
+        return False
+    is_data = _OF_DATA.fullmatch(row.name) is not None
     sections = [s for number in numbers for s in objects.files[number].elf.sections]
     if named := [section for section in sections if section.name == row.name]:
-        return any(section.is_executable for section in named)
-    return not row.name.startswith(_OF_LINKER) and any(
+        return any(s.is_executable or (is_data and not s.flags & SHF_MERGE) for s in named)
+    return is_data or any(
         section.is_executable and section.address <= row.address < section.address + section.size
         for section in content.elf.sections
     )
