@@ -247,6 +247,19 @@ def test_an_ignored_file_that_the_build_uses_without_reading_it_counts(
         assert (growth > 1500) is is_seen, done.err
 
 
+def test_a_size_that_the_checkouts_git_tells_counts(tmp_path: Path) -> None:
+    line = "head -c $$(git -C ../../.. cat-file -s HEAD:NOTES.md) /dev/zero"
+    made = {"Makefile": BUILD.format(line=line), "main.c": MAIN, "notes.s": NOTES}
+    config = CONFIG.replace("    ignore: '*.md'\n", "")
+    project = made_project(tmp_path, config, {**made, "NOTES.md": "Notes.\n"})
+    assert project.run("gate").code == 0
+    project.git("checkout", "-q", "-b", "work")
+    project.write({"NOTES.md": "Grown. " * 300})
+    project.commit("Grow")
+    done = project.run("gate", "--format", "json")
+    assert json.loads(done.out)["apps"][0]["growth_since_base"]["load"] > 1500, done.err
+
+
 # Each names the file of the checkout that it takes, from a worktree three folders below.
 OF_THE_CHECKOUT = (
     ("ln ../../../data.txt here", "data.txt"),

@@ -19,6 +19,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_write, locked, write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.git.trees import Reads
+from sizeguard.toolchains.links.watched_git import HEAD
 from sizeguard.toolchains.read_files import ReadFiles
 
 FOLDER = "reads"
@@ -46,7 +47,8 @@ class KnownReads:
             return Reads(frozenset(), unwatchable=True)
         if not isinstance(found, ReadFiles):
             return None
-        return Reads(found.files, found.asks_git, found.takes_files)
+        asks_git = found.asks_git or HEAD in found.files  # that of the checkout
+        return Reads(found.files, asks_git, found.takes_files)
 
     def add(self, read: ReadFiles | None) -> None:
         """Add the files that a build read; None if unknown, which makes the set unknown."""

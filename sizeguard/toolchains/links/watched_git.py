@@ -25,7 +25,7 @@ _SOURCES = [Path(__file__).with_name(name) for name in ("watch_git.c", "watch_si
 _MARKS, _OBJECTS, _PRELOAD = "SIZEGUARD_GIT_MARKS", "SIZEGUARD_GIT_OBJECTS", "LD_PRELOAD"
 _CHECKOUT, _OWN_HEAD = "SIZEGUARD_GIT_CHECKOUT", "SIZEGUARD_GIT_HEAD"
 _TREE = "SIZEGUARD_GIT_TREE"
-_HEAD = ".git/HEAD"  # stands for the commit that is checked out
+HEAD = ".git/HEAD"  # stands for the commit that is checked out
 # Tools join these files of all parent folders.
 _JOINED = frozenset({".cargo/config.toml", ".cargo/config", ".npmrc"})
 _LONGEST_STEP = 3.0  # seconds: FAT has steps of 2 s
@@ -128,7 +128,7 @@ def outside_files(repository: Path, tree: Path, read: Collection[str]) -> frozen
     names = {path.removeprefix(root) for path in paths if not path.startswith(own)}
     tracked = git_bytes(repository, "ls-files", "-z").split(b"\0")
     alone = {name for name in names if name not in read or name in _JOINED}
-    head = {_HEAD} if _head_of(repository) in paths else set()
+    head = {HEAD} if _head_of(repository) in paths else set()
     return frozenset(alone & set(map(os.fsdecode, tracked)) | head)
 
 
@@ -137,11 +137,11 @@ def differing(repository: Path, commit: str, files: Collection[str]) -> list[str
     if not files:
         return []
     entries = tree_entries(repository, commit, "-r", "--full-tree")
-    here = WorktreeFiles(repository).identities(set(files) - {_HEAD})
+    here = WorktreeFiles(repository).identities(set(files) - {HEAD})
     other = {name for name, id_ in here.items() if id_ != entries.get(name, "- - -").split()[2]}
-    other |= set(files) - {*here, _HEAD}
-    if _HEAD in files and not _is_checked_out(repository, commit):
-        other.add(_HEAD)
+    other |= set(files) - {*here, HEAD}
+    if HEAD in files and not _is_checked_out(repository, commit):
+        other.add(HEAD)
     return sorted(other)
 
 
