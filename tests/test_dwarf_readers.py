@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 import time
+from pathlib import Path
 
 import pytest
 
 from sizeguard.formats.dwarf import walk
-from sizeguard.formats.dwarf.sources import unit_sources
+from sizeguard.formats.dwarf.sources import from_here, unit_sources
 from sizeguard.formats.dwarf.units import Info
 from sizeguard.formats.dwarf.walk import NONE, InlineTree, read_tree
 
@@ -139,3 +140,14 @@ def test_units_that_share_a_table_prepare_it_once() -> None:
     start = time.monotonic()
     assert not rows(read_tree(Info(content, "little"), CODE))
     assert time.monotonic() - start < 5
+
+
+def test_sources_of_the_gates_worktrees_are_those_of_the_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    here = Path.cwd()
+    assert from_here(f"{here}/src/a.c") == "src/a.c"
+    assert from_here(f"{here}/.sizeguard/worktrees/tree-01/src/a.c") == "src/a.c"
+    elsewhere = "/other/.sizeguard/worktrees/tree-01/src/a.c"
+    assert from_here(elsewhere) == elsewhere

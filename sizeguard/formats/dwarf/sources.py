@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from sizeguard.formats.dwarf.units import Info, Unit
 from sizeguard.formats.dwarf.walk import read_unit
 
 DW_AT_COMPILATION_FOLDER = 0x1B
+_IN_WORKTREE = re.compile(r"^\.sizeguard/worktrees/tree-\d+/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +62,22 @@ def unit_sources(sections: dict[str, bytes], *, is_big: bool) -> UnitSources:
 def _unit(
     info: Info, texts: FunctionNames, ranges: AddressRanges, unit: Unit
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Return a unit's source, relative to the current folder if inside it, and its addresses."""
+    """Return a unit's source and its addresses."""
     found = first_entry(info, unit)
     name, folder = (
         text_of(texts, unit, found, key) for key in (DW_AT_NAME, DW_AT_COMPILATION_FOLDER)
     )
     path = posixpath.normpath(posixpath.join(folder, name)) if name else ""
-    return path.removeprefix(f"{Path.cwd()}/"), unit_ranges(ranges, unit, found)
+    return from_here(path), unit_ranges(ranges, unit, found)
+
+
+def from_here(path: str) -> str:
+    """Return a path inside the current folder relative to it, or to the worktree that has it.
+
+    So an image that the gate built has the sources of one that the user built.
+    """
+    inside = path.removeprefix(f"{Path.cwd()}/")
+    return _IN_WORKTREE.sub("", inside)
 
 
 def unit_ranges(
