@@ -125,7 +125,7 @@ def test_names_that_only_the_map_has_are_those_of_its_places(opened: Opener) -> 
     assert evidence.link_map is not None
     again, cold, plt = "subject[abi:x]", "subother [clone .cold]", "subject@@V1"
     symbols = tuple(
-        MapSymbol(at, 4, name, 0) for at, name in ((0x1150, again), (0x1154, cold), (1, plt))
+        MapSymbol(at, 0, name, 0) for at, name in ((0x1150, again), (0x1154, cold), (1, plt))
     )
     evidence = replace(evidence, link_map=replace(evidence.link_map, symbols=symbols))
     for expect, verdict in ((ABSENT, FAIL), (PRESENT, PASS)):
@@ -135,6 +135,10 @@ def test_names_that_only_the_map_has_are_those_of_its_places(opened: Opener) -> 
             (cold, verdict),
         }
         assert judged(evidence, cold, expect).verdict == verdict
+        assert (judged(evidence, again, expect).verdict, judged(evidence, again).bytes) == (
+            verdict,
+            18,
+        )
 
 
 @pytest.mark.parametrize("pattern", ["sub[jk]ec*", "[!t]ubject*", "{subject,main}*", "sub{j,k}*"])

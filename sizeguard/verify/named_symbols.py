@@ -93,9 +93,10 @@ def _by_map(names: ClaimNames, found: FoundCode, symbols: Sequence[str]) -> Foun
         for symbol in names.mapped.get(name, ()):
             piece = _piece_at(names.evidence, symbol.address, symbol.size)
             if piece is not None:
-                there[symbol.address] = symbol.size
+                size = symbol.size or _size_of(names.evidence, piece)
+                there[symbol.address] = size
                 placed[piece] = None
-                notes.append(f"the map names {symbol.size} bytes at {symbol.address:#x} {name}")
+                notes.append(f"the map names {size} bytes at {symbol.address:#x} {name}")
     if not there:
         return found
     return replace(
@@ -190,6 +191,13 @@ def _with_constant(evidence: Evidence, found: FoundCode, value: int) -> FoundCod
         evidence=(*notes, *found.evidence),
         doubt="",
     )
+
+
+def _size_of(evidence: Evidence, piece: NamedPiece) -> int:
+    """Return the size of the definition at a place; 0 if none begins there."""
+    place = piece.section, piece.offset
+    found = evidence.objects.files[piece.object].definitions
+    return max((each.size for each in found if (each.section, each.offset) == place), default=0)
 
 
 def _if_known(names: ClaimNames, value: int, verdict: Verdict) -> Verdict:
