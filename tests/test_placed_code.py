@@ -285,3 +285,20 @@ def test_output_sections_of_one_name_are_those_of_the_image() -> None:
     rows[1].size = 20
     with pytest.raises(InconclusiveError, match=r"app.map is a map of another build: .text is at"):
         check_outputs(image, made, Path("app.map"))
+
+
+def test_sections_of_an_overlay_share_addresses() -> None:
+    """The second one was of another build."""
+    content = {"first": CODE, "second": OTHER}
+    rows = [
+        SimpleNamespace(is_allocated=True, file_size=16, address=BASE, name=name)
+        for name in content
+    ]
+    read: Any = SimpleNamespace(sections=rows, content=lambda row: content[row.name])
+    image = ImageBytes(read)
+    assert [image.has_at(pattern(each), BASE) for each in (CODE, OTHER, CODE[::-1])] == [
+        True,
+        True,
+        False,
+    ]
+    assert not image.has_at(pattern(CODE), BASE + 16)

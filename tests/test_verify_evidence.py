@@ -107,13 +107,13 @@ def test_bytes_of_the_objects_that_were_given_are_checked(
     files = files_of(full_build)
     evidence = gather(files)
     compared: set[int] = set()
-    read = ImageBytes.at
+    has_at = ImageBytes.has_at
 
-    def counted(content: ImageBytes, address: int, size: int) -> np.ndarray:
+    def counted(content: ImageBytes, pattern: Pattern, address: int) -> bool:
         compared.add(address)
-        return read(content, address, size)
+        return has_at(content, pattern, address)
 
-    monkeypatch.setattr(ImageBytes, "at", counted)
+    monkeypatch.setattr(ImageBytes, "has_at", counted)
     objects = evidence.objects
     placed = place(objects, evidence.image, evidence.link_map, files.link_map, evidence.own)
     assert placed.address == evidence.placement.address

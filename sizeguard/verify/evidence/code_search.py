@@ -270,6 +270,14 @@ class ImageBytes:
                 return numbers[address - start : address - start + size]
         return np.zeros(0, np.uint8)
 
+    def has_at(self, pattern: Pattern, address: int) -> bool:
+        """Return whether a pattern is at an address, which sections of an overlay share."""
+        return any(
+            pattern.matches(numbers[address - start : address - start + len(pattern.data)])
+            for _, start, numbers, _ in self.parts
+            if start <= address < start + len(numbers)
+        )
+
     def find(self, pattern: Pattern) -> list[int]:
         """Return the addresses where a pattern occurs."""
         return [

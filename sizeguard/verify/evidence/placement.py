@@ -312,8 +312,7 @@ def check_bytes(placement: Placement, own: int) -> None:
     placement.read_patterns(nodes)
     for node in nodes:
         section, address = placement.section(node), placement.address[node]
-        pattern = placement.pattern(node)
-        if not pattern.matches(placement.image.at(address, section.size)):
+        if not placement.image.has_at(placement.pattern(node), address):
             label = placement.objects.files[node[0]].label
             hint = shortened_code(placement.image.elf.machine)
             raise InconclusiveError(
