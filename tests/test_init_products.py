@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
+from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.elf.layout import ET_REL
 from sizeguard.proposals.propose import propose
 from tests.support.made_elf import Form, MadeSection, MadeSegment, make_elf
@@ -167,3 +170,17 @@ def test_an_unknown_command_that_writes_the_makefile_is_said(tmp_path: Path) -> 
     assert propose(root).notes == (
         "git does not track Makefile: set the command that writes it as setup, such as ./configure",
     )
+
+
+def test_bazel_is_named_and_its_image_is_not_one_of_make(tmp_path: Path) -> None:
+    """Its folder has links to the files of the checkout, the Makefile among them."""
+    root = project_of(tmp_path)
+    put(root / "Makefile", "app:\n\tcc\n")
+    run = tmp_path / "execroot" / "main"
+    image(run / "bazel-out" / "k8-opt" / "bin" / "app")
+    (run / "Makefile").symlink_to(root / "Makefile")
+    (root / "bazel-out").symlink_to(run / "bazel-out")
+    (root / "bazel-bin").symlink_to(run / "bazel-out" / "k8-opt" / "bin")
+    for start in (root, root / "bazel-bin"):
+        with pytest.raises(InconclusiveError, match="a build by Bazel"):
+            propose(start)

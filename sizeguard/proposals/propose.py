@@ -31,6 +31,7 @@ _EMBEDS = (
     r"|git (show|cat-file|archive)"
 )
 _MAKE = "Make"
+_BAZEL = "bazel-out"  # folder of all outputs, to which Bazel makes links in the checkout
 _MOST = 12  # images to propose at most
 _OWN_FOLDER = (
     "sizeguard-build"  # build folder for the commands if git does not ignore the checkout's
@@ -60,7 +61,13 @@ def propose(start: Path) -> Proposal:
 
     Raises InconclusiveError if no build with images is found.
     """
-    builds = _builds(start)
+    is_bazel = _BAZEL in start.resolve().parts
+    builds = [] if is_bazel else _builds(start)
+    if is_bazel or (not builds and (start / _BAZEL).is_symlink()):
+        raise InconclusiveError(
+            f"{start}: a build by Bazel, which init does not read; write sizeguard.yaml yourself,"
+            " with a build command that copies the image into the checkout"
+        )
     if not builds:
         names = ", ".join(system.name for system in SYSTEMS)
         raise InconclusiveError(
