@@ -586,7 +586,7 @@ def test_a_repository_without_commits_is_judged_by_absolute_limits(tmp_path: Pat
     project.write({**SOURCES, "sizeguard.yaml": config_of("build: make", limits)})
     ended = project.run("gate", "--format", "json")
     result = result_of(ended)
-    assert (ended.code, result["base"]["text"].partition(":")[0]) == (0, "there is no commit yet")
+    assert (ended.code, result["base"]["text"].partition(";")[0]) == (0, "there is no commit yet")
     verdicts = {(check["kind"], check["verdict"]) for check in result["checks"]}
     assert verdicts == {("absolute", "pass"), ("growth", "not_run"), ("needed", "not_run")}
     project.write({"sizeguard.yaml": config_of("build: make", limits.replace("1 MiB", "1 KiB"))})

@@ -134,7 +134,7 @@ def _undecided(history: History, base: Base | None, start: str) -> str:
     if base is None or history.head is None:
         return f"growth has no base: {history.root} is {history.why_no_head}"
     if not base.commit:
-        return f"growth has no base: {base.text.partition(':')[0]}; {how_to_fetch(history.root)}"
+        return f"growth has no base: {base.text.partition(';')[0]}; {how_to_fetch(history.root)}"
     if history.lacks_parents(base.commit):
         return f"growth has no base: {how_to_fetch(history.root)}"
     return ""
