@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.attribution.group import SORTS, group
+from sizeguard.attribution.group import group
+from sizeguard.attribution.levels import SORTS
 from sizeguard.attribution.size_report import Report
 from sizeguard.base.errors import InputError
 from sizeguard.columns.text_hash import hash_texts

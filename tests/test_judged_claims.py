@@ -30,6 +30,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.formats.elf import SHT_INIT_ARRAY, SHT_PROGBITS, STT_IFUNC, STT_TLS, Section
 from sizeguard.names.registered import Registration
+from sizeguard.runtimes.sizeguard.claims.build_claims import WORDS
 from sizeguard.verify import canaries
 from sizeguard.verify.canaries import must_fail
 from sizeguard.verify.code_presence import FoundCode, judge_code, look_for
@@ -626,7 +627,7 @@ def test_code_before_main_may_only_register(
     opened: Opener, program: str, lacks: bool, expected: list[str]
 ) -> None:
     evidence = opened(program, lacks=lacks)
-    found = list(judge_initializers(evidence, Registrations(evidence)))
+    found = list(judge_initializers(evidence, Registrations(evidence), WORDS.registering))
     assert [(each.verdict, each.kind, each.expect) for each in found] == [
         (each, "initializer", ABSENT) for each in expected
     ]
@@ -660,7 +661,7 @@ def test_an_initializer_may_not_call_a_library(
         for each in file.symbols
     ]
     file.__dict__["symbols"] = symbols  # computed once, at first use
-    (found,) = judge_initializers(evidence, Registrations(evidence))
+    (found,) = judge_initializers(evidence, Registrations(evidence), WORDS.registering)
     assert found.verdict == FAIL
     calls = tuple(each for each in found.evidence if " calls " in each)
     assert calls == note
@@ -685,7 +686,7 @@ def test_a_table_of_initializers_is_known_by_its_name(opened: Opener, name: str)
         return replace(section, name=name, type=SHT_PROGBITS) if is_table else section
 
     evidence = with_sections(opened("09"), renamed)
-    (found,) = judge_initializers(evidence, Registrations(evidence))
+    (found,) = judge_initializers(evidence, Registrations(evidence), WORDS.registering)
     assert (found.verdict, found.bytes) == (FAIL, 8)
 
 
@@ -695,12 +696,12 @@ def test_a_resolver_runs_before_main(opened: Opener) -> None:
     file = evidence.objects.files[0]
     main = [replace(s, type=STT_IFUNC) if s.name == "main" else s for s in file.symbols]
     file.__dict__["symbols"] = main
-    (found,) = judge_initializers(evidence, Registrations(evidence))
+    (found,) = judge_initializers(evidence, Registrations(evidence), WORDS.registering)
     assert (found.verdict, found.expect) == (FAIL, ABSENT)
     assert found.cause == "leftover resolver: main"
     assert found.evidence == ("the loader calls main before main, to choose a function",)
     away = replace(evidence, placement=replace(evidence.placement, address={}))
-    assert not list(judge_initializers(away, Registrations(away)))
+    assert not list(judge_initializers(away, Registrations(away), WORDS.registering))
 
 
 @pytest.mark.parametrize("lacks", [False, True])
@@ -711,7 +712,7 @@ def test_an_initializer_that_is_not_in_the_image(opened: Opener, lacks: bool) ->
     kept = {node: at for node, at in nodes.items() if not names[node].startswith(".init_array")}
     assert len(kept) < len(nodes)
     without = replace(evidence, placement=replace(evidence.placement, address=kept))
-    (found,) = judge_initializers(without, Registrations(without))
+    (found,) = judge_initializers(without, Registrations(without), WORDS.registering)
     assert (found.verdict, found.how) == (
         (INCONCLUSIVE, UNKNOWN) if lacks else (PASS, DISCARDED_BY_LINKER)
     )

@@ -24,6 +24,7 @@ from sizeguard.formats.elf import (
     Symbol,
 )
 from sizeguard.names.registered import Registration
+from sizeguard.runtimes.sizeguard.claims.build_claims import WORDS
 from sizeguard.verify import canaries
 from sizeguard.verify.code_presence import judge_code, look_for
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
@@ -208,7 +209,7 @@ def test_a_helper_is_known_by_its_parameters(
 
 
 def test_an_initializer_that_only_registers_passes(runtime: Evidence) -> None:
-    found = list(judge_initializers(runtime, Registrations(runtime)))
+    found = list(judge_initializers(runtime, Registrations(runtime), WORDS.registering))
     assert found
     assert {(each.verdict, each.expect, each.kind) for each in found} == {
         (PASS, ABSENT, "initializer")
@@ -221,7 +222,7 @@ def test_an_initializer_without_readable_calls(opened: Opener, is_cut: bool) -> 
     evidence = opened("01")
     assert evidence.reasons.edges_from((0, 0)) is not None  # reads the whole object before
     file = evidence.objects.files[0]
-    (usual,) = judge_initializers(evidence, Registrations(evidence))
+    (usual,) = judge_initializers(evidence, Registrations(evidence), WORDS.registering)
     if is_cut:
         last = max(max(table.symbol.tolist(), default=0) for table in file.relocations.values())
         file.__dict__["symbols"] = file.symbols[:last]
@@ -232,7 +233,7 @@ def test_an_initializer_without_readable_calls(opened: Opener, is_cut: bool) -> 
             if not file.elf.sections[section].is_executable
         }
         file.__dict__["relocations"] = kept
-    (found,) = judge_initializers(evidence, Registrations(evidence))
+    (found,) = judge_initializers(evidence, Registrations(evidence), WORDS.registering)
     assert (found.verdict, found.evidence) == (FAIL, usual.evidence)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import FAIL
+from sizeguard.runtimes.sizeguard.claims.build_claims import WORDS
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.registrations import Registrations
 from sizeguard.verify.startup import judge_initializers
@@ -46,6 +47,6 @@ def test_a_function_of_another_object_runs_before_main(arch: str, tmp_path: Path
     image = Files(tmp_path / "out", None, objects, tmp_path / "map", folder=tmp_path)
     evidence = gather(image)
     assert evidence.gaps == ()
-    (found,) = judge_initializers(evidence, Registrations(evidence))
+    (found,) = judge_initializers(evidence, Registrations(evidence), WORDS.registering)
     assert (found.verdict, Path(found.name).name) == (FAIL, "main.o")
     assert "early calls puts" in found.evidence

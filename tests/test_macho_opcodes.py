@@ -41,7 +41,7 @@ def image_of(tables: dict[str, bytes]) -> MachO:
         path=Path("image"), offset=0, size=len(data), arch="arm64", order="<", is_64=True, cpu=0,
         filetype=6, flags=0, header_size=32, commands=(), segments=segments, sections=(),
         symbols=symbols, indirect=np.zeros(0, np.uint32), linkedit=tuple(extents), dylibs=(),
-        uuid="", build_version=None, data=np.frombuffer(data, np.uint8),
+        uuid="", data=np.frombuffer(data, np.uint8),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sizeguard.attribution.alias_rows import MergesNames, SymbolAliases, symbols_as_one
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import matching_rows, parse_filters
-from sizeguard.attribution.levels import LEVELS
+from sizeguard.attribution.levels import LEVELS, SORTS
 from sizeguard.attribution.owners.inline_pieces import levels_asked, span_counts, uncounted_pieces
 from sizeguard.attribution.size_report import UNATTRIBUTED, ByteSums, Report
 from sizeguard.base.errors import InputError
@@ -20,12 +20,10 @@ from sizeguard.base.nearest import did_you_mean
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sort import descending, sorted_hashes
-from sizeguard.columns.sums import sum_by as sum_by
+from sizeguard.columns.sums import sum_by
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.magics import SEVERAL_IMAGES
-
-SORTS = ("load", "file", "ram", "count", "name")
 
 # The largest report whose rows of equal size are sorted by name. In larger reports such rows keep
 # the order in which they are found.

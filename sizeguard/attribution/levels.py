@@ -29,3 +29,6 @@ LEVELS = (
 )
 # Levels that follow from others. Snapshots store sources alone, if debug information has them.
 DERIVED = frozenset({"archive", "source", "directory", "namespace", "package", "owner"})
+
+SORTS = ("load", "file", "ram", "count", "name")  # orders of a report's rows
+METRICS = ("load", "file", "ram")  # columns of bytes that a diff compares

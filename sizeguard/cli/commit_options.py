@@ -137,6 +137,8 @@ class CommitBuild:
             raise InputError(f"--app: the checkout has no app '{self.app}'{hint}")
 
     def _check_variant(self) -> None:
+        from sizeguard.runtimes.runtime import OPTIMIZATIONS
+
         if self.app and self.variant not in ("", "selective"):
             raise InputError(f"--app is a selective build, not {self.variant}")
         if self.variant not in ("", "full", "core", "selective") or (
@@ -145,8 +147,9 @@ class CommitBuild:
             raise InputError(
                 f"--variant {self.variant}: there are full, core, and selective with --app NAME"
             )
-        if self.optimize not in ("s", "2"):
-            raise InputError(f"unknown optimization -O{self.optimize}; there are -Os and -O2")
+        if self.optimize not in OPTIMIZATIONS:
+            names = " and ".join(f"-O{each}" for each in OPTIMIZATIONS)
+            raise InputError(f"unknown optimization -O{self.optimize}; there are {names}")
 
     def place(self, repository: Path) -> MeasurementPlace:
         """Choose the folder of worktrees and measurements.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.attribution.group import sum_by
+from sizeguard.columns.sums import sum_by
 from sizeguard.columns.texts import Int
 from sizeguard.diff.diff_result import CAUSES
 from sizeguard.diff.side import Amounts

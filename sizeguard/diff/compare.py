@@ -17,16 +17,18 @@ import numpy.typing as npt
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import Filter, no_match, parse_filters
-from sizeguard.attribution.group import SORTED_BY_NAME, check_levels, sum_by
+from sizeguard.attribution.group import SORTED_BY_NAME, check_levels
+from sizeguard.attribution.levels import METRICS
 from sizeguard.attribution.size_report import ByteSums
 from sizeguard.base.errors import InputError
 from sizeguard.columns.ranks import rank_hashes
+from sizeguard.columns.sums import sum_by
 from sizeguard.columns.text_hash import MULTIPLY, SHIFT, Hash
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.diff.alias_keys import AliasKeys, alias_keys
 from sizeguard.diff.causes import causes
 from sizeguard.diff.changed_texts import ChangedTexts
-from sizeguard.diff.diff_result import METRICS, Diff, DiffLabel
+from sizeguard.diff.diff_result import Diff, DiffLabel
 from sizeguard.diff.moves import moves
 from sizeguard.diff.side import Side, Values, side_of
 from sizeguard.diff.symbol_keys import SymbolKeys

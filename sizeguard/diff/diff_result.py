@@ -23,7 +23,6 @@ CAUSES = (
     "moved",
     "padding",
 )
-METRICS = ("load", "file", "ram")
 
 
 @dataclass(frozen=True, slots=True)

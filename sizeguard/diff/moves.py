@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.attribution.group import sum_by
 from sizeguard.columns.pack import compact
 from sizeguard.columns.ranks import rank_hashes
+from sizeguard.columns.sums import sum_by
 from sizeguard.columns.text_hash import MULTIPLY, SHIFT, Hash
 from sizeguard.diff.alias_keys import AliasKeys
 from sizeguard.diff.causes import Cells

@@ -10,11 +10,10 @@ import numpy.typing as npt
 
 from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.filters import Filter, matching_rows
-from sizeguard.attribution.group import sum_by
 from sizeguard.attribution.owners.inline_pieces import span_counts
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
-from sizeguard.columns.sums import Counts
+from sizeguard.columns.sums import Counts, sum_by
 from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.diff.alias_keys import AliasNames, alias_names

@@ -20,6 +20,7 @@ from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
 from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, THIN_MAGIC
 
+LINKED_SUFFIXES = (".o", ".obj", ".a")  # of objects and archives in a folder
 HEADER_SIZE = 60
 # /OFFSET into the long names; in thin archives also /OFFSET:POSITION in the archive of that name.
 # GNU ar 2.40 keeps the slash after a name of 15 characters.
@@ -295,7 +296,7 @@ def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
             yield from sorted(
-                p for p in path.rglob("*") if p.suffix in (".o", ".obj", ".a") and p.is_file()
+                p for p in path.rglob("*") if p.suffix in LINKED_SUFFIXES and p.is_file()
             )
         else:
             yield path

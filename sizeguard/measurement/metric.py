@@ -19,8 +19,9 @@ import numpy as np
 from sizeguard.attribution.alias_rows import with_their_aliases
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import symbol_names
-from sizeguard.attribution.group import group, sum_by
+from sizeguard.attribution.group import group
 from sizeguard.base.errors import InputError
+from sizeguard.columns.sums import sum_by
 from sizeguard.columns.texts import Int
 from sizeguard.measurement.metric_kinds import NAMED, TOTALS
 from sizeguard.measurement.nameless_code import nameless_code

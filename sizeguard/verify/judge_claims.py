@@ -149,7 +149,8 @@ class Judge:
                 judge_returns(self.evidence, self.given.vocabulary.handler_symbol)
             ]
         elif isinstance(claim.question, StartUp):
-            found = judge_initializers(self.evidence, self.tables)
+            registering = self.given.vocabulary.registering
+            found = judge_initializers(self.evidence, self.tables, registering)
         elif isinstance(claim.question, Exported):
             found = judge_exports(self.evidence)
         elif isinstance(claim.question, LostCode):

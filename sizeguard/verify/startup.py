@@ -5,7 +5,7 @@ Before main only registrations may run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sizeguard.claims.verdict import (
     ABSENT,
@@ -33,8 +33,6 @@ from sizeguard.verify.evidence.ways import ENTRY, SHUT_DOWN, START_UP
 from sizeguard.verify.registrations import Registrations
 from sizeguard.verify.why_there import explain
 
-# Functions that an initializer calls to register something.
-_REGISTERING = frozenset({"register_library", "register_class"})
 # Tables of functions that run before and after main. Older tables have no type of their own, and
 # linkers place the others by their names, too.
 _TABLE_TYPES = (SHT_INIT_ARRAY, SHT_PREINIT_ARRAY, SHT_FINI_ARRAY)
@@ -44,12 +42,16 @@ _COMPILERS = ("", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail")
 
 
 # More than 40 lines: each verdict is written out with its evidence.
-def judge_initializers(evidence: Evidence, tables: Registrations) -> Iterator[Verdict]:
+def judge_initializers(
+    evidence: Evidence, tables: Registrations, registering: Collection[str]
+) -> Iterator[Verdict]:
     """Judge the initializers of each object.
 
     They may only register selected names.
+
+    registering: the functions of the runtime that register something
     """
-    registering = tables.files_with_entries()
+    with_entries = tables.files_with_entries()
     for number, file in enumerate(evidence.own_files()):
         yield from _judge_resolvers(evidence, number)
         own = [s.index for s in file.elf.sections if s.size and _is_table(s)]
@@ -67,9 +69,11 @@ def judge_initializers(evidence: Evidence, tables: Registrations) -> Iterator[Ve
                     "initializer", file.label, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.gaps
                 )
             continue
-        others = [note for index in placed for note in _others(evidence, (number, index))]
+        others = [
+            note for index in placed for note in _others(evidence, (number, index), registering)
+        ]
         size = sum(evidence.placement.section((number, index)).size for index in placed)
-        if number not in registering:
+        if number not in with_entries:
             others.insert(0, "it runs before main, and registers nothing that is selected")
         if others:
             piece = NamedPiece(number, placed[0], 0, size, file.label)
@@ -111,14 +115,14 @@ def _judge_resolvers(evidence: Evidence, number: int) -> Iterator[Verdict]:
         )
 
 
-def _others(evidence: Evidence, array: Node) -> list[str]:
-    """List references of initializers, except to the registry's functions and to their own data."""
+def _others(evidence: Evidence, array: Node, registering: Collection[str]) -> list[str]:
+    """List references of initializers, except to `registering` and to their own data."""
     notes = []
     for entry in evidence.reasons.edges_from(array):
         for edge in evidence.reasons.edges_from(entry.target):
             name = evidence.short(edge.symbol).rpartition("::")[2]
             is_code = evidence.placement.section(edge.target).is_executable
-            if is_code and name not in _REGISTERING and edge.target != entry.target:
+            if is_code and name not in registering and edge.target != entry.target:
                 notes.append(
                     f"{evidence.short(entry.symbol)} refers to {evidence.short(edge.symbol)}"
                 )

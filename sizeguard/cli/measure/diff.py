@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.attribution.levels import METRICS
 from sizeguard.base.errors import InputError, SizeguardError
 from sizeguard.base.files import is_there
 from sizeguard.base.tuning import skip_imported
@@ -67,7 +68,7 @@ def _file(context: click.Context, parameter: click.Parameter, path: Path) -> Pat
 @rows_option
 @click.option(
     "--metric",
-    type=click.Choice(["load", "file", "ram"]),
+    type=click.Choice(METRICS),
     default="load",
     show_default=True,
     help="Metric to compare.",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.attribution.levels import SORTS
 from sizeguard.base.files import is_there
 from sizeguard.cli.image_options import (
     ImageOptions,
@@ -37,7 +38,7 @@ _OF_SOURCES = ("source", "directory", "owner")
 @rows_option
 @click.option(
     "--sort",
-    type=click.Choice(["load", "file", "ram", "count", "name"]),
+    type=click.Choice(SORTS),
     default="load",
     show_default=True,
     help="Order of the rows, largest first.",

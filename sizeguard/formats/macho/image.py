@@ -166,15 +166,6 @@ class MachoSymbols:
 
 
 @dataclass(frozen=True, slots=True)
-class BuildVersion:
-    """Platform number of LC_BUILD_VERSION (1 macOS, 2 iOS …), and versions such as 13.0.0."""
-
-    platform: int
-    minimum: str
-    sdk: str
-
-
-@dataclass(frozen=True, slots=True)
 class MachO:
     """A Mach-O image: a file, or the slice of a universal binary at `offset`.
 
@@ -204,7 +195,6 @@ class MachO:
     linkedit: tuple[Extent, ...]
     dylibs: tuple[str, ...]
     uuid: str
-    build_version: BuildVersion | None
     data: Bytes = field(repr=False)
 
     @property

@@ -10,7 +10,7 @@ from typing import NoReturn
 from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Bytes
 from sizeguard.formats.macho import constants as c
-from sizeguard.formats.macho.image import BuildVersion, LoadCommand
+from sizeguard.formats.macho.image import LoadCommand
 from sizeguard.formats.magics import MACHO_MAGICS
 
 
@@ -87,24 +87,3 @@ class CommandReader:
         """Return the UUID in hex."""
         self.fields(command, "16x")
         return self.data[command.offset + 8 : command.offset + 24].tobytes().hex()
-
-    def build_version(self, command: LoadCommand) -> BuildVersion | None:
-        """Read the platform and its versions; None for a command without them."""
-        old = {
-            c.LC_VERSION_MIN_MACOSX: 1,
-            c.LC_VERSION_MIN_IPHONEOS: 2,
-            c.LC_VERSION_MIN_TVOS: 3,
-            c.LC_VERSION_MIN_WATCHOS: 4,
-        }
-        if command.number == c.LC_BUILD_VERSION:
-            platform, minimum, sdk = self.fields(command, "III")
-        elif command.number in old:
-            platform, (minimum, sdk) = old[command.number], self.fields(command, "II")
-        else:
-            return None
-        return BuildVersion(platform, _version(minimum), _version(sdk))
-
-
-def _version(packed: int) -> str:
-    """Format a packed version: 13.0.0."""
-    return f"{packed >> 16}.{packed >> 8 & 255}.{packed & 255}"

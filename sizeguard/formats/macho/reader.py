@@ -161,9 +161,6 @@ class _Reader(SegmentReader):
             uuid=next(
                 (self.uuid(command) for command in commands if command.number == c.LC_UUID), ""
             ),
-            build_version=next(
-                (v for v in map(self.build_version, commands) if v is not None), None
-            ),
             data=self.data,
         )
 

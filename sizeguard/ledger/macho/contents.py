@@ -29,8 +29,8 @@ from sizeguard.ledger.macho.claim_columns import (
     ClaimTable,
     one,
 )
-from sizeguard.ledger.macho.named_ranges import MAP, SOURCES, NamedRanges
-from sizeguard.ledger.macho.unwind_claims import UNWIND_SECTIONS, exception_claims, unwind_claims
+from sizeguard.ledger.macho.named_ranges import MAP, SOURCES, UNWIND_SECTIONS, NamedRanges
+from sizeguard.ledger.macho.unwind_claims import exception_claims, unwind_claims
 
 _KINDS_BY_TYPE = {
     c.S_CSTRING_LITERALS: "string",

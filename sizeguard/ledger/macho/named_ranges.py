@@ -34,7 +34,7 @@ _TEMPORARY = re.compile(rb"ltmp\d+|[lL]\.?(str|tmp|constpool|_\.str).*")
 _SLOTS = frozenset(
     {c.S_CSTRING_LITERALS, c.S_SYMBOL_STUBS, c.S_NON_LAZY_SYMBOL_POINTERS, c.S_LAZY_SYMBOL_POINTERS}
 )
-_UNWIND = frozenset({"__unwind_info", "__eh_frame", "__compact_unwind"})
+UNWIND_SECTIONS = frozenset({"__unwind_info", "__eh_frame", "__compact_unwind"})
 
 Bool = npt.NDArray[np.bool_]
 
@@ -139,7 +139,7 @@ def named_ranges(
         if (
             not section.size
             or section.type in _SLOTS
-            or section.name in _UNWIND
+            or section.name in UNWIND_SECTIONS
             or section.segment_name == "__DWARF"
         ):
             continue

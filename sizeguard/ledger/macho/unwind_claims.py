@@ -27,9 +27,6 @@ class UnwindClaims:
     filled: int
 
 
-UNWIND_SECTIONS = frozenset({"__unwind_info", "__compact_unwind", "__eh_frame"})
-
-
 def unwind_claims(
     image: MachO, section: Section, ranges: NamedRanges, table: ClaimTable, context: int
 ) -> UnwindClaims:

@@ -11,6 +11,7 @@ from sizeguard.columns.sums import ColumnSums
 from sizeguard.columns.texts import Int
 from sizeguard.formats.sectioned import FilePart, NamedPart, SectionedImage
 from sizeguard.ledger.claimed_ranges import ClaimList, OwnerTable
+from sizeguard.ledger.kinds import CONTENT
 from sizeguard.ledger.ledger import ImageInfo, Ledger, MemoryPartition
 from sizeguard.ledger.partition import Partition, partition
 
@@ -88,7 +89,7 @@ class _SectionedBuilder:
             content = self.image.data[part.offset + start : part.offset + end].tobytes()
             if _FILLERS.issuperset(content):
                 return self.table.row(part.name, part.segment, "padding", "padding")
-        is_content = part.kind in ("code", "rodata", "data", "zero")
+        is_content = part.kind in CONTENT
         analyzer = "unattributed" if is_content else "section"
         return self.table.row(part.name, part.segment, part.kind, analyzer)
 

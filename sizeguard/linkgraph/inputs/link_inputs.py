@@ -9,6 +9,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable
+from sizeguard.formats.archive import LINKED_SUFFIXES
 from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, ELF_MAGIC, THIN_MAGIC
 from sizeguard.linkgraph.inputs.version_script import Visible
 
@@ -121,7 +122,7 @@ def expand(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         if path.is_dir():
             found += sorted(
-                p for p in path.rglob("*") if p.suffix in (".o", ".obj", ".a") and p.is_file()
+                p for p in path.rglob("*") if p.suffix in LINKED_SUFFIXES and p.is_file()
             )
         elif path.exists():
             found.append(path)
