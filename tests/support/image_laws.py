@@ -21,6 +21,7 @@ from sizeguard.ledger.macho.macho_ledger import macho_ledger
 from sizeguard.models.array_difference import difference
 from sizeguard.models.npy import read_npy
 from sizeguard.toolchains.targets import run_prefix
+from tests.support.macho_samples import tool
 from tests.support.vectors import run_program
 
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"
@@ -89,7 +90,7 @@ def _check_elf(image: Path, ledger: Ledger) -> None:
 def _check_size_tool(image: Path, in_file: Counter[str], sections: set[str]) -> None:
     """Check that `size -A` gives the same sizes."""
     listed = Counter[str]()
-    for line in _output("llvm-size-19", "-A", image).splitlines()[2:]:
+    for line in tool("llvm-size-19", "-A", image).splitlines()[2:]:
         words = line.split()
         if len(words) == 3 and words[0] in sections:
             listed[words[0]] += int(words[1])
@@ -101,7 +102,7 @@ def _check_macho(image: Path, ledger: Ledger) -> None:
     sections = Counter[str]()
     segments = []
     segment = ""
-    for line in _output("llvm-size-19", "-m", image).splitlines():
+    for line in tool("llvm-size-19", "-m", image).splitlines():
         words = line.split()
         if line.startswith("Segment"):
             segment = words[1].rstrip(":")
@@ -142,7 +143,7 @@ def _by_section(ledger: Ledger, amounts: np.ndarray) -> Counter[str]:
 def check_report(build: Build) -> None:
     """Check that the rows of a build's report sum to the totals, which are the shipped file's."""
     report = json.loads(
-        _output(SIZEGUARD, "report", build.image.parent, "--by", "section", "--format", "json")
+        tool(SIZEGUARD, "report", build.image.parent, "--by", "section", "--format", "json")
     )
     assert report["totals"]["file"] == build.shipped.stat().st_size == build.sizes.file
     for amount in ("file", "load", "ram"):
@@ -203,9 +204,3 @@ def check_runs(image: Path, target: str, program: Path, model: Path, folder: Pat
 
 def _arguments(program: Path, case: int, output_dir: Path) -> str:
     return f"({str(program).encode()!r}, ctypes.c_longlong({case}), {str(output_dir).encode()!r})"
-
-
-def _output(*command: str | Path) -> str:
-    return subprocess.run(
-        [str(part) for part in command], check=True, capture_output=True, text=True
-    ).stdout

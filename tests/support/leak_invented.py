@@ -12,10 +12,6 @@ from tests.support.leak_linked import SPARE, linked
 from tests.support.places import ROOT
 
 DOUBLE = ("double", "Double")
-SPARE_CALL = (
-    "auto* c = (sg::Context*)argv[1]; auto* t = (sg::Tensor*)argv[2];"
-    " auto r = sg::elsewhere::spare(*c, t[0], argc, t[1], true); keep(&r)"
-)
 
 
 def _real_kernel(bench: LeakBench) -> LinkedWith:

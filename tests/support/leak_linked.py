@@ -13,7 +13,7 @@ from sizeguard.verify.evidence.macho import read_macho_image
 from tests.support.leak_bench import LeakBench, LinkedWith, run
 from tests.support.leak_bytes import CODE, NAMED, blob
 from tests.support.leak_compiled import KEEP, UNTRUE, Make, leak_of, nameless
-from tests.support.leak_entries import LOOPS, RELU
+from tests.support.leak_entries import LOOPS
 from tests.support.leak_kinds import ELF, MACHO, Leak, lookup, source
 
 # int64_t is long, but long long on macOS.
@@ -272,16 +272,6 @@ _LOCAL_CLASS = LOOPS + (
     " const sg::Parameters&) { return F{}(a); } };\nstatic auto choose() {"
     " return []<typename T>(T a) { return a < 0 ? T(0) : a > 6 ? T(6) : a; }; }\n"
     "LEAK(keep(&sg::unary_loop<double, double, Of<decltype(choose())>>))"
-)
-_GENERIC = (
-    LOOPS
-    + RELU
-    + (
-        "template <typename T, typename Op> [[gnu::noinline]] void rows(long n, char* const* data,"
-        " const long* strides, const sg::Parameters& p) { for (; n > 0; --n) "
-        "((T*)data[0])[n] = Op::template apply<T>(((const T*)data[1])[n * strides[0]], p); }\n"
-        "LEAK(keep(&rows<double, Rectify>))"
-    )
 )
 LEAKS = (
     Leak("merged_functions", _folded, UNTRUE),

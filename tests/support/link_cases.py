@@ -15,6 +15,7 @@ from sizeguard.linkgraph.inputs.loader import load
 from sizeguard.linkgraph.inputs.recorded_link import linker_named
 from sizeguard.toolchains.links.asked_link import link_command
 from tests.support.gc_lists import Removed, removed_by_log, removed_by_model
+from tests.support.map_links import linker_flags
 from tests.support.places import DATA
 
 FIXTURES = DATA / "link_fixtures"
@@ -72,11 +73,6 @@ class Linked:
             removed_by_model(self.loaded, self.graph),
         )
         return log - model, model - log
-
-
-def linker_flags(linker: str) -> list[str]:
-    family, _, version = linker.partition("-")
-    return [f"-fuse-ld={family}", *([f"-B/usr/lib/llvm-{version}/bin"] if version else [])]
 
 
 def compile_case(case: Case, folder: Path) -> list[Path]:

@@ -18,7 +18,8 @@ from sizeguard.linkgraph.graph import ENTRY, SectionGraph
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.subjects import GraphSubject
 from sizeguard.toolchains.links.asked_link import link_command
-from tests.support.link_cases import Linked, linker_flags, model
+from tests.support.link_cases import Linked, model
+from tests.support.map_links import linker_flags
 
 _LINE = re.compile(
     r"(live symbol|>>> referenced by|>>> in live section): (.*):\((.*?)\)( \(.*\))?$"

@@ -57,7 +57,7 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout + done.stderr
 
 
-def select(linker: str) -> list[str]:
+def linker_flags(linker: str) -> list[str]:
     """Return the compiler's flags for a linker; lld-19 is -fuse-ld=lld in its own folder."""
     name, _, version = linker.partition("-")
     return [f"-fuse-ld={name}", *([f"-B/usr/lib/llvm-{version}/bin"] if version else [])]
@@ -101,7 +101,9 @@ def link(
     wanted = [
         f"-Wl,{flag}" for flag in (f"-Map={name}.map", "--no-demangle", "--build-id=none", *printed)
     ]
-    log = run(compiler, *objects, *select(linker), *wanted, *flags, "-o", f"{name}.out", cwd=folder)
+    log = run(
+        compiler, *objects, *linker_flags(linker), *wanted, *flags, "-o", f"{name}.out", cwd=folder
+    )
     return Link(folder / f"{name}.out", folder / f"{name}.map", log)
 
 
