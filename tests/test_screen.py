@@ -15,7 +15,7 @@ from sizeguard.report.writers.table import format_table
 COLUMNS = [
     Column("load"),
     Column("KiB", drop=3),
-    Column("", right=False, drop=1),
+    Column("", is_right=False, drop=1),
     Column("n", drop=2),
 ]
 WORDS = st.sampled_from(
@@ -65,7 +65,11 @@ def test_columns_go_before_names_do() -> None:
 
 
 def test_firm_columns_go_before_names_have_less_than_32_characters() -> None:
-    columns = [Column("change"), Column("old", drop=2, firm=True), Column("new", drop=1, firm=True)]
+    columns = [
+        Column("change"),
+        Column("old", drop=2, is_firm=True),
+        Column("new", drop=1, is_firm=True),
+    ]
     rows = [GridRow(["+1,000", "20,000", "21,000"], RowName("name" * 20))]
     heads = [shown_heads(columns, "symbol", rows, Style(width=width)) for width in (57, 55, 47, 40)]
     assert heads == [{"change", "old", "new"}, {"change", "new"}, {"change"}, {"change"}]

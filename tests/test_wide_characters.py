@@ -40,7 +40,7 @@ def test_shortened_names_fit_and_differ(width: int) -> None:
 @pytest.mark.parametrize("ascii_only", [False, True])
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 160])
 def test_no_row_of_a_table_is_wider_than_the_terminal(width: int, ascii_only: bool) -> None:
-    columns = [Column("load"), Column("部品", right=False)]
+    columns = [Column("load"), Column("部品", is_right=False)]
     rows = [GridRow([f"{number:,}", "個"], RowName(name)) for number, name in enumerate(NAMES)]
     style = Style(width=width, ascii=ascii_only)
     lines = [style.finish(line) for line in grid_lines(columns, "name", rows, style)]

@@ -245,9 +245,11 @@ def _sectioned_analysis(
             raise InputError(f"{given}: leave it out; only ELF and Mach-O images use such a file")
     title = _title(image, files)
     ledger = sectioned_ledger(read_sectioned(image, format_), title)
-    asked = options.preset != "auto"
+    is_named = options.preset != "auto"
     choice, libraries = options.choose(ledger), _libraries(files)
-    return LedgerAnalysis(LabelSources(ledger, title, choice, libraries=libraries, asked=asked))
+    return LedgerAnalysis(
+        LabelSources(ledger, title, choice, libraries=libraries, is_named=is_named)
+    )
 
 
 def _title(image: Path, files: Files) -> str:
@@ -391,7 +393,7 @@ def _macho_analysis(
         owned,
         branched=branched,
         libraries=_libraries(files),
-        asked=options.preset != "auto",
+        is_named=options.preset != "auto",
         reads_dtypes=options.reads_dtypes,
     )
     return LedgerAnalysis(sources)

@@ -49,7 +49,7 @@ class LabelSources:
     branched: the dtype branches inside functions
     libraries: the libraries that ship with the image
     code_sources: reads the source files of code; None without debug information
-    asked:    whether the user named the preset
+    is_named: whether the user named the preset
     reads_dtypes: whether the names will be asked for dtypes; if not, the first request takes longer
     """
 
@@ -61,14 +61,14 @@ class LabelSources:
     branched: Branched | None = None
     libraries: Sequence[ShippedLibrary] = ()
     code_sources: Callable[[], UnitSources] | None = None
-    asked: bool = False
+    is_named: bool = False
     reads_dtypes: bool = True
 
     @property
     def rules(self) -> str:
         """The rules that names are read with; empty if none fit."""
         own = "your own" if self.choice.rules is not None else ""
-        preset = self.choice.name if self.choice.fits or self.asked else ""
+        preset = self.choice.name if self.choice.fits or self.is_named else ""
         return " and ".join(filter(None, (own, preset)))
 
 

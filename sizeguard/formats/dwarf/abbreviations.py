@@ -145,7 +145,7 @@ class Abbreviation:
     places: for a fixed size, the attributes in WANTED
     fixed:  attributes before the first one whose size varies, of those that readers ask for
     naming: the attributes in NAMING; None if one of them is not fixed
-    placed: whether entries have an address of code
+    is_placed: whether entries have an address of code
     """
 
     tag: int
@@ -158,7 +158,7 @@ class Abbreviation:
     places: tuple[AttributePlace, ...]
     fixed: Mapping[int, AttributePlace]
     naming: tuple[AttributePlace, ...] | None
-    placed: bool
+    is_placed: bool
 
     def has_any(self, attributes: frozenset[int]) -> bool:
         """Check whether entries have one of the attributes."""

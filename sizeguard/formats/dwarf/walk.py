@@ -287,7 +287,7 @@ def _action(shape: Abbreviation) -> int:
     """Return how an entry is read, _CODE to _OTHER."""
     if shape.kind == TYPE:
         return _TYPE
-    if shape.kind in (FUNCTION, INLINED) and shape.placed:
+    if shape.kind in (FUNCTION, INLINED) and shape.is_placed:
         return _CODE
     return _NO_CODE if shape.kind == FUNCTION else _OTHER
 

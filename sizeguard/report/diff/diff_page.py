@@ -15,11 +15,11 @@ from sizeguard.report.writers.html_page import PageColumn, html_page
 def diff_html(diff: Diff) -> Iterator[str]:
     """Write the page in pieces."""
     columns = [
-        PageColumn("change", diff.delta, signed=True),
-        PageColumn("old", diff.old, area=False),
-        PageColumn("new", diff.new, area=False),
-        PageColumn("old n", diff.old_count, area=False),
-        PageColumn("new n", diff.new_count, area=False),
+        PageColumn("change", diff.delta, is_signed=True),
+        PageColumn("old", diff.old, has_area=False),
+        PageColumn("new", diff.new, has_area=False),
+        PageColumn("old n", diff.old_count, has_area=False),
+        PageColumn("new n", diff.new_count, has_area=False),
     ]
     causes = Label(
         diff.cause.astype(np.int32), Texts.of(cause.replace("_", " ") for cause in CAUSES)

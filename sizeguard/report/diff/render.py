@@ -194,9 +194,9 @@ def _terminal(diff: Diff, limit: int, style: Style) -> Iterator[str]:
     yield ""
     columns = [
         Column("change"),
-        Column("old", drop=2, firm=True),
-        Column("new", drop=1, firm=True),
-        Column("cause", right=False),
+        Column("old", drop=2, is_firm=True),
+        Column("new", drop=1, is_firm=True),
+        Column("cause", is_right=False),
     ]
     yield from grid_lines(columns, " / ".join(diff.by), _rows(diff, limit, old, new), style)
     yield ""

@@ -28,14 +28,15 @@ _LEAST = 12  # characters of a name on the narrowest terminal
 class Column:
     """A column of a table.
 
-    drop: columns with a higher number are dropped first if there is no room; 0 is never dropped
-    firm: whether it is dropped only for names that would have less than 32 characters
+    drop:     columns with a higher number are dropped first if there is no room; 0 is never dropped
+    is_right: whether it is aligned at the right
+    is_firm:  whether it is dropped only for names that would have less than 32 characters
     """
 
     head: str = ""
-    right: bool = True
+    is_right: bool = True
     drop: int = 0
-    firm: bool = False
+    is_firm: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def grid_lines(
         _Drawn([row.cells[i] for i in kept], [row.looks.get(i, "") for i in kept], text, row.look)
         for row, text in zip(shown, texts, strict=True)
     ]
-    aligned = [(widths[i], columns[i].right) for i in kept]
+    aligned = [(widths[i], columns[i].is_right) for i in kept]
     # rich takes 60 ms to import and 70 us a cell: 25 s for 50,000 rows.
     if style.full or len(rows) > _BY_RICH:
         yield from _plain(lines, aligned, style)
@@ -186,7 +187,7 @@ def _kept(columns: Sequence[Column], widths: Sequence[int], names: int, style: S
     if style.full:
         return kept
     for i in sorted(kept, key=lambda i: -columns[i].drop):
-        is_kept = style.width >= _ROOMY or columns[i].firm
+        is_kept = style.width >= _ROOMY or columns[i].is_firm
         wanted = min(names, _ROOM) if is_kept else names
         if columns[i].drop == 0 or style.width - sum(widths[k] + _GAP for k in kept) >= wanted:
             break

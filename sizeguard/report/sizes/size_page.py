@@ -27,11 +27,11 @@ def report_html(report: Report) -> Iterator[str]:
     ]
     # Several operators share the same bytes, so these have no sum and no boxes.
     columns += [
-        PageColumn(name, getattr(report, name), area=name != "shared")
+        PageColumn(name, getattr(report, name), has_area=name != "shared")
         for name in ("exclusive", "shared")
         if getattr(report, name) is not None
     ]
-    columns.append(PageColumn("n", report.count, area=False))
+    columns.append(PageColumn("n", report.count, has_area=False))
     extra: dict[str, object] = {}
     levels = zip(report.by, report.labels, strict=True)
     if report.left_out is not None:

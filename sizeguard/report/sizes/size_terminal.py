@@ -85,7 +85,7 @@ class _Table:
         columns = [
             Column(self.metric),
             *(
-                Column("" if head == "KiB" else head, right=head != "", drop=drop)
+                Column("" if head == "KiB" else head, is_right=head != "", drop=drop)
                 for head, drop in drops.items()
             ),
         ]

@@ -38,14 +38,14 @@ _PIECE = 3 << 20  # bytes of a line of base64: a multiple of 3
 class PageColumn:
     """A column of numbers.
 
-    area: it can give the sizes of boxes
-    signed: the numbers are differences
+    has_area:  whether it can give the sizes of boxes
+    is_signed: whether the numbers are differences
     """
 
     name: str
     values: Int
-    area: bool = True
-    signed: bool = False
+    has_area: bool = True
+    is_signed: bool = False
 
 
 def html_page(
@@ -106,7 +106,7 @@ def _plain_rows(
 
 def _plain_row(columns: Sequence[PageColumn], values: Sequence[int], name: str) -> str:
     cells = "".join(
-        f"<td>{value:+,}</td>" if column.signed else f"<td>{value:,}</td>"
+        f"<td>{value:+,}</td>" if column.is_signed else f"<td>{value:,}</td>"
         for column, value in zip(columns, values, strict=True)
     )
     return f'<tr>{cells}<th scope="row">{name}</th></tr>'
@@ -128,7 +128,7 @@ def _data(
         "title": title,
         "rows": len(order),
         "columns": [
-            {"name": column.name, "area": column.area, "signed": column.signed}
+            {"name": column.name, "area": column.has_area, "signed": column.is_signed}
             for column in columns
         ],
         "levels": [
