@@ -12,11 +12,10 @@ import numpy.typing as npt
 from sizeguard.attribution.alias_rows import MergesNames, SymbolAliases, symbols_as_one
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import matching_rows, parse_filters
-from sizeguard.attribution.levels import LEVELS, SORTS
+from sizeguard.attribution.levels import LEVELS, SORTS, unknown_level
 from sizeguard.attribution.owners.inline_pieces import levels_asked, span_counts, uncounted_pieces
 from sizeguard.attribution.size_report import UNATTRIBUTED, ByteSums, Report
 from sizeguard.base.errors import InputError
-from sizeguard.base.nearest import did_you_mean
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sort import descending, sorted_hashes
@@ -39,7 +38,7 @@ def check_levels(by: Sequence[str]) -> tuple[str, ...]:
     """
     for level in by:
         if level not in LEVELS:
-            raise InputError(f"unknown level '{level}'{did_you_mean(level, LEVELS)}")
+            raise unknown_level(level)
         if by.count(level) > 1:
             raise InputError(f"level {level} is given twice")
     if not by:

@@ -6,6 +6,8 @@ It is separate from the analyses, because help texts and completion need the lev
 
 from __future__ import annotations
 
+from sizeguard.base.errors import InputError
+
 LEVELS = (
     "operator",
     "kernel",
@@ -32,3 +34,10 @@ DERIVED = frozenset({"archive", "source", "directory", "namespace", "package", "
 
 SORTS = ("load", "file", "ram", "count", "name")  # orders of a report's rows
 METRICS = ("load", "file", "ram")  # columns of bytes that a diff compares
+
+
+def unknown_level(level: str) -> InputError:
+    """Make the error for a text that is not a level, with the nearest one."""
+    from sizeguard.base.nearest import did_you_mean  # 3 ms, which correct command lines save
+
+    return InputError(f"unknown level '{level}'{did_you_mean(level, LEVELS)}")

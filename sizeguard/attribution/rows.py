@@ -11,7 +11,7 @@ import numpy as np
 
 from sizeguard.attribution import level_labels
 from sizeguard.attribution.analysis import Aliases
-from sizeguard.attribution.levels import LEVELS
+from sizeguard.attribution.levels import LEVELS, unknown_level
 from sizeguard.attribution.operator_labels import (
     operators_by_name,
     operators_by_reach,
@@ -21,7 +21,6 @@ from sizeguard.attribution.owner_rows import OwnerRows
 from sizeguard.attribution.owners.library_rows import LibraryRows
 from sizeguard.attribution.teams.placed_components import placed_components
 from sizeguard.attribution.teams.team_levels import derived_label, regions
-from sizeguard.base.errors import InputError
 from sizeguard.columns.label import Label
 from sizeguard.columns.sums import WHAT, Counts, SumsById
 from sizeguard.columns.texts import Int, Int32, Texts, without_underscore
@@ -187,7 +186,7 @@ class LedgerAnalysis:
     def label(self, level: str) -> Label:
         """Return the labels of a level. Raises InputError if it is not one of LEVELS."""
         if level not in LEVELS:
-            raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
+            raise unknown_level(level)
         more = self._libraries
         if more is None:
             return self._own(level)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.group import distinct
-from sizeguard.attribution.levels import DERIVED, LEVELS
+from sizeguard.attribution.levels import DERIVED, LEVELS, unknown_level
 from sizeguard.attribution.owners.inline_pieces import INLINE
 from sizeguard.attribution.teams.team_levels import derived_label, regions
 from sizeguard.base.errors import InputError
@@ -220,7 +220,7 @@ class Snapshot:
         Raises InputError for an unknown level or a damaged file.
         """
         if level not in LEVELS:
-            raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
+            raise unknown_level(level)
         is_stored = level == "source" and "source/count" in self._blocks
         if level in DERIVED and not is_stored:
             return derived_label(level, self.label)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from sizeguard.attribution.analysis import Aliases, Analysis
-from sizeguard.attribution.levels import LEVELS
-from sizeguard.base.errors import InputError
+from sizeguard.attribution.levels import LEVELS, unknown_level
 from sizeguard.columns.label import Label
 from sizeguard.columns.sums import SumsById, sum_by
 from sizeguard.columns.text_hash import hash_texts
@@ -132,7 +131,7 @@ class JoinedAnalysis:
     def label(self, level: str) -> Label:
         """Return the labels of a level. Raises InputError if it is not one of LEVELS."""
         if level not in LEVELS:
-            raise InputError(f"unknown level {level}; there are {', '.join(LEVELS)}")
+            raise unknown_level(level)
         if level not in self._labels:
             self._labels[level] = self._make(level)
         return self._labels[level]
