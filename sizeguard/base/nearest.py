@@ -93,5 +93,7 @@ def nearest_file(path: Path) -> str:
         above = next((each for each in path.parents if each.is_dir()), None)
         missing = folder if above is None else path.parents[path.parents.index(above) - 1]
         return f"; there is no folder '{missing}'"
-    near = (path.stem,) if path.stem in names else nearest_names(path.name, names)
+    near = nearest_names(path.name, (each for each in names if each.startswith(f"{path.stem}.")))
+    if not near:
+        near = (path.stem,) if path.stem in names else nearest_names(path.name, names)
     return f"; did you mean '{folder / near[0]}'?" if near else ""

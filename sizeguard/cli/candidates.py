@@ -34,9 +34,10 @@ class OneOf(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         self.names, self.what, self.prefix = names, what, prefix
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Check the value; an empty value is not checked."""
+        """Check the value; empty is the default of some options."""
         known = list(self.names())
-        if value and value not in known:
+        is_default = param is not None and param.default == value == ""
+        if value not in known and not is_default:
             from sizeguard.base.nearest import did_you_mean
 
             hint = did_you_mean(value, known)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.base.files import is_there
+from sizeguard.base.input_files import readable
 from sizeguard.base.nearest import did_you_mean
 from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS, VARIANTS
 from sizeguard.runtimes.sizeguard import native_tree
@@ -123,7 +125,7 @@ def _selective(root: Path, asked: Variant) -> Variant:
             apps = native_tree.sample_apps(root)
             hint = did_you_mean(app, apps) or "; no app has one"
             raise InputError(f"--app: no app '{app}' with a selection{hint}")
-    if not selection.is_file():
+    if not is_there(readable(selection)):
         raise InputError(f"{selection}: no such selection file")
     name = app or _stem(selection)
     if name in VARIANTS:
