@@ -228,6 +228,14 @@ def test_namespaces_of_the_runtime_in_names_of_other_code(
     assert (found["kernel"], found["component"]) == (kernel, component)
 
 
+@pytest.mark.parametrize("preset", ["aten", "executorch"])
+def test_moments_of_norms_are_no_update_of_a_dictionary(preset: str) -> None:
+    """aten::update is TorchScript's dict.update."""
+    space = {"aten": "2at6native", "executorch": "5torch8executor6native"}[preset]
+    (found,) = labels([f"_ZN{space}16UpdateMomentsVecIfEEvlPKT_"], preset)
+    assert found["operator"] == ""
+
+
 def test_mentions_by_substitution_need_the_namespace_in_the_name() -> None:
     names = ["_ZN3lib1fENS_8protobuf4TypeE", "_ZN6google1fENS_8protobuf4TypeE"]
     assert [found["component"] for found in labels(names, "aten")] == ["", "Protobuf"]
