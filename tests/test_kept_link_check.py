@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sizeguard.base.errors import InconclusiveError
-from sizeguard.base.import_closure import PACKAGE, import_closure
+from sizeguard.base.fingerprint import PACKAGE
+from sizeguard.base.import_closure import import_closure
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import Files, files_of
 from sizeguard.verify.evidence import image_presence

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.base.import_closure import PACKAGE, import_closure
+from sizeguard.base.fingerprint import PACKAGE
+from sizeguard.base.import_closure import import_closure
 from sizeguard.builds.build_record import Build
 from sizeguard.names.rules import Rules
 from sizeguard.predict.savings import case_ranges as reader

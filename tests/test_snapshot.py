@@ -26,6 +26,7 @@ from sizeguard.attribution.levels import LEVELS
 from sizeguard.base.errors import InputError
 from sizeguard.diff.compare import diff
 from sizeguard.snapshots import version_1
+from sizeguard.snapshots.magic import MAGIC, is_snapshot
 from sizeguard.snapshots.packing import (
     DamagedError,
     _compressor,
@@ -37,7 +38,7 @@ from sizeguard.snapshots.packing import (
     unpack_numbers,
     unpack_texts,
 )
-from sizeguard.snapshots.snapshot import MAGIC, Snapshot, is_snapshot, read_snapshot, snapshot_bytes
+from sizeguard.snapshots.snapshot import Snapshot, read_snapshot, snapshot_bytes
 from tests.support.made_up import MadeUp, Part, parts
 from tests.support.places import DATA
 from tests.support.whole_products import choose

@@ -7,7 +7,7 @@ import functools
 import re
 from pathlib import Path
 
-from sizeguard.base.fingerprint import PACKAGE as PACKAGE
+from sizeguard.base.fingerprint import PACKAGE
 
 # Fields with nested statements. Expressions contain no imports, and skipping them halves the time.
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")

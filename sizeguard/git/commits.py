@@ -126,13 +126,13 @@ def branch_of(repository: Path, merge: Commit) -> CommitRange | None:
     if not newer[0].parents:
         # An unrelated history begins there, so its first commit has no commit to compare with.
         return None
-    return CommitRange((_one(repository, newer[0].parents[0]), *newer))
+    return CommitRange((read_commit(repository, newer[0].parents[0]), *newer))
 
 
 def line_of(repository: Path, start: str, end: str) -> CommitRange:
     """Read `start`, and the first parents of `end` that are not in its history, oldest first."""
     newer = _log(repository, "--first-parent", "--reverse", end, f"^{start}")
-    return CommitRange((_one(repository, start), *newer))
+    return CommitRange((read_commit(repository, start), *newer))
 
 
 @functools.lru_cache(16)
@@ -153,19 +153,14 @@ def tagged_commits(repository: Path) -> tuple[Commit, ...]:
     return _log(repository, "--simplify-by-decoration", tags, "--date-order", "--reverse", "HEAD")
 
 
-def read_commit(repository: Path, commit: str) -> Commit:
-    """Read one commit by its id."""
-    return _one(repository, commit)
-
-
 def last_of_line(repository: Path, count: int) -> tuple[Commit, ...]:
     """Read the last first parents up to HEAD, the oldest first; all for a count of 0."""
     most = (f"--max-count={count}",) if count else ()
     return _log(repository, "--first-parent", "--reverse", *most, "HEAD")
 
 
-def _one(repository: Path, commit: str) -> Commit:
-    """Read one commit."""
+def read_commit(repository: Path, commit: str) -> Commit:
+    """Read one commit by its id."""
     return _log(repository, "--max-count=1", commit)[0]
 
 

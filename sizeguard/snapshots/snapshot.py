@@ -34,8 +34,7 @@ from sizeguard.columns.sums import WHAT, ColumnSums, SumsById, sum_by
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.snapshots import version_1
-from sizeguard.snapshots.magic import MAGIC as MAGIC
-from sizeguard.snapshots.magic import is_snapshot as is_snapshot
+from sizeguard.snapshots.magic import MAGIC
 from sizeguard.snapshots.origin import Origin
 from sizeguard.snapshots.packing import (
     DamagedError,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
-from sizeguard.base.import_closure import PACKAGE
+from sizeguard.base.fingerprint import PACKAGE
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.toolchains.environment import android_ndk, code_variables
 

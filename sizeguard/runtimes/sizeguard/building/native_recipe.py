@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sizeguard.base.fingerprint import package_hash
-from sizeguard.base.import_closure import PACKAGE
+from sizeguard.base.fingerprint import PACKAGE, package_hash
 from sizeguard.base.kept.moment import kept_now
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.builds.build_record import RECORD, read_build

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
-from sizeguard.base.fingerprint import files_hash, files_key
-from sizeguard.base.import_closure import PACKAGE
+from sizeguard.base.fingerprint import PACKAGE, files_hash, files_key
 from sizeguard.runtimes.model_files import check_traceable
 from sizeguard.runtimes.sizeguard.native_tree import op_deps, op_deps_file, operator_files
 
