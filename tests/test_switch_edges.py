@@ -38,6 +38,7 @@ FACTS = st.builds(
     verbose_feature=st.just(""),
     handler=st.just(""),
     features=st.just({}),
+    class_registrar=st.just("register_class"),
     calibration=st.just(Calibration(0, 0, 0, 0, 0, 0, None, True)),
 )
 
@@ -187,6 +188,7 @@ def test_tables_of_macos_are_known_by_their_symbols() -> None:
         features={},
         handler="",
         calibration=Calibration(0, 0, 0, 0, 0, 0, None, True),
+        class_registrar="register_class",
     )
     found = shown(find_branches(macos, facts, dtype_of))
     assert found == shown(find_branches(graph, facts, dtype_of))

@@ -141,7 +141,6 @@ class Vocabulary:
     handler:         the function that the cases of deselected dtypes call
     handler_symbol:  part of its mangled name that identifies it
     registering:     functions that register tables before main
-    class_registrar: the function in `registering` that takes a custom class
     """
 
     hidden_prefixes: tuple[str, ...] = ()
@@ -151,7 +150,6 @@ class Vocabulary:
     handler: str = ""
     handler_symbol: str = ""
     registering: tuple[str, ...] = ()
-    class_registrar: str = ""
 
 
 @dataclass(frozen=True, slots=True)

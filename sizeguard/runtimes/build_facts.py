@@ -77,4 +77,4 @@ class BuildFacts:
     features: Mapping[str, FeatureMarks]
     handler: str
     calibration: Calibration
-    class_registrar: str = "register_class"
+    class_registrar: str

@@ -32,6 +32,7 @@ def made_predictor(
         features=features,
         handler="",
         calibration=Calibration(6, 16, 40, 4, 128, 256, feature, is_usual=True),
+        class_registrar="register_class",
     )
     branches = SwitchEdges(_NONE, _NONE, _NONE, _NONE, _NONE, (), (), {})
     return Predictor(graph, full, branches, facts)

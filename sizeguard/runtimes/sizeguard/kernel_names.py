@@ -8,6 +8,7 @@ from sizeguard.names.demangle import demangle
 
 # Namespaces that short names leave out.
 HIDDEN_PREFIXES = ("sg::kernels::", "sg::")
+CLASS_REGISTRAR = "register_class"  # the function that takes a custom class
 
 _OF_SYMBOL = re.compile(r"(?:^|&)sg::kernels::(\w+)\(")
 

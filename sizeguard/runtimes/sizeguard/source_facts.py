@@ -10,6 +10,7 @@ from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.builds.build_record import Build
 from sizeguard.claims.names_file import read_names
 from sizeguard.runtimes.build_facts import BuildFacts, Calibration, Dispatch, SwitchSite
+from sizeguard.runtimes.sizeguard.kernel_names import CLASS_REGISTRAR
 from sizeguard.runtimes.sizeguard.native_tree import built_from, names_file
 
 DISPATCH = Dispatch(
@@ -61,6 +62,7 @@ def read_build_facts(build: Build, selection: Path) -> BuildFacts:
             None if build.lto else feature,
             is_usual,
         ),
+        class_registrar=CLASS_REGISTRAR,
     )
 
 

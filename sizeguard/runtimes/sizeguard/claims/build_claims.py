@@ -25,7 +25,7 @@ from sizeguard.claims.claim import (
 from sizeguard.claims.universe import Universe
 from sizeguard.claims.verdict import ABSENT, PRESENT
 from sizeguard.operators.dtypes import DTYPES
-from sizeguard.runtimes.sizeguard.kernel_names import HIDDEN_PREFIXES
+from sizeguard.runtimes.sizeguard.kernel_names import CLASS_REGISTRAR, HIDDEN_PREFIXES
 from sizeguard.selection.selection import Selection
 
 HANDLER = "dtype_not_selected"
@@ -36,8 +36,7 @@ WORDS = Vocabulary(
     switch="SwitchNote",
     handler=HANDLER,
     handler_symbol=f"{len(HANDLER)}{HANDLER}",
-    registering=("register_library", "register_class"),
-    class_registrar="register_class",
+    registering=("register_library", CLASS_REGISTRAR),
 )
 
 _ALL_KEPT = "the selection keeps everything"
