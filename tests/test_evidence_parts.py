@@ -501,9 +501,17 @@ def test_constants_of_the_toolchain_are_those_of_its_loaded_data() -> None:
     assert constants.func(parts) == b"2\x004\x002"
 
 
-@pytest.mark.parametrize("error", [None, InputError("damaged"), InconclusiveError("split")])
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (None, ""),
+        (InputError("damaged"), "damaged"),
+        (InconclusiveError("split"), "split"),
+        (dwarf.NoDebugInformationError("none"), ""),
+    ],
+)
 def test_frames_have_scopes_and_damaged_debug_information_has_none(
-    monkeypatch: pytest.MonkeyPatch, error: Exception | None
+    monkeypatch: pytest.MonkeyPatch, error: Exception | None, reason: str
 ) -> None:
     def frames(image: Path, debug: Path | None, *, scoped: bool) -> Any:
         if error:
@@ -512,7 +520,8 @@ def test_frames_have_scopes_and_damaged_debug_information_has_none(
 
     monkeypatch.setattr(dwarf, "inline_frames", frames)
     image, debug = Path("program"), Path("program.debug")
-    assert evidence.frames_of(image, debug) == (None if error else (image, debug, True))
+    found = None if error else (image, debug, True)
+    assert evidence.frames_of(image, debug) == (found, reason)
 
 
 def byte_by_byte(code: bytes, start: int, ranges: Sequence[tuple[int, int]]) -> list[Any]:

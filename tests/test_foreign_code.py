@@ -7,7 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from sizeguard.base.errors import InputError
@@ -24,6 +23,7 @@ from sizeguard.verify.leaks.foreign_code import (
     function_bodies,
 )
 from sizeguard.verify.leaks.hidden_code import judge_copies
+from tests.support.made_frames import frames_over
 
 KERNEL, LOCAL = "_ZN2sg7kernels4reluEv", "_ZN2sg12_GLOBAL__N_15leaveEi"
 
@@ -101,20 +101,11 @@ def made_code(
     """Return code of an image. ranges: start, end, and functions there, the innermost first."""
     known = KnownFunctions(frozenset({"main", KERNEL}), frozenset())
     monkeypatch.setattr(module.KnownFunctions, "of", lambda _: known)
-    rows = list(ranges)
-    names = sorted({name for _, _, over in rows for name in over})
-    frames = SimpleNamespace(
-        names=names,
-        start=np.array([start for start, _, _ in rows], np.int64),
-        end=np.array([end for _, end, _ in rows], np.int64),
-        first=np.cumsum([0, *(len(over) for _, _, over in rows)]),
-        frame=np.array([names.index(name) for _, _, over in rows for name in over], np.int64),
-    )
     evidence = SimpleNamespace(
         has_lto=has_lto,
         placement=SimpleNamespace(where=lambda piece: 0x1000 + piece.offset, has_map=True),
         inlined=inlined or {},
-        frames=frames,
+        frames=frames_over(ranges),
         objects=SimpleNamespace(lto=()),
         own=1,
         gaps=(),

@@ -6,7 +6,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from sizeguard.attribution.owners.inlined import case_dtypes
@@ -15,21 +14,17 @@ from sizeguard.runtimes.known import runtime_named
 from sizeguard.verify.branches.bodies import Instance
 from sizeguard.verify.branches.kernel_users import KernelUsers, hosts_of, users_of
 from sizeguard.verify.evidence.object_evidence import NamedPiece
+from tests.support.made_frames import frames_over
 
 LOOP = "_ZN2sg4loopIdEEvv"
 TEXT = "loop<double>"
-NAMES = ("main", LOOP, "add", f"_{LOOP}", "mean", "other")
 # Functions over four ranges of code, the innermost first.
 OVER = (("main",), (LOOP, "add"), ("other", f"_{LOOP}", "mean"), (LOOP, "other", "add"))
 INSTANCE = Instance("loop", ("double",), NamedPiece(-1, 0, 0, 9, LOOP))
 
 
 def evidence() -> Any:
-    frames = SimpleNamespace(
-        names=NAMES,
-        first=np.cumsum([0, *map(len, OVER)]),
-        frame=np.array([NAMES.index(name) for over in OVER for name in over], np.int32),
-    )
+    frames = frames_over((16 * i, 16 * i + 16, over) for i, over in enumerate(OVER))
     return SimpleNamespace(frames=frames, objects=SimpleNamespace(index={}))
 
 

@@ -16,8 +16,9 @@ from sizeguard.formats.elf import ET_DYN, ET_EXEC, ET_REL, PT_INTERP, PT_LOAD, E
 from sizeguard.formats.elf.layout import Layout
 from sizeguard.verify.evidence import evidence as module
 from sizeguard.verify.evidence import link_graph
-from sizeguard.verify.evidence.evidence import Evidence, Inlined, as_macho, names_of
+from sizeguard.verify.evidence.evidence import Evidence, Inlined, as_macho
 from sizeguard.verify.evidence.macho import MachoImage
+from tests.support.made_frames import frames_with
 
 MACHO: Any = object.__new__(MachoImage)
 ELF: Any = object.__new__(Elf)
@@ -136,40 +137,21 @@ def test_symbols_are_the_definitions_of_both_tables() -> None:
 @pytest.mark.parametrize(
     ("image", "debug", "is_read"),
     [
-        (None, None, False),
-        (None, section(file_size=0), False),  # what strip leaves
-        (None, section(), True),
-        (MACHO, None, True),  # it is in a dSYM or in the objects
+        (None, [], False),
+        (None, [section(name=".debug_info", file_size=0)], False),  # what strip leaves
+        (None, [section(name=".debug_info")], True),
+        (None, [section(name=".zdebug_info")], True),  # gcc -gz=zlib-gnu
+        (MACHO, [], True),  # it is in a dSYM or in the objects
     ],
 )
 def test_frames_are_read_if_there_is_debug_information(
     monkeypatch: pytest.MonkeyPatch, image: Any, debug: Any, is_read: bool
 ) -> None:
-    asked: list[str] = []
-
-    def section_named(name: str) -> Any:
-        asked.append(name)
-        return debug if name == ".debug_info" else None
-
-    made = image or SimpleNamespace(section=section_named, path="program")
+    made = image or SimpleNamespace(sections=debug, section=lambda _: None, path="program")
     if image:
-        monkeypatch.setattr(MachoImage, "section", lambda *_: None)
         monkeypatch.setattr(MachoImage, "path", "program", raising=False)
-    monkeypatch.setattr(module, "frames_of", lambda path: f"frames of {path}")
+    monkeypatch.setattr(module, "frames_of", lambda path: (f"frames of {path}", ""))
     assert evidence_of(made).frames == ("frames of program" if is_read else None)
-    assert set(asked) <= {".debug_info", ".gnu_debuglink"}
-
-
-def frames_with(names: Sequence[str], rows: Sequence[tuple[int, int, Sequence[int]]]) -> Any:
-    """Return frames: for each range, its functions from the innermost to the host."""
-    first = np.cumsum([0, *(len(over) for _, _, over in rows)])
-    return SimpleNamespace(
-        names=names,
-        start=np.array([start for start, _, _ in rows], np.int64),
-        end=np.array([end for _, end, _ in rows], np.int64),
-        first=first,
-        frame=np.array([each for _, _, over in rows for each in over], np.int64),
-    )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -200,7 +182,7 @@ def test_without_debug_information_nothing_is_inlined() -> None:
 
 
 def test_names_of_mach_o_lose_one_underscore() -> None:
-    assert names_of(frames_with(["__Zf", "_Zf", "_main", "__x"], [])) == [
+    assert frames_with(["__Zf", "_Zf", "_main", "__x"], []).plain_names() == [
         "_Zf", "_Zf", "_main", "__x",
     ]  # fmt: skip
 
@@ -294,7 +276,7 @@ def test_inlined_code_is_unknown_without_debug_information(
     """A linker may leave debug information of objects out of the image (-S)."""
     evidence = evidence_of()
     frames = SimpleNamespace() if has_frames else None
-    evidence.__dict__.update(undescribed=undescribed, frames=frames, debug_file=None)
+    evidence.__dict__.update(undescribed=undescribed, _frames=(frames, ""), debug_file=None)
     unknown = "has no debug information, so inlined code there is unknown"
     assert evidence.undescribed_notes == tuple(f"{each} {unknown}" for each in expected)
 

@@ -1,4 +1,4 @@
-"""Verification finds the debug file that an image names, and doubts one of another build."""
+"""Verification reads debug information wherever it is, and doubts what it cannot read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.claims.verdict import FAIL, PASS
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.verify.evidence.gather_evidence import gather
 from tests.support.macho_samples import tool
 from tests.test_claimed_programs import BODY, CALLER, MAIN, NOINLINE, judged, linked, outcomes
@@ -52,3 +52,26 @@ def test_a_linked_debug_file_is_the_one_that_the_image_names(
         tool("objcopy", "--only-keep-debug", images["old"].image, debug)
     found = gather(files).undescribed_notes
     assert [note.endswith("its CRC-32 differs") for note in found] == [True] * is_stale
+
+
+@pytest.mark.parametrize(
+    ("flags", "verdict", "reason"),
+    [
+        (["-g", "-gz=zlib-gnu"], FAIL, "inlined: into api"),
+        (["-g", "-gsplit-dwarf"], INCONCLUSIVE, "is in .dwo files"),
+        (["-g0"], PASS, "has no debug information"),
+    ],
+)
+def test_debug_information_that_cannot_be_read_decides_nothing(
+    tmp_path: Path, flags: list[str], verdict: str, reason: str
+) -> None:
+    inline = NOINLINE.replace("noinline", "always_inline")
+    body = CALLER.partition(";")[2]
+    (tmp_path / "base").mkdir()
+    base = linked(
+        tmp_path / "base", {"a": f"{NOINLINE} int f(int x) {BODY}{body}", "main": MAIN}
+    ).image
+    texts = {"a": f"static inline {inline} int f(int x) {BODY}{body}", "main": MAIN}
+    (found,) = judged(linked(tmp_path, texts, *flags[1:], flags=flags), ["f"], base=base)
+    assert found.verdict == verdict
+    assert reason in " ".join((found.cause, *found.evidence))

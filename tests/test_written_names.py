@@ -22,6 +22,7 @@ from sizeguard.verify.leaks import written_names
 from sizeguard.verify.leaks.deselected_code import DeselectedCode
 from sizeguard.verify.leaks.foreign_code import KnownFunctions
 from sizeguard.verify.leaks.written_names import judge_written_names
+from tests.support.made_frames import frames_over
 from tests.support.recorded_builds import program_with
 
 Opener = Callable[..., Evidence]
@@ -254,8 +255,8 @@ def test_lto_hides_no_caller_in_a_known_function(
     known = KnownFunctions(frozenset({"main", "_ZN2sg4callEv"}), frozenset())
     monkeypatch.setattr(KnownFunctions, "of", lambda _: known)
     code = calling_code(opened, {} if full is None else {"full": full}, (lto,) if lto else ())
-    named = SimpleNamespace(at={0x1045: over}.get) if over is not None else None
-    code.evidence.__dict__["frames"] = named
+    frames = frames_over([(0x1045, 0x1046, over)]) if over is not None else None
+    code.evidence.__dict__["frames"] = frames
     found = judge_written_names(code, [GELU])
     assert found.verdict == verdict
     assert verdict != INCONCLUSIVE or GELU in found.evidence[0]

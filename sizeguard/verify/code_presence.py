@@ -243,6 +243,9 @@ def judge_code(
         if found.unclear:
             notes = (*found.unclear[:_MOST_SHOWN], *absent.evidence)
             return replace(absent, verdict=INCONCLUSIVE, how=UNKNOWN, evidence=notes)
+        if evidence.unreadable:
+            notes = (evidence.unreadable, *absent.evidence)
+            return replace(absent, verdict=INCONCLUSIVE, how=UNKNOWN, evidence=notes)
         # The symbol is absent, although code of it may be inlined.
         return replace(absent, evidence=(*absent.evidence, *evidence.undescribed_notes[:1]))
     return _judge_present(evidence, kind, name, found, never)

@@ -39,6 +39,10 @@ _SHARED = (".gnu_debugaltlink", ".debug_sup")
 MOST_FRAMES = 64  # functions over a range, on average; ceph-mon has 8
 
 
+class NoDebugInformationError(InconclusiveError):
+    """Nothing describes the code, as after a build without -g."""
+
+
 @dataclass(frozen=True, slots=True)
 class InlineFrames:
     """Ranges of code, ascending and disjoint, and the functions over each.
@@ -69,6 +73,14 @@ class InlineFrames:
         """The number of functions over each range; 1 where nothing is inlined."""
         return np.diff(self.first)
 
+    def plain_names(self) -> list[str]:
+        """List the names, without the underscore that Mach-O puts before each mangled name."""
+        return [_plain(self.names[i]) for i in range(len(self.names))]
+
+    def plain_at(self, address: int) -> list[str]:
+        """List the names over an address as plain_names does, the innermost first."""
+        return [_plain(name) for name in self.at(address)]
+
     def at(self, address: int) -> tuple[str, ...]:
         """Return the names over an address, the innermost first."""
         i = int(np.searchsorted(self.start, address, side="right")) - 1
@@ -77,6 +89,10 @@ class InlineFrames:
         return tuple(
             self.names[int(name)] for name in self.frame[self.first[i] : self.first[i + 1]]
         )
+
+
+def _plain(name: str) -> str:
+    return name[1:] if name.startswith("__Z") else name
 
 
 def inline_frames(
@@ -94,8 +110,8 @@ def inline_frames(
     given, the branches of functions are found.
     scoped: give functions without a linker name their scopes (see scoped_names)
 
-    Raises InputError for a damaged file, InconclusiveError if there is no debug information or if
-    it belongs to another build.
+    Raises InputError for a damaged file, NoDebugInformationError if there is no debug information,
+    InconclusiveError if it belongs to another build or is in other files.
     """
     wanted = _Wanted(templates, scoped)
     if sniff.image_format(path) == sniff.MACHO:
@@ -134,7 +150,7 @@ def _dsym(image: MachO, debug: Path | None) -> MachO:
 
     dsym = with_debug_information(image, debug)
     if dsym is None:
-        raise InconclusiveError(
+        raise NoDebugInformationError(
             f"{image.path}: no debug information: it is in the objects; make a dSYM next to it with"
             " dsymutil"
         )
@@ -164,7 +180,9 @@ def _frames(
                 raise InconclusiveError(
                     f"{path}: its debug information is in .dwo files; build without -gsplit-dwarf"
                 )
-            raise InconclusiveError(f"{path}: no debug information of the code of {code.path}")
+            raise NoDebugInformationError(
+                f"{path}: no debug information of the code of {code.path}"
+            )
         return _named(code, info, tree, wanted, _painted(tree))
     except DwarfError as error:
         raise InputError(f"{path}: damaged debug information: {error}") from error

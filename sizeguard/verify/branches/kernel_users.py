@@ -12,7 +12,7 @@ import numpy as np
 
 from sizeguard.verify.branches.bodies import DtypeBodies, Instance
 from sizeguard.verify.branches.references import References
-from sizeguard.verify.evidence.evidence import Evidence, names_of
+from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.registrations import Kernels
 
@@ -103,7 +103,7 @@ def hosts_of(evidence: Evidence, symbol: str) -> frozenset[str]:
     frames = evidence.frames
     if frames is None:
         return frozenset()
-    names = names_of(frames)
+    names = frames.plain_names()
     wanted = [i for i, name in enumerate(names) if name == symbol]
     places = np.flatnonzero(np.isin(frames.frame, wanted))
     ranges = np.searchsorted(frames.first, places, "right") - 1

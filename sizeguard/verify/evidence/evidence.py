@@ -158,16 +158,24 @@ class Evidence:
 
     @cached_property
     def frames(self) -> InlineFrames | None:
-        """Functions over each range of the image's code; None without debug information."""
+        """Functions over each range of the image's code; None if nothing is known of them."""
+        return self._frames[0]
+
+    @property
+    def unreadable(self) -> str:
+        """Why debug information that is there cannot be read; empty if it can or there is none."""
+        return self._frames[1]
+
+    @cached_property
+    def _frames(self) -> tuple[InlineFrames | None, str]:
         if self._has_debug_information:
             return frames_of(self.image.path)
-        return frames_of(self.image.path, self.debug_file[0]) if self.debug_file else None
+        return frames_of(self.image.path, self.debug_file[0]) if self.debug_file else (None, "")
 
     @property
     def _has_debug_information(self) -> bool:
         """Return whether it is in the image, or of a Mach-O image, which has it elsewhere."""
-        section = self.image.section(".debug_info")
-        return as_macho(self.image) is not None or (section is not None and section.file_size > 0)
+        return as_macho(self.image) is not None or _has_debug(self.image.sections)
 
     @cached_property
     def debug_file(self) -> tuple[Path, bool] | None:
@@ -183,7 +191,7 @@ class Evidence:
         frames = self.frames
         if frames is None:
             return {}
-        names = names_of(frames)
+        names = frames.plain_names()
         first, over = frames.first.tolist(), frames.frame.tolist()
         found: dict[str, Inlined] = {}
         for i, (start, end) in enumerate(
@@ -284,7 +292,7 @@ class Evidence:
         It has nothing about the initializers that gcc's LTO merges.
         """
         sections = self.objects.files[number].elf.sections
-        if not any(s.name == ".debug_info" and s.file_size for s in sections):
+        if not _has_debug(sections):
             return False
         frames = self.frames
         if frames is None or number in self.objects.made_by_lto:
@@ -302,7 +310,7 @@ class Evidence:
         if self.undescribed:
             return tuple(f"{label} {unknown}" for label in self.undescribed[:3])
         if self.frames is None:
-            return (f"the image {unknown}",)
+            return (self.unreadable or f"the image {unknown}",)
         if self.debug_file is None or self.debug_file[1]:
             return ()
         name = self.debug_file[0]
@@ -355,20 +363,23 @@ def as_macho(image: Binary) -> MachoImage | None:
     return image if isinstance(image, MachoImage) else None
 
 
-def frames_of(image: Path, debug: Path | None = None) -> InlineFrames | None:
-    """Return the functions over each range of an image; None if nothing is known of them.
+def frames_of(image: Path, debug: Path | None = None) -> tuple[InlineFrames | None, str]:
+    """Return the functions over each range of an image, or None and why they cannot be read.
 
-    Local functions that have no linkage name have their scopes: `a::(anonymous namespace)::f()`.
+    The reason is empty if there is no debug information. Local functions that have no linkage name
+    have their scopes: `a::(anonymous namespace)::f()`.
 
     debug: the file with its debug information, unless it is in the image or beside it
     """
     # takes 17 ms; only claims on inlined code need it
-    from sizeguard.formats.dwarf import inline_frames
+    from sizeguard.formats.dwarf import NoDebugInformationError, inline_frames
 
     try:
-        return inline_frames(image, debug, scoped=True)
-    except (InputError, InconclusiveError):
-        return None  # absent, damaged, or split into missing files
+        return inline_frames(image, debug, scoped=True), ""
+    except NoDebugInformationError:
+        return None, ""
+    except (InputError, InconclusiveError) as error:
+        return None, str(error)
 
 
 def without_mark(name: str) -> str:
@@ -376,19 +387,10 @@ def without_mark(name: str) -> str:
     return name if name.endswith("operator()") else name.removesuffix("()")
 
 
-def names_of(frames: InlineFrames) -> list[str]:
-    """List the functions' names, without the underscore that Mach-O puts before each name."""
-    return [_plain(frames.names[i]) for i in range(len(frames.names))]
-
-
-def functions_at(frames: InlineFrames, address: int) -> list[str]:
-    """List the names of the functions over an address, the innermost first, as names_of does."""
-    return [_plain(name) for name in frames.at(address)]
+def _has_debug(sections: Sequence[Section]) -> bool:
+    """Return whether debug information is among the sections; .zdebug_info is compressed."""
+    return any(s.name in (".debug_info", ".zdebug_info") and s.file_size for s in sections)
 
 
 def _contents(section: Section) -> str:
     return "code" if section.is_executable else "data"
-
-
-def _plain(name: str) -> str:
-    return name[1:] if name.startswith("__Z") else name

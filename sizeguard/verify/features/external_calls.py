@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from sizeguard.verify.branches.references import References
-from sizeguard.verify.evidence.evidence import Evidence, functions_at
+from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import ObjectFile
 from sizeguard.verify.evidence.placement import Node
 from sizeguard.verify.registrations import function_text
@@ -74,7 +74,7 @@ def _functions_at(
     evidence: Evidence, references: References, node: Node, start: int, offset: int
 ) -> set[str]:
     """Return the functions over a place: those inlined there, and the one that has a symbol."""
-    names = functions_at(evidence.frames, start + offset) if evidence.frames is not None else []
+    names = evidence.frames.plain_at(start + offset) if evidence.frames is not None else []
     definition = references.at(node, offset)
     return {
         function_text(name)

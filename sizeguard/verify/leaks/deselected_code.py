@@ -16,7 +16,7 @@ from sizeguard.names.demangle import demangle, without_clones
 from sizeguard.names.short import without_parameters
 from sizeguard.verify.branches.noted_code import strings
 from sizeguard.verify.evidence.code_search import Pattern
-from sizeguard.verify.evidence.evidence import Evidence, frames_of, names_of
+from sizeguard.verify.evidence.evidence import Evidence, frames_of
 from sizeguard.verify.evidence.macho import MachoImage
 from sizeguard.verify.evidence.object_evidence import (
     NamedPiece,
@@ -185,8 +185,8 @@ class DeselectedCode:
     def inlined_in_full(self) -> frozenset[str]:
         """Names of functions with code in the full image, inlined ones too."""
         build = full_build(self.evidence)
-        frames = frames_of(build.image, build.debug) if build is not None else None
-        return frozenset(names_of(frames)) if frames is not None else frozenset()
+        frames = frames_of(build.image, build.debug)[0] if build is not None else None
+        return frozenset(frames.plain_names()) if frames is not None else frozenset()
 
     @cached_property
     def _scoped_in_full(self) -> frozenset[str]:

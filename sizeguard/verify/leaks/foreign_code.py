@@ -13,7 +13,6 @@ from sizeguard.formats.lto_object import functions_of
 from sizeguard.formats.magics import MACHO_MAGICS
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import without_parameters
-from sizeguard.verify.evidence.evidence import names_of
 from sizeguard.verify.leaks.deselected_code import DeselectedCode, plain_name
 from sizeguard.verify.leaks.full_objects import full_build
 
@@ -118,7 +117,7 @@ def _inlined(code: DeselectedCode, known: KnownFunctions) -> Iterator[ForeignCod
     frames = code.evidence.frames
     if frames is None:
         return
-    names = names_of(frames)
+    names = frames.plain_names()
     lacks = [not known.has(name) for name in names]
     first, over = frames.first.tolist(), frames.frame.tolist()
     found: dict[str, ForeignCode] = {}

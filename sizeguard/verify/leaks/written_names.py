@@ -20,7 +20,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.linkgraph.elf.table_entries import POINTER
 from sizeguard.names.pointers import Pointers
-from sizeguard.verify.evidence.evidence import Evidence, functions_at
+from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.placement import Node
 from sizeguard.verify.evidence.tables import pointers_of
 from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode
@@ -220,7 +220,7 @@ class Callers:
             return False
         if not evidence.has_lto or self.code.full is None or evidence.frames is None:
             return True
-        over = functions_at(evidence.frames, evidence.placement.address[node] + offset)
+        over = evidence.frames.plain_at(evidence.placement.address[node] + offset)
         return all(map(self._known.has, over))
 
 
