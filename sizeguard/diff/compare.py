@@ -32,6 +32,7 @@ from sizeguard.diff.diff_result import Diff, DiffLabel
 from sizeguard.diff.moves import moves
 from sizeguard.diff.side import Side, Values, side_of
 from sizeguard.diff.symbol_keys import SymbolKeys
+from sizeguard.diff.versioned_files import LEVELS, paired
 
 _SMALL = 10_000  # names; the garbage of smaller images need not be collected at once
 
@@ -139,7 +140,7 @@ def _read(
 def _keyed(
     sides: Sequence[Side], aliases: Callable[[], AliasKeys | None]
 ) -> list[tuple[Values, ...]]:
-    """Replace the hashes of symbols with those of their keys."""
+    """Replace the hashes of symbols with those of their keys, and pair files of two versions."""
     columns = []
     for both in zip(*(side.values for side in sides), strict=True):
         names = [values.names for values in both if values.names is not None]
@@ -150,6 +151,8 @@ def _keyed(
                 replace(values, hashes=keys[number])
                 for values, number in zip(both, symbols.numbers, strict=True)
             )
+        elif both[0].level in LEVELS:
+            both = paired(both)
         columns.append(both)
     return list(zip(*columns, strict=True))
 
