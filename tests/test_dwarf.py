@@ -15,6 +15,7 @@ import pytest
 from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
 from sizeguard.builds.build_record import Build
 from sizeguard.formats.dwarf import InlineFrames, inline_frames
+from sizeguard.formats.elf import has_debug_information, read_elf
 from tests.support.made_dwarf import abbreviation, hostile, unit_of
 from tests.support.map_links import STUBS, run
 from tests.support.places import LLVM
@@ -231,6 +232,7 @@ def test_compressed_sections(folder: Path, image: Path, kind: str) -> None:
     run(tool, f"--compress-debug-sections={kind}", image, folder / kind, cwd=folder)
     assert (folder / kind).read_bytes() != image.read_bytes()
     same(inline_frames(folder / kind), inline_frames(image))
+    assert has_debug_information(read_elf(folder / kind).sections)
 
 
 def same(a: InlineFrames, b: InlineFrames) -> None:

@@ -27,7 +27,7 @@ from sizeguard.base.files import is_folder, is_there
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD
 from sizeguard.builds.open_build import Files, files_of, has_records, open_build
-from sizeguard.formats.elf import read_elf
+from sizeguard.formats.elf import has_debug_information, read_elf
 from sizeguard.formats.elf.layout import SHF_TLS
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.fit import check_fit
@@ -292,7 +292,7 @@ def _elf_analysis(
     branched = None
     if options.needs_pieces(choice) and not elf.is_relocatable:
         holder = twin if twin is not None else elf
-        if holder.section(".debug_info") is not None:
+        if has_debug_information(holder.sections):
             branched = branch_owners(elf, ledger, names or image, None, choice)
     ledger = branched.ledger if branched is not None else ledger
     ledger = _with_regions(ledger, elf, files, link_map, options)
@@ -350,7 +350,9 @@ def _with_regions(
 
 def _code_sources(elf: Elf, twin: Elf | None) -> Callable[[], UnitSources] | None:
     """Return a function that reads the sources of code; None without debug information."""
-    holder = next((e for e in (twin, elf) if e is not None and e.section(".debug_info")), None)
+    holder = next(
+        (e for e in (twin, elf) if e is not None and has_debug_information(e.sections)), None
+    )
     if holder is None or elf.is_relocatable:
         return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -293,3 +293,8 @@ class Elf:
             [self.data[s.offset :][: size * n] for s, n in zip(sections, counts, strict=True)]
         )
         return read_plain(data, self.layout, 0, len(data), addend=True), counts
+
+
+def has_debug_information(sections: Iterable[Section]) -> bool:
+    """Return whether debug information is among sections; .zdebug_info is an old form of it."""
+    return any(s.name in (".debug_info", ".zdebug_info") and s.file_size for s in sections)

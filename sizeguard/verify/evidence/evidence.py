@@ -12,7 +12,7 @@ import numpy as np
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.formats.binary import Binary, ImageSymbols, linked_debug_file
-from sizeguard.formats.elf import Elf, Section
+from sizeguard.formats.elf import Elf, Section, has_debug_information
 from sizeguard.formats.elf.elf_kind import elf_kind
 from sizeguard.formats.link_kind import PIE, PROGRAM
 from sizeguard.formats.linkmap.link_map import LinkMap
@@ -168,19 +168,19 @@ class Evidence:
 
     @cached_property
     def _frames(self) -> tuple[InlineFrames | None, str]:
-        if self._has_debug_information:
+        if self._has_own_debug:
             return frames_of(self.image.path)
         return frames_of(self.image.path, self.debug_file[0]) if self.debug_file else (None, "")
 
     @property
-    def _has_debug_information(self) -> bool:
+    def _has_own_debug(self) -> bool:
         """Return whether it is in the image, or of a Mach-O image, which has it elsewhere."""
-        return as_macho(self.image) is not None or _has_debug(self.image.sections)
+        return as_macho(self.image) is not None or has_debug_information(self.image.sections)
 
     @cached_property
     def debug_file(self) -> tuple[Path, bool] | None:
         """The file with the debug information of the image, and whether it is the one it names."""
-        return None if self._has_debug_information else linked_debug_file(self.image)
+        return None if self._has_own_debug else linked_debug_file(self.image)
 
     @cached_property
     def inlined(self) -> dict[str, Inlined]:
@@ -292,7 +292,7 @@ class Evidence:
         It has nothing about the initializers that gcc's LTO merges.
         """
         sections = self.objects.files[number].elf.sections
-        if not _has_debug(sections):
+        if not has_debug_information(sections):
             return False
         frames = self.frames
         if frames is None or number in self.objects.made_by_lto:
@@ -385,11 +385,6 @@ def frames_of(image: Path, debug: Path | None = None) -> tuple[InlineFrames | No
 def without_mark(name: str) -> str:
     """Drop the () that marks a local function with its scopes: a::f(), {unnamed}::operator()()."""
     return name if name.endswith("operator()") else name.removesuffix("()")
-
-
-def _has_debug(sections: Sequence[Section]) -> bool:
-    """Return whether debug information is among the sections; .zdebug_info is compressed."""
-    return any(s.name in (".debug_info", ".zdebug_info") and s.file_size for s in sections)
 
 
 def _contents(section: Section) -> str:
