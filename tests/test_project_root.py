@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -206,6 +207,16 @@ def test_errors_name_the_current_folder_alone_at_the_root_of_a_repository(
     with pytest.raises(InputError) as error:
         project_root()
     assert str(error.value) == f"not in a project: there is no sizeguard.yaml in {stranger}"
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere")])
+def test_a_configuration_that_is_no_file_is_named(
+    stranger: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[Path], object]
+) -> None:
+    make(stranger / "sizeguard.yaml")
+    monkeypatch.chdir(stranger)
+    with pytest.raises(InputError, match="sizeguard.yaml: cannot read: not a regular file"):
+        project_root()
 
 
 def test_verify_takes_the_sources_of_the_build(full_build: Build, stranger: Path) -> None:

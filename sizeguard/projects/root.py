@@ -20,10 +20,13 @@ OPTION = "--runtime-source"
 def project_root() -> Path:
     """Return the folder with sizeguard.yaml: the current folder, or the nearest above it.
 
-    Raises InputError if there is none up to the root of the git worktree.
+    Raises InputError if there is none up to the root of the git worktree, or if it is no file.
     """
     found = find_project()
     if found is None:
+        for path in (folder / CONFIG for folder in _folders_up()):
+            if path.is_symlink() or path.exists():
+                raise InputError(f"{path}: cannot read: not a regular file")
         raise InputError(f"not in a project: there is no {CONFIG} in {_looked_in()}")
     return found
 
