@@ -216,6 +216,14 @@ def test_what_history_writes_is_ignored_by_git(tmp_path: Path, native_tools: Non
     assert made.git("status", "--porcelain") == ""
 
 
+def test_what_the_first_builds_measured_is_known_later(tmp_path: Path, native_tools: None) -> None:
+    """The first builds know of no reads; later keys have the files that they read."""
+    made = made_project(tmp_path / "p", CONFIG, sources(8))
+    first = known(made, "--build")
+    assert first["builds"] == 1
+    assert known(made)["points"] == first["points"]
+
+
 def test_without_git_there_is_no_history(tmp_path: Path) -> None:
     (tmp_path / "sizeguard.yaml").write_text("apps:\n  found:\n    image: image\n")
     done = AnyProject(tmp_path).run("history")

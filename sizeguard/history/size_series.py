@@ -31,7 +31,7 @@ from sizeguard.history.history_result import (
 )
 from sizeguard.history.points_in_time import commits, kind_of, releases
 from sizeguard.history.reviewed_sizes import CommitBaselines, level_of, parts_of, sizes_of
-from sizeguard.measurement.measured_commits import MeasuredCommit, find_measured
+from sizeguard.measurement.measured_commits import MeasuredCommit, find_known
 from sizeguard.measurement.measurers import Measurer, Wish, attempts_in_waves
 from sizeguard.measurement.metric import Metric, metric_value
 from sizeguard.projects.any_build import recipe_of_app
@@ -142,7 +142,7 @@ def _build(
     place = request.history.place
     ignore_own_folder(request.root, is_git=True)
     wishes = [wish for line in lines for wish in line.wishes.values()]
-    missing = [w for w in wishes if find_measured(place, w.commit, w.key) is None]
+    missing = [w for w in wishes if find_known(place, w.commit, w.key, w.recipe) is None]
     total = len({wish.key for wish in missing})
     failed: dict[str, str] = {}
     built = 0
@@ -212,7 +212,9 @@ def _has_names(analysis: Analysis, level: str) -> bool:
 
 def _measured(request: Request, line: _SizeLine, point: Release) -> MeasuredCommit | None:
     wish = line.wishes.get(point.commit.id)
-    return None if wish is None else find_measured(request.history.place, wish.commit, wish.key)
+    if wish is None:
+        return None
+    return find_known(request.history.place, wish.commit, wish.key, wish.recipe)
 
 
 def _analysis(request: Request, line: _SizeLine, point: Release) -> Analysis | None:

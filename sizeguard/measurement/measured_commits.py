@@ -76,13 +76,20 @@ def measurement_key(place: MeasurementPlace, commit: str, recipe: Recipe) -> str
     return content_key(recipe.key(place.repository, commit, place.path_length))
 
 
+def find_known(
+    place: MeasurementPlace, commit: str, key: str, recipe: Recipe
+) -> MeasuredCommit | None:
+    """Find a commit in the store, also if the reads of its build were not known before it.
+
+    Such a measurement has its own key, unless `key` is not the recipe's.
+    """
+    return find_measured(place, commit, key) or _find_by_all_files(place, commit, key, recipe)
+
+
 def _find_by_all_files(
     place: MeasurementPlace, commit: str, key: str, recipe: Recipe
 ) -> MeasuredCommit | None:
-    """Find a commit that was measured before the reads of its build were known.
-
-    Its measurement is then also stored under the present key, unless that is not the recipe's.
-    """
+    """Find a commit that was measured before the reads of its build were known."""
     if not isinstance(recipe, AnyBuildRecipe) or recipe.store is None:
         return None
     if measurement_key(place, commit, recipe) != key:
@@ -91,8 +98,7 @@ def _find_by_all_files(
         earlier = measurement_key(place, commit, each)
         found = find_measured(place, commit, earlier)
         if found is not None:
-            place.store.copy(earlier, key)
-            return replace(found, key=key)
+            return found
     return None
 
 
@@ -162,9 +168,11 @@ def try_commit(
 
     Raises BuildError if the machine fails, not the commit.
     """
-    found = find_measured(place, commit, key) or _find_by_all_files(place, commit, key, recipe)
+    found = find_known(place, commit, key, recipe)
     if found is not None and not anew:
-        return found
+        if found.key != key:
+            place.store.copy(found.key, key)
+        return replace(found, key=key)
     with worktree(place.repository, place.worktrees) as tree:
         # Another process may have measured it while we waited for a worktree.
         found = find_measured(place, commit, key)
