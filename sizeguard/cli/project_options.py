@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.option_groups import Decorator, NamedPath
 
@@ -72,3 +73,24 @@ only_targets = click.option(
     help="Only this target of sizeguard.yaml.",
     shell_complete=candidates.one_of(candidates.targets),
 )
+
+
+def configured_selection(name: str) -> Path | None:
+    """Return the selection of an app of sizeguard.yaml; None without such an app.
+
+    Raises InputError for an app without a selection.
+    """
+    from sizeguard.projects.project import CONFIG
+    from sizeguard.projects.reader import read_config
+    from sizeguard.projects.root import find_project
+
+    root = find_project()
+    if root is None:
+        return None
+    for app in read_config(root).apps:
+        if app.name == name:
+            selection = app.selection_file or app.claimed(app.targets[0])
+            if not selection:
+                raise InputError(f"--app: app '{name}' of {CONFIG} has no selection")
+            return root / selection
+    return None

@@ -8,7 +8,14 @@ import click
 
 from sizeguard.cli import candidates
 from sizeguard.cli.option_groups import NamedPath, format_option
-from sizeguard.cli.project_options import COMPILER, LINKER, OPTIMIZATION, RUNTIME_SOURCE, TARGET
+from sizeguard.cli.project_options import (
+    COMPILER,
+    LINKER,
+    OPTIMIZATION,
+    RUNTIME_SOURCE,
+    TARGET,
+    configured_selection,
+)
 
 FILE = NamedPath(path_type=Path)
 
@@ -23,7 +30,7 @@ FILE = NamedPath(path_type=Path)
     "--app",
     default="",
     metavar="NAME",
-    help="An app of native/apps with its selected_operators.yaml.",
+    help="An app of sizeguard.yaml or native/apps with a selection.",
     shell_complete=candidates.one_of(candidates.apps),
 )
 @click.option(
@@ -107,6 +114,8 @@ def command(
     from sizeguard.toolchains.toolchain import find_toolchain
 
     source = source_root(runtime_source)
+    if variant == "selective" and app and selection is None:
+        selection = configured_selection(app)
     asked = Variant(variant, app, selection, not no_dtypes, optimize, sanitize, link, lto)
     what = checked_variant(source, asked)
     toolchain = find_toolchain(compiler, linker, target)

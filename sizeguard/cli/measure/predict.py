@@ -10,7 +10,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import Output, output_options
 from sizeguard.cli.option_groups import NamedPath
-from sizeguard.cli.project_options import RUNTIME_SOURCE
+from sizeguard.cli.project_options import RUNTIME_SOURCE, configured_selection
 
 
 @click.command()
@@ -92,13 +92,12 @@ def command(
       sizeguard predict --selection selected_operators.yaml --add aten::gelu:Float --drop encoder
     """
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
-    from sizeguard.base.nearest import did_you_mean
     from sizeguard.builds.build_record import read_build
     from sizeguard.predict.savings.image_savings import Savings
     from sizeguard.predict.what_if import predict, predictor_of
-    from sizeguard.projects.root import find_sources, full_build, source_root
+    from sizeguard.projects.root import find_sources, full_build
     from sizeguard.report.predict.render import prediction_chunks
-    from sizeguard.runtimes.known import source_tree, translated
+    from sizeguard.runtimes.known import translated
     from sizeguard.selection.read import read_selection
     from sizeguard.selection.selection import Selection
     from sizeguard.verify.kept_link_check import checked_map
@@ -106,10 +105,7 @@ def command(
     if selection is not None and app:
         raise InputError("give --selection FILE or --app NAME, not both")
     if app:
-        selection = source_tree(source_root(runtime_source))[1].usual_selection(app)
-        if not selection.is_file():
-            hint = did_you_mean(app, candidates.apps())
-            raise InputError(f"--app: no selection of an app '{app}' at {selection}{hint}")
+        selection = configured_selection(app) or _usual_selection(app, runtime_source)
     asked = Selection(include_all_operators=True)
     if selection is not None:
         asked = translated(find_sources(runtime_source), read_selection(selection).selection)
@@ -126,3 +122,16 @@ def command(
         savings=Savings(predictor, build, link_map),
     )
     output.emit(prediction_chunks(result, output.format, limit, output.style()))
+
+
+def _usual_selection(app: str, runtime_source: Path | None) -> Path:
+    """Return the selection of an app beside the sources; raise InputError without one."""
+    from sizeguard.base.nearest import did_you_mean
+    from sizeguard.projects.root import source_root
+    from sizeguard.runtimes.known import source_tree
+
+    selection = source_tree(source_root(runtime_source))[1].usual_selection(app)
+    if not selection.is_file():
+        hint = did_you_mean(app, candidates.apps())
+        raise InputError(f"--app: no selection of an app '{app}' at {selection}{hint}")
+    return selection
