@@ -49,6 +49,14 @@ def test_any_name_is_read_as_it_was_given(name: str, before: str) -> None:
     assert found["apps"][name] == {"selection": name, "models": [name]}
 
 
+def test_line_ends_of_windows_stay() -> None:
+    before = BEFORE.replace("\n", "\r\n")
+    after = with_app(before, "words", "w.yaml", ["w.pt2"])
+    entry = "    words:\r\n      selection: w.yaml\r\n      models:\r\n        - w.pt2\r\n"
+    assert entry in after
+    assert after.replace(entry, "") == before
+
+
 def test_apps_in_one_line_are_refused() -> None:
     with pytest.raises(InputError, match="in one line"):
         with_app("apps: {a: {image: a}}\n", "b", "b.yaml", [])
@@ -90,3 +98,20 @@ def test_an_interrupt_undoes_the_edit(tmp_path: Path) -> None:
     with undone_unless_complete(config, selection) as edited:
         edited.write_text("apps:\n  a:\n")
     assert config.read_text() == "apps:\n  a:\n" and selection.parent.is_dir()
+
+
+@pytest.mark.parametrize("command", [["predict"], ["build", "selective"]])
+def test_commands_read_the_selection_that_the_configuration_names(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    root: Path,
+    native_tools: None,
+) -> None:
+    """An app of this name in native/apps may have another selection."""
+    (tmp_path / "sizeguard.yaml").write_text(BEFORE)
+    (tmp_path / "a.yaml").write_text("operators: 5\n")
+    monkeypatch.chdir(tmp_path)
+    words = [*command, "--app", "vision", "--runtime-source", str(root)]
+    with pytest.raises(InputError, match=r"a\.yaml:1: operators must be a table"):
+        CliRunner().invoke(cli, words, catch_exceptions=False)

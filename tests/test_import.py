@@ -197,6 +197,14 @@ def test_two_inputs_of_one_number_are_refused(tmp_path: Path) -> None:
         cases_beside(tmp_path / "model.pt2")
 
 
+def test_an_input_without_those_before_it_is_refused(tmp_path: Path) -> None:
+    """As the first input of the model, it would give another result."""
+    for name in ("case0_input0.npy", "case1_input0.npy", "case1_input2.npy"):
+        (tmp_path / name).touch()
+    with pytest.raises(InputError, match=r"case1_input2\.npy: there is no case1_input1\.npy"):
+        cases_beside(tmp_path / "model.pt2")
+
+
 def shared_first(path: Path, target: str, copy: Path) -> Path:
     """Copy a model whose first node takes x; there it takes what another operator makes of x."""
     with zipfile.ZipFile(path) as archive:
@@ -458,6 +466,11 @@ def test_the_command_says_what_it_wrote_and_names_other_models(
     said = capsys.readouterr()
     assert said.err == f"wrote {program}: 3 operators, 4 instructions, 2 bundled cases\n"
     assert said.out == "" and program.is_file()
+    alone = tmp_path / "model.pt2"
+    alone.write_bytes(model.read_bytes())
+    with pytest.raises(InputError, match=r"model\.pt2: has no inputs to run: put case0_input0"):
+        _run(["import", str(alone), "-o", str(tmp_path / "alone.sgp"), "--cases-beside"])
+    assert not (tmp_path / "alone.sgp").exists()
     other = tmp_path / "mlp.pte"
     other.write_bytes(b"\x1c\0\0\0ET12")
     with pytest.raises(InputError, match=r"import takes a \.pt2 file.*select ops lists"):

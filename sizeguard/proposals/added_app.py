@@ -40,11 +40,13 @@ def undone_unless_complete(config: Path, selection: Path) -> Iterator[Path]:
 
 
 def with_app(text: str, name: str, selection: str, models: Sequence[str]) -> str:
-    """Return the text with a new app at the end of `apps`.
+    """Return the text with a new app at the end of `apps`; its line ends stay.
 
     Raises InputError if `apps` is written in one line.
     """
-    lines = text.splitlines()
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    whole = text.replace("\r\n", "\n").removesuffix("\n")
+    lines = whole.split("\n") if whole else []
     start = next((at for at, line in enumerate(lines) if re.match(r"apps\s*:", line)), None)
     if start is None:
         start = len(lines)
@@ -64,7 +66,7 @@ def with_app(text: str, name: str, selection: str, models: Sequence[str]) -> str
         f"{indent}{_INDENT}models:",
         *(f"{indent}{_INDENT * 2}- {_scalar(model)}" for model in models),
     ]
-    return "\n".join([*lines[:end], *entry, *lines[end:]]) + "\n"
+    return line_end.join([*lines[:end], *entry, *lines[end:]]) + line_end
 
 
 def _scalar(text: str) -> str:

@@ -65,25 +65,22 @@ def command(
     from sizeguard.projects.root import find_sources
     from sizeguard.report.writers.printable import plain_text
     from sizeguard.runtimes.known import library
-    from sizeguard.runtimes.model_files import READERS
     from sizeguard.runtimes.sizeguard.building.programs import cases_beside as inputs_beside
     from sizeguard.runtimes.sizeguard.importing.importer import import_model
     from sizeguard.runtimes.sizeguard.native_tree import op_deps
     from sizeguard.runtimes.sizeguard.program.program_file import write_program
 
-    suffix = model.suffix.lower()
-    if suffix in READERS and suffix not in (".sgp", ".pt2"):
-        raise InputError(
-            f"{model}: a {suffix} file, but import takes a .pt2 file, as torch.export.save writes "
-            "it; sizeguard select ops lists its operators"
-        )
-    if suffix == ".sgp":
-        raise InputError(f"{model}: is already a program; run_program --program {model} runs it")
+    _check_kind(model)
     source = find_sources(runtime_source)
     operators = read_operator_libraries(operator_files) if operator_files else library(source)
     arrays = [[Path(name) for name in case.split(",")] if case else [] for case in cases]
     if cases_beside:
-        arrays += inputs_beside(model)
+        beside = inputs_beside(model)
+        if not beside:
+            raise InputError(
+                f"{model}: has no inputs to run: put case0_input0.npy beside the model"
+            )
+        arrays += beside
     imported = import_model(
         model, operators, output.stem, arrays, prepack, op_deps(None if operator_files else source)
     )
@@ -98,3 +95,17 @@ def command(
     )
     said = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
     click.echo(plain_text([f"wrote {output}: {said}"]), err=True)
+
+
+def _check_kind(model: Path) -> None:
+    """Raise InputError for a model that is not an exported one, by its suffix."""
+    from sizeguard.runtimes.model_files import READERS
+
+    suffix = model.suffix.lower()
+    if suffix in READERS and suffix not in (".sgp", ".pt2"):
+        raise InputError(
+            f"{model}: a {suffix} file, but import takes a .pt2 file, as torch.export.save writes "
+            "it; sizeguard select ops lists its operators"
+        )
+    if suffix == ".sgp":
+        raise InputError(f"{model}: is already a program; run_program --program {model} runs it")

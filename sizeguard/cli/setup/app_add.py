@@ -67,7 +67,8 @@ def command(
 
     with undone_unless_complete(root / CONFIG, place) as config:
         run("trace", *map(str, models), "-o", str(place))
-        write_atomic(config, with_app(config.read_text("utf-8"), name, paths[0], paths[1:]))
+        text = config.read_bytes().decode()
+        write_atomic(config, with_app(text, name, paths[0], paths[1:]))
         read_config(root)
         run("select", "update", "--app", name)
     if not no_gate:

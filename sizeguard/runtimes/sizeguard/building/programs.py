@@ -37,8 +37,15 @@ def case_role(name: str) -> str:
 
 
 def cases_beside(model: Path) -> list[list[Path]]:
-    """List the inputs next to a model: case0_input0.npy, case0_input1.npy and so on."""
+    """List the inputs next to a model: case0_input0.npy, case0_input1.npy and so on.
+
+    Raises InputError for a case that lacks an input before its last one.
+    """
     found = _numbered(model, _CASE)
+    for case, inputs in found.items():
+        lacking = next((number for number in range(len(inputs)) if number not in inputs), None)
+        if lacking is not None:
+            raise InputError(f"{inputs[max(inputs)]}: there is no case{case}_input{lacking}.npy")
     return [[found[case][i] for i in sorted(found[case])] for case in sorted(found)]
 
 
