@@ -71,6 +71,7 @@ class Found:
     instances: tuple[tuple[str, tuple[str, ...]], ...] = ()
     claimed: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
+    is_of_others: bool = False  # whether known bodies are those of other dtypes
     named: tuple[str, ...] = ()  # tags that the objects name
     inlined: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
 
@@ -97,6 +98,7 @@ class Found:
                 switches=self.switches,
                 can_switch=lambda tag, file: tag in self.named,
             ),
+            are_of_other_dtypes=lambda tag, dtype: self.is_of_others,
             pieces=lambda tag, dtype: of(self.pieces.get((tag, dtype), ())),
             host_pieces=lambda tag: of(self.hosts.get(tag, ())),
             of_host=lambda host: self.refers.get(host.symbol, set()),
@@ -155,6 +157,21 @@ def test_a_selected_branch_has_to_be_there(
         assert verdict.evidence == ("12 bytes of its case are in main",)
     if verdict.verdict == INCONCLUSIVE:
         assert ("no map" if lacks else BLIND[0]) in verdict.evidence
+
+
+@pytest.mark.parametrize(
+    ("compiled", "expected"),
+    [
+        (frozenset({FLOAT}), (PASS, "debug information names the case, and main is in the image")),
+        (frozenset(), (INCONCLUSIVE, "its case has no code, and its bodies are unknown")),
+    ],
+)
+def test_a_case_that_only_chooses_an_address_has_no_code(
+    opened: Opener, compiled: frozenset[Branch], expected: tuple[str, str]
+) -> None:
+    found = Found({}, HOST, compiled=compiled, is_of_others=True)
+    verdict = judged(opened(), found, PRESENT)
+    assert (verdict.verdict, *verdict.evidence) == expected
 
 
 NOTED = Found(GONE, HOST)

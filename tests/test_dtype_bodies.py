@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from sizeguard.names.short import template_of
 from sizeguard.verify.branches.bodies import DtypeBodies, Instance, dtype_in
 from sizeguard.verify.branches.noted_code import Branch, CodeRange
 from sizeguard.verify.evidence.evidence import Inlined
@@ -23,6 +24,12 @@ PAIR = {ends: f"_ZN2sg4pairI{ends}EEvv" for ends in ("ff", "fb", "db")}
 THING = "_ZN2sg4loopI5ThingEEvv"
 LOOP2 = "_ZN2sg5loop2IfEEvv"
 TOTALS, SHARED = "_ZN2sg6totalsEv", "_ZN2sg6sharedEv"
+# Overloads sg::sums(T const*, long), functions of one name in two scopes, and templates that name
+# the dtype otherwise: loop<Wrapped<T>>, loop<ScalarType::Float>
+OVERLOADS = {"Float": "_ZN2sg4sumsEPKfl", "Double": "_ZN2sg4sumsEPKdl"}
+SCOPED = {"Float": "_ZN2of1f3addEPc", "Double": "_ZN2of1d3addEPc"}
+WRAPPED = {"Float": "_ZN2sg4loopI7WrappedIfEEEvv", "Double": "_ZN2sg4loopI7WrappedIdEEEvv"}
+NUMBERED = {"Float": "_ZN2sg4loopILNS_10ScalarTypeE6EEEvv"}
 SYMBOLS = (*LOOP.values(), LOOP2, TOTALS, SHARED)
 FULL = {"add": ("loop<T>",)}
 
@@ -101,13 +108,24 @@ def code(start: int) -> list[CodeRange]:
         ("Double: totals", "totals", (), "Double"),
         ("Double: totals", "totals", ("float",), ""),
         ("Double: totals", "sums", (), ""),
+        ("loop<Wrapped<T>>", "loop", ("Wrapped<float>",), "Float"),
+        ("loop<Wrapped<T>>", "loop", ("float",), ""),
+        ("loop<Wrapped<T>>", "loop", ("Wrapped<long double>",), ""),
+        ("loop<(ScalarType)T>", "loop", ("(ScalarType)7",), "Double"),
+        ("loop<(ScalarType)T>", "loop", ("(ScalarType)99",), ""),
+        ("loop<(ScalarType)T>", "loop", ("(Order)7",), ""),
+        ("sums(T)", OVERLOADS["Double"], (), "Double"),
+        ("sums(T)", SCOPED["Double"], (), ""),
+        ("Double: of::d::add(char*)", SCOPED["Double"], (), "Double"),
+        ("Double: of::d::add(char*)", SCOPED["Float"], (), ""),
         ("fold<T, at: end>", "fold", ("float", "at: end"), "Float"),
     ],
 )
 def test_a_pattern_tells_the_dtype_of_an_instance(
     pattern: str, name: str, arguments: tuple[str, ...], dtype: str
 ) -> None:
-    assert dtype_in(pattern, Instance(name, arguments, NamedPiece(0, 0, 0, 1, name))) == dtype
+    instance = Instance(template_of(name)[0], arguments, NamedPiece(0, 0, 0, 1, name))
+    assert dtype_in(pattern, instance) == dtype
 
 
 def test_instances_of_a_known_pattern_serve_their_dtypes() -> None:
@@ -171,7 +189,7 @@ def test_cases_call_functions_of_the_objects() -> None:
         ("none", "Int"): frozenset(),
     }
     # A function that both cases call serves no dtype alone
-    assert found.own_patterns() == {"add": ("Double: totals", "loop<T>")}
+    assert found.own_patterns() == {"add": ("Double: sg::totals()", "loop<T>")}
     assert [piece.symbol for piece in found.pieces("add", "Int")] == [LOOP["Int"]]
 
 
@@ -180,7 +198,16 @@ def test_cases_call_functions_of_the_objects() -> None:
     [
         # With one dtype, nothing shows whether a plain function is for it alone
         ({"Float": {TOTALS}}, ()),
-        ({"Float": {TOTALS}, "Double": {SHARED}}, ("Double: shared", "Float: totals")),
+        ({"Float": {TOTALS}, "Double": {SHARED}}, ("Double: sg::shared()", "Float: sg::totals()")),
+        ({"Float": {OVERLOADS["Float"]}, "Double": set()}, ("sums(T)",)),
+        ({dtype: {symbol} for dtype, symbol in OVERLOADS.items()}, ("sums(T)",)),
+        ({"Float": {OVERLOADS["Double"]}, "Double": {OVERLOADS["Double"]}}, ()),
+        (
+            {dtype: {symbol} for dtype, symbol in SCOPED.items()},
+            ("Double: of::d::add(char*)", "Float: of::f::add(char*)"),
+        ),
+        ({dtype: {symbol} for dtype, symbol in WRAPPED.items()}, ("loop<Wrapped<T>>",)),
+        ({"Float": {NUMBERED["Float"]}}, ("loop<(ScalarType)T>",)),
         ({"Float": {PAIR["fb"]}, "Double": {PAIR["db"]}}, ("pair<T, bool>",)),
         # The second type is the case's by chance
         ({"Float": {PAIR["ff"]}, "Double": {PAIR["db"]}}, ("pair<T, bool>", "pair<T, float>")),
@@ -194,7 +221,8 @@ def test_patterns_are_made_of_what_the_cases_call(
 ) -> None:
     cases = {("add", dtype): code(at) for at, dtype in enumerate(called)}
     refers: dict[str | int, set[str]] = dict(enumerate(called.values()))
-    symbols = (*SYMBOLS, *PAIR.values(), THING)
+    others = (table.values() for table in (PAIR, OVERLOADS, SCOPED, WRAPPED, NUMBERED))
+    symbols = (*SYMBOLS, *(symbol for table in others for symbol in table), THING)
     made = Made({"add": tuple(called)}, cases, refers=refers, symbols=symbols)
     assert made.bodies().own_patterns()["add"] == patterns
 
@@ -255,3 +283,20 @@ def test_hosts_are_found_by_name_or_else_by_address(
     made = Made(hosts={"add": {host: address}}, symbols=symbols, unplaced=frozenset(unplaced))
     assert [piece.symbol for piece in made.bodies().host_pieces("add")] == expected
     assert made.bodies().host_pieces("mul") == []
+
+
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        ((), False),
+        (("Double: of::d::add(char*)",), True),
+        (("Float: of::f::add(char*)",), False),
+        (("Double: of::d::add(char*)", "loop<T>"), False),
+        (("sums(T)",), False),
+    ],
+)
+def test_functions_for_other_dtypes_tell_nothing_of_a_dtype(
+    patterns: tuple[str, ...], expected: bool
+) -> None:
+    found = Made().bodies({"add": patterns} if patterns else {})
+    assert found.are_of_other_dtypes("add", "Float") is expected

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, Verdict
+from sizeguard.verify.branches.dtype_arguments import served_dtypes
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
@@ -26,7 +27,7 @@ from sizeguard.verify.leaks.explained_bytes import (
     UNEXPLAINED,
     judge_explained,
 )
-from sizeguard.verify.leaks.hidden_code import judge_copies, judge_namesakes, served_dtypes
+from sizeguard.verify.leaks.hidden_code import judge_copies, judge_namesakes
 from tests.support.recorded_builds import program_with
 
 Opener = Callable[..., Evidence]

@@ -1,7 +1,8 @@
 """Functions that serve a dtype of a tag: those that cases call, and instances of the same template.
 
 A pattern is a template's name with its arguments, with T for the case's type: `binary_loop<T, bool,
-Greater>`; or a dtype and a function that serves only this dtype: `Double: totals`.
+Greater>`, `loop<Wrapped<T>>`; a name of overloads, `totals(T)`; or a dtype and a function that
+serves only this dtype, `Double: app::totals(char*)`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sizeguard.names.demangle import without_clones
-from sizeguard.names.short import member_of_template, template_of
-from sizeguard.operators.dtypes import dtype_of_type
+from sizeguard.names.short import bare_name, member_of_template, template_of
+from sizeguard.verify.branches.dtype_arguments import (
+    OVERLOADS,
+    dtype_argument,
+    full_name,
+    parameter_dtypes,
+    plain_patterns,
+)
 from sizeguard.verify.branches.noted_code import Branch, NotedCode
 from sizeguard.verify.branches.references import References
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 
-_T = "T"
 _NOWHERE = -1  # object of a function without a definition
 
 Template = tuple[str, tuple[str, ...]]  # name and arguments
@@ -46,16 +52,25 @@ def dtype_in(pattern: str, instance: Instance) -> str:
     """Return the dtype that an instance serves according to a pattern; empty if none."""
     dtype, colon, function = pattern.partition(": ")
     if colon and "<" not in dtype:
-        return dtype if not instance.arguments and instance.name == function else ""
+        names = (instance.name, full_name(instance.piece.symbol))
+        return dtype if not instance.arguments and function in names else ""
+    if pattern.endswith(OVERLOADS):
+        served = parameter_dtypes(instance.piece.symbol)
+        is_overload = not instance.arguments and instance.name == _head(pattern)
+        return served.pop() if is_overload and len(served) == 1 else ""
     name, _, inside = pattern.removesuffix(">").partition("<")
     wanted = _split(inside)
     if instance.name != name or len(wanted) != len(instance.arguments):
         return ""
-    pairs = list(zip(wanted, instance.arguments, strict=True))
-    types = {actual for want, actual in pairs if want == _T}
-    if len(types) != 1 or any(want not in (_T, actual) for want, actual in pairs):
-        return ""
-    return dtype_of_type(types.pop())
+    dtypes: set[str] = set()
+    for want, actual in zip(wanted, instance.arguments, strict=True):
+        if want == actual:
+            continue
+        found = dtype_argument(actual)
+        if found is None or found.written != want:
+            return ""
+        dtypes.add(found.dtype)
+    return dtypes.pop() if len(dtypes) == 1 else ""
 
 
 def _split(text: str) -> list[str]:
@@ -142,7 +157,7 @@ class DtypeBodies:
             symbol
             for piece in self.host_pieces(tag)
             for symbol in self.of_host(piece) - others
-            if any(dtype_of_type(argument) == dtype for argument in template_of(symbol)[1])
+            if any(_written_of(argument, dtype) for argument in template_of(symbol)[1])
         }
 
     def unused(self, kept: Iterable[Branch], gone: Iterable[Branch]) -> dict[str, frozenset[str]]:
@@ -224,6 +239,13 @@ class DtypeBodies:
                         found.setdefault((tag, dtype), {})[instance] = None
         return {branch: list(instances) for branch, instances in found.items()}
 
+    def are_of_other_dtypes(self, tag: str, dtype: str) -> bool:
+        """Return whether all known bodies of a tag are functions for one other dtype each."""
+        parts = [pattern.partition(": ") for pattern in self.patterns.get(tag, ())]
+        return bool(parts) and all(
+            colon and "<" not in head and head != dtype for head, colon, _ in parts
+        )
+
     def pieces(self, tag: str, dtype: str) -> list[NamedPiece]:
         """List the definitions that serve a dtype of a tag."""
         return [instance.piece for instance in self.of_branch.get((tag, dtype), ())]
@@ -232,7 +254,9 @@ class DtypeBodies:
 def _head(pattern: str) -> str:
     """Return the name of the functions of a pattern."""
     dtype, colon, function = pattern.partition(": ")
-    return function if colon and "<" not in dtype else pattern.partition("<")[0]
+    if colon and "<" not in dtype:
+        return bare_name(function) if "(" in function else function
+    return pattern.removesuffix(OVERLOADS).partition("<")[0]
 
 
 def _named(
@@ -250,30 +274,35 @@ def _named(
 def _patterns(called: Mapping[str, set[str]]) -> tuple[str, ...]:
     """Make patterns from the functions that the cases of one tag call.
 
-    An argument is T if it is the type of the case in all dtypes whose instances differ in it.
+    An argument has T for the type of the case, in all dtypes whose instances differ in it.
     """
     rows: dict[tuple[str, int], list[tuple[str, tuple[str, ...]]]] = {}
-    plain: dict[str, set[str]] = {}
+    plain: dict[str, dict[str, set[str]]] = {}
     for dtype, symbols in called.items():
         for symbol in symbols:
             name, arguments = template_of(symbol)
-            if any(dtype_of_type(argument) == dtype for argument in arguments):
+            if any(_written_of(argument, dtype) for argument in arguments):
                 rows.setdefault((name, len(arguments)), []).append((dtype, arguments))
             elif not arguments:
-                plain.setdefault(name, set()).add(dtype)
+                plain.setdefault(name, {}).setdefault(dtype, set()).add(symbol)
     found: dict[str, None] = {}
     for (name, _), instances in sorted(rows.items()):
         of_type = [
-            frozenset(i for i, a in enumerate(arguments) if dtype_of_type(a) == dtype)
+            frozenset(i for i, a in enumerate(arguments) if _written_of(a, dtype))
             for dtype, arguments in instances
         ]
         common = frozenset.intersection(*of_type)
-        for (_, arguments), places in zip(instances, of_type, strict=True):
+        for (dtype, arguments), places in zip(instances, of_type, strict=True):
             chosen = common or places
-            written = (_T if i in chosen else a for i, a in enumerate(arguments))
+            written = (_written_of(a, dtype) if i in chosen else a for i, a in enumerate(arguments))
             found[_written(name, written)] = None
-    several = len(called) > 1
-    for name, dtypes in sorted(plain.items()):
-        if several and len(dtypes) == 1:
-            found[f"{next(iter(dtypes))}: {name}"] = None
+    if len(called) > 1:
+        for name, of_dtype in sorted(plain.items()):
+            found.update(dict.fromkeys(plain_patterns(name, of_dtype)))
     return tuple(sorted(found))
+
+
+def _written_of(argument: str, dtype: str) -> str:
+    """Write an argument with T if it names a dtype; empty if it does not."""
+    found = dtype_argument(argument)
+    return found.written if found is not None and found.dtype == dtype else ""

@@ -22,8 +22,8 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.names.demangle import demangle, without_clones
 from sizeguard.names.short import template_of
-from sizeguard.operators.dtypes import dtype_of_type
 from sizeguard.verify.branches.bodies import DtypeBodies, Instance
+from sizeguard.verify.branches.dtype_arguments import dtype_argument
 from sizeguard.verify.branches.kernel_users import KernelUsers
 from sizeguard.verify.branches.noted_code import Branch
 from sizeguard.verify.code_presence import FoundCode, explain_any, judge_code, look_for
@@ -90,7 +90,17 @@ class BranchVerdicts:
             return Verdict(
                 claim.kind, claim.name, PRESENT, NOT_APPLICABLE, UNKNOWN, 0, (_NO_SWITCH,)
             )
+        if self.bodies.are_of_other_dtypes(*branch):
+            return self._judge_unknown(claim, branch)
         return judge_code(self._evidence, claim.kind, claim.name, PRESENT, found)
+
+    def _judge_unknown(self, claim: Claim, branch: Branch) -> Verdict:
+        """Judge a case without code of its own, which only chooses an address."""
+        hosts = self.bodies.host_pieces(branch[0])
+        if branch not in self.bodies.noted.compiled or not hosts:
+            return self._undecided(claim, ("its case has no code, and its bodies are unknown",))
+        note = f"debug information names the case, and {demangle(hosts[0].symbol)} is in the image"
+        return Verdict(claim.kind, claim.name, PRESENT, PASS, THERE, 0, (note,))
 
     @property
     def _is_undescribed(self) -> bool:
@@ -217,7 +227,7 @@ class BranchVerdicts:
         Patterns of the full build may be outdated, and optimizers move references out of cases.
         """
         # Many instances have Bool as the type of their result.
-        dtypes = {dtype for each in instance.arguments if (dtype := dtype_of_type(each))}
+        dtypes = {found.dtype for each in instance.arguments if (found := dtype_argument(each))}
         served = dtypes - {"Bool"} or dtypes
         if len(served) != 1:
             return False

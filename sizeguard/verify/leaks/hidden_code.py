@@ -25,7 +25,7 @@ from sizeguard.names.short import (
     without_parameters,
     without_templates,
 )
-from sizeguard.operators.dtypes import dtype_of_type
+from sizeguard.verify.branches.dtype_arguments import served_dtypes
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.leaks.deselected_code import FEWEST_BYTES, DeselectedCode, plain_name
@@ -48,9 +48,6 @@ _TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.:]*|(?<=\w)\$\w*|\boperator\"\" _?")
 _BLOCK = re.compile(r"_{2}(.+)_block_invoke(?:_\d+)?")
 _LENGTH = re.compile(r"\d{1,4}")  # before a word, in mangled names of many languages
 _WORDS = re.compile(r"\W+|__+|_MOD_")  # between words of a name in C; MOD: a module of Fortran
-_QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|enum)\b")
-_TYPES = re.compile(r"[A-Za-z_][\w: ]*")  # in a parameter
-_ADDRESS = re.compile(r"[*&\[<>]")  # a pointer, a reference, an array, a template
 _INLINED = -1  # section of a piece that is inside of a function
 
 
@@ -204,17 +201,6 @@ def _overloads(
             continue
         if not code.is_known(piece.symbol, piece.object, is_inlined=piece.section == _INLINED):
             yield found
-
-
-def served_dtypes(symbol: str) -> set[str]:
-    """Return the dtypes of a function's elements, which it gets by address or else by value.
-
-    Beside an address, a value is a number of elements or the like.
-    """
-    parameters = _QUALIFIERS.sub("", _arguments(symbol).strip("()")).split(",")
-    by_address = [each for each in parameters if _ADDRESS.search(each)]
-    types = (name for each in by_address or parameters for name in _TYPES.findall(each))
-    return {dtype_of_type(name.rpartition("::")[2].strip()) for name in types} - {""}
 
 
 def _functions_there(code: DeselectedCode, mangled: re.Pattern[str]) -> Iterator[FunctionThere]:

@@ -1,0 +1,105 @@
+"""Template arguments and functions that name a dtype.
+
+An argument names it by its type, by a type inside of it, or by the enumerator: float,
+Wrapped<float>, (ScalarType)6.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from sizeguard.names.demangle import MOST_COMPARED, demangle, without_clones
+from sizeguard.names.short import split_name
+from sizeguard.operators.dtypes import (
+    CODES,
+    NAME_OF_CPP_TYPE,
+    NAME_OF_DIGITS,
+    dtype_of_type,
+)
+
+T = "T"
+OVERLOADS = f"({T})"
+_ENUMERATOR = re.compile(r"\(ScalarType\)(\d+)")
+_LONGEST_FIRST = sorted(NAME_OF_CPP_TYPE, key=len, reverse=True)
+# Not a part of another type, as in `long double`.
+_TYPE = re.compile(
+    rf"(?<!\w)(?<!long )(?<!unsigned )(?:{'|'.join(map(re.escape, _LONGEST_FIRST))})"
+    r"(?!\w|::| (?!const\b|volatile\b)\w)"
+)
+_LAMBDA = "'lambda"
+_QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|enum)\b")
+_TYPES = re.compile(r"[A-Za-z_][\w: ]*")  # in a parameter
+_ADDRESS = re.compile(r"[*&\[<>]")  # a pointer, a reference, an array, a template
+
+
+class DtypeArgument(NamedTuple):
+    """A template argument with T in place of its dtype: Wrapped<T>, and Float."""
+
+    written: str
+    dtype: str
+
+
+def dtype_argument(argument: str) -> DtypeArgument | None:
+    """Read an argument, as `template_of` returns it; None if it names no dtype, or several."""
+    if dtype := dtype_of_type(argument):
+        return DtypeArgument(T, dtype)
+    if number := _ENUMERATOR.fullmatch(argument):
+        dtype = NAME_OF_DIGITS.get(number[1], "")
+        return DtypeArgument(f"(ScalarType){T}", dtype) if dtype in CODES else None
+    if argument.startswith("&") or _LAMBDA in argument:
+        return None
+    dtypes = {NAME_OF_CPP_TYPE[found] for found in _TYPE.findall(argument)}
+    return DtypeArgument(_TYPE.sub(T, argument), dtypes.pop()) if len(dtypes) == 1 else None
+
+
+def full_name(symbol: str) -> str:
+    """Return the name of a function with scopes and parameters; int64_t is written long."""
+    return demangle(without_clones(symbol), MOST_COMPARED).replace("long long", "long")
+
+
+def parameter_dtypes(symbol: str) -> set[str]:
+    """Return the dtypes of the elements that a function gets by address."""
+    return {dtype for each in _parameters(symbol) if _ADDRESS.search(each) for dtype in _in(each)}
+
+
+def served_dtypes(symbol: str) -> set[str]:
+    """Return the dtypes of a function's elements, which it gets by address or else by value.
+
+    Beside an address, a value is a number of elements or the like.
+    """
+    parameters = _parameters(symbol)
+    by_address = [each for each in parameters if _ADDRESS.search(each)]
+    return {dtype for each in by_address or parameters for dtype in _in(each)}
+
+
+def _parameters(symbol: str) -> list[str]:
+    text = split_name(demangle(without_clones(symbol) or symbol)).parameters
+    return _QUALIFIERS.sub("", text.strip("()")).split(",")
+
+
+def _in(parameter: str) -> set[str]:
+    types = (name.rpartition("::")[2].strip() for name in _TYPES.findall(parameter))
+    return {dtype for name in types if (dtype := dtype_of_type(name))}
+
+
+def plain_patterns(name: str, called: Mapping[str, Iterable[str]]) -> list[str]:
+    """Make patterns of the functions of one name that are no templates.
+
+    called: symbols by the dtype whose case calls them
+
+    `totals(T)` are overloads that get elements of the dtype by address. Others are written with
+    scopes and parameters: `Double: app::of_doubles::totals(char*)`. A function that several dtypes
+    call serves none of them.
+    """
+    pairs = sorted((dtype, symbol) for dtype, symbols in called.items() for symbol in symbols)
+    if all(parameter_dtypes(symbol) == {dtype} for dtype, symbol in pairs):
+        return [f"{name}{OVERLOADS}"]
+    names = [(dtype, full_name(symbol)) for dtype, symbol in pairs]
+    several = len(called) > 1
+    if several and any(_LAMBDA in each for _, each in names):
+        return []  # compilers number lambdas
+    if len({each for _, each in names}) < len(names):
+        return []
+    return [f"{dtype}: {each}" for dtype, each in names]
