@@ -241,6 +241,14 @@ def test_dispatch_keys_limit_the_registrations(library: Path) -> None:
         generate(inputs(library, Selection(include_all_operators=True), keys=("GPU",)))
 
 
+@pytest.mark.parametrize("name", ["", "a b", 'a"b', "a\nb", "a\\"])
+def test_a_library_s_name_is_a_word(name: str, library: Path) -> None:
+    """A string and a comment of the generated sources contain it."""
+    wished = inputs(library, Selection(include_all_operators=True))
+    with pytest.raises(InputError, match="--library-name"):
+        generate(replace(wished, library=name))
+
+
 def test_one_operator_in_two_libraries_is_refused_with_both_places(
     library: Path, tmp_path: Path
 ) -> None:

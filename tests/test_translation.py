@@ -240,6 +240,18 @@ def test_roots_and_a_list_of_executorch_are_united(tmp_path: Path) -> None:
     assert {"aten::add.Tensor", "aten::mm", "aten::relu"} == set(chosen.selection.operators)
 
 
+@pytest.mark.parametrize("kind", ["selections", "models"])
+def test_names_of_executorch_need_the_calls(kind: str, tmp_path: Path) -> None:
+    """Without calls, a requested translation was left out, and the names were unknown later."""
+    file = tmp_path / "s.yaml"
+    file.write_text("operators: {aten::add.out: {}}\n")
+    program = ROOT / "tests" / "data" / "models_executorch" / "add.pte"
+    files = {"selections": (file,), "models": (program,)}[kind]
+    assert set(united(**{kind: files}).selection.operators) == {"aten::add.Tensor"}
+    with pytest.raises(InputError, match=r"names of PyTorch or ExecuTorch; .* --op-deps FILE"):
+        united(**{kind: files}, op_deps=())
+
+
 def test_lists_that_overlap_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(FUNCTIONS)
     (tmp_path / "b.yaml").write_text(FALLBACK)

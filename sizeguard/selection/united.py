@@ -10,8 +10,10 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.operators.schema_names import schema_names
+from sizeguard.selection.foreign.foreign_names import is_foreign
 from sizeguard.selection.foreign.pytorch_names import PytorchNames, read_pytorch_names
 from sizeguard.selection.foreign.translation import (
+    Translation,
     translated,
     translation_notes,
     whole_tags_notes,
@@ -92,7 +94,7 @@ def united_selection(
     notes: list[str] = []
     parts: list[tuple[str, Selection]] = []
     for path in sources.selections:
-        translation = translated(_read(path), deps, names, exact=sources.exact)
+        translation = _translated(sources, _read(path), str(path), (deps, names))
         notes += translation_notes(path.name, translation, dtypes=sources.features is not None)
         parts.append((path.name, translation.selection))
     for name, part in asked:
@@ -126,9 +128,9 @@ def _of_model(
     sources: SelectionSources, info: OperatorInfo, name: str, tables: tuple[OpDeps, PytorchNames]
 ) -> tuple[Selection, list[str]]:
     """Select the needs of a model; the second result has notes."""
-    deps, names = tables
+    deps = tables[0]
     if info.kernel_keys:
-        translation = translated(selection_of_model(info), deps, names, exact=sources.exact)
+        translation = _translated(sources, selection_of_model(info), name, tables)
         dtypes = sources.features is not None
         return translation.selection, translation_notes(name, translation, dtypes=dtypes)
     reached = _reached(sources, selection_of_model(info), deps)
@@ -137,6 +139,19 @@ def _of_model(
         return reached.selection, notes
     needs = needs_of_model(deps, info, sources.features, reached.selection.operators)
     return needs.selection, [*notes, *whole_tags_notes(name, needs.whole_tags)]
+
+
+def _translated(
+    sources: SelectionSources, selection: Selection, name: str, tables: tuple[OpDeps, PytorchNames]
+) -> Translation:
+    """Translate a selection; raise InputError if a requested translation lacks the calls."""
+    deps, names = tables
+    if sources.names and not deps.calls and is_foreign(selection, deps, names):
+        raise InputError(
+            f"{name}: has names of PyTorch or ExecuTorch; --pytorch-names translates them with the "
+            f"callees of --op-deps FILE"
+        )
+    return translated(selection, deps, names, exact=sources.exact)
 
 
 def read_calls(files: Iterable[Path], roots: Collection[str]) -> OpDeps:

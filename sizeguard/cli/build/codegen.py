@@ -75,7 +75,8 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     multiple=True,
     type=FILE,
     metavar="FILE",
-    help="Translate names of PyTorch and ExecuTorch with this pytorch_names.yaml.",
+    help="Translate names of PyTorch and ExecuTorch with this pytorch_names.yaml; selections and "
+    "models need --op-deps, too.",
 )
 @click.option("--exact", is_flag=True, help="Keep no callees; ignore op_deps.yaml.")
 @click.option("--all-operators", is_flag=True, help="Select everything.")
@@ -176,7 +177,7 @@ def command(
     \b
     Example:
       sizeguard codegen --operators-yaml native/operators/operators.yaml \\
-          --kernel-sources native/operators --selection selected_operators.yaml \\
+          --kernel-sources native --selection selected_operators.yaml \\
           --output-dir build/generated
     """
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,8 @@ from sizeguard.selection.resolve import check_names, effective_selection
 from sizeguard.selection.selectable import Selectable
 from sizeguard.selection.selection import Selection
 from sizeguard.selection.write import OUTPUTS, format_selection
+
+_LIBRARY = re.compile(r"[\w.:+-]+", re.ASCII)  # a string and a comment of C++ contain it
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,11 @@ def generate(inputs: Inputs) -> Mapping[str, str]:
     for key in inputs.dispatch_keys:
         if key not in DISPATCH_KEYS:
             raise InputError(f"unknown dispatch key {key}; there are {', '.join(DISPATCH_KEYS)}")
+    if not _LIBRARY.fullmatch(inputs.library):
+        raise InputError(
+            f"--library-name: {ascii(inputs.library)[:80]} is not a name of letters, digits and any"
+            " of . : + - _"
+        )
     operators = read_operator_libraries(inputs.operators_yaml)
     check_prototypes(operators.values())
     tags = scan_tags(inputs.kernel_sources)
