@@ -734,6 +734,18 @@ def test_an_end_that_does_not_build_is_an_error(
         assert done.stderr.splitlines()[-1].startswith("error: ")
 
 
+def test_a_refused_range_leaves_the_last_run(
+    spike: tuple[SmallRepository, dict[str, str]],
+) -> None:
+    """A mistyped command after an interrupt must not make --resume forget the run."""
+    repository, names = spike
+    state = repository.path / ".git" / "sizeguard" / "bisect.json"
+    run(repository.path, "bisect", names["good"], names["good"], *BUILD)
+    before = state.read_bytes()
+    run(repository.path, "bisect", "main", names["good"], *BUILD, expect=2)
+    assert state.read_bytes() == before
+
+
 class _Page(html.parser.HTMLParser):
     """Collect the names of elements and attributes on a page."""
 

@@ -97,6 +97,7 @@ def command(
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.bisect.state import read_state, write_state
     from sizeguard.bisect.whole_range import Question, bisect, check_question
+    from sizeguard.git.commits import read_history
     from sizeguard.git.git import commit_id, top_folder
     from sizeguard.git.worktrees import remove_worktrees
     from sizeguard.report.bisect.bisect_progress import BisectProgress
@@ -120,6 +121,7 @@ def command(
         metric, into_merges = build.parsed_metric(), not first_parent
         question = Question((good, bad), ends, metric, threshold, exhaustive, narrow, into_merges)
     check_question(question)
+    read_history(repository, question.names, question.ends)  # a refused range is no last run
     recipe, place = build.recipe(repository), build.place(repository)
     write_state(state, build, question)
     handle_interrupts()
