@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.builds.build_record import Build, read_build
+from sizeguard.cli.main import cli
 from sizeguard.formats.elf import read_elf
 from sizeguard.runtimes.known import library
 from sizeguard.runtimes.sizeguard.building.driver import build
@@ -197,6 +199,19 @@ def test_a_new_export_of_a_model_selects_again(
     subprocess.run(generate, check=True, capture_output=True)
     chosen = yaml.safe_load(effective.read_text())["operators"]
     assert chosen["aten::addmm"]["is_root_operator"]
+
+
+@pytest.mark.parametrize("source", ["CMakeLists.txt", "native/runtime/tensor.h"])
+def test_a_folder_of_sources_is_no_build_folder(
+    source: str, root: Path, tmp_path: Path, native_tools: None
+) -> None:
+    """A build left its files between the sources, or failed at some of them."""
+    (tmp_path / source).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / source).touch()
+    words = ["build", "core", "--output-dir", str(tmp_path), "--runtime-source", str(root)]
+    with pytest.raises(InputError, match=r"--output-dir: .*: has sources"):
+        CliRunner().invoke(cli, words, catch_exceptions=False)
+    assert [path.name for path in tmp_path.iterdir()] == [source.partition("/")[0]]
 
 
 @pytest.mark.native

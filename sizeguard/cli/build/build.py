@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.option_groups import NamedPath, format_option
 from sizeguard.cli.project_options import (
@@ -124,5 +125,7 @@ def command(
         made = translation(source, read_selection(what.selection).selection)
         for note in translation_notes(what.selection.name, made, dtypes=what.dtypes):
             click.echo(plain_text([note]), err=True)
+    if any((folder / name).exists() for name in ("CMakeLists.txt", "native")):
+        raise InputError(f"--output-dir: {folder}: has sources; name a folder for the build")
     result = build(source, what, toolchain, folder, jobs)
     click.echo(build_text(result, format_))
