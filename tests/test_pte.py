@@ -15,6 +15,7 @@ import yaml
 
 from sizeguard.base.errors import InputError
 from sizeguard.runtimes.executorch.pte import read_operators
+from sizeguard.runtimes.model_files import read_models
 from sizeguard.selection.of_models import selection_of_model
 from sizeguard.selection.read import read_selection
 
@@ -221,3 +222,8 @@ def test_shared_parts_do_not_unfold(tmp_path: Path) -> None:
     start = time.process_time()
     assert refused(tmp_path, data).endswith("parts of the file are used too many times")
     assert time.process_time() - start < 20
+
+
+def test_a_model_that_is_given_twice_counts_once() -> None:
+    path = MODELS / "add.pte"
+    assert [info.model for info in read_models([path, path])] == ["add.pte"]

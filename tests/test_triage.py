@@ -82,7 +82,9 @@ def test_a_line_says_what_is_missing(line: str, expected: dict[str, str], tmp_pa
     assert named(line, tmp_path) == expected
 
 
-@pytest.mark.parametrize("line", ["std::bad_alloc", "at::native::add(int)", "x::y::z::w failed"])
+@pytest.mark.parametrize(
+    "line", ["std::bad_alloc", "c10::Error", "at::Tensor", "at::native::add(int)", "x::y::z::w"]
+)
 def test_a_name_of_cpp_is_not_an_operator(line: str, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="names no operator, dtype, class or build feature"):
         named(line, tmp_path)

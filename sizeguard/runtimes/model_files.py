@@ -72,9 +72,9 @@ def read_models(paths: Iterable[Path], source: Path | None = None) -> list[Opera
     """Read model files. source: as for read_operators.
 
     They are named by file name, which is the same on every machine, or by path if two have the same
-    name.
+    name. A path that is given twice counts once.
     """
-    files = list(paths)
+    files = list(dict.fromkeys(paths))
     if len({path.name for path in files}) == len(files):
         return [read_operators(path, source) for path in files]
     return [replace(read_operators(path, source), model=path.as_posix()) for path in files]

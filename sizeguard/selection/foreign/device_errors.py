@@ -11,8 +11,8 @@ from sizeguard.selection.foreign.triage_result import DESELECTED, SELECTED, Name
 from sizeguard.selection.selectable import Selectable
 from sizeguard.selection.selection import Selection
 
-# C++ names are not operators: std::bad_alloc, or at::native::add with several `::`.
-_OPERATOR = re.compile(r"(?<![\w:])(?!std::)[A-Za-z_]\w*::\w+(?:\.\w+)?(?!\w|::)")
+# C++ names are not operators: std::bad_alloc, c10::Error, or at::native::add with several `::`.
+_OPERATOR = re.compile(r"(?<![\w:])(?!(?:std|c10|at)::)[A-Za-z_]\w*::\w+(?:\.\w+)?(?!\w|::)")
 # ExecuTorch's kernels leave out the namespace: "Unhandled dtype Double for add.out".
 _SHORT_OPERATOR = re.compile(r"\bdtype '?\w+'? for (\w+\.\w+)")
 _FEATURE = re.compile(r"\bfeatures? (\w+)")
