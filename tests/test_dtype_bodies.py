@@ -5,18 +5,22 @@ The objects are made up: a symbol is at an address, and a table says what each p
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from sizeguard.formats.elf import parse_elf
 from sizeguard.names.short import template_of
 from sizeguard.verify.branches.bodies import DtypeBodies, Instance, dtype_in
-from sizeguard.verify.branches.noted_code import Branch, CodeRange
+from sizeguard.verify.branches.noted_code import Branch, CodeRange, strings
 from sizeguard.verify.evidence.evidence import Inlined
 from sizeguard.verify.evidence.object_evidence import NamedPiece
+from tests.support.made_elf import Form, MadeSection, make_elf
 
 # Manglings of sg::loop<T>(), of sg::pair<T, U>(), and of functions that are not templates
 LOOP = {"Float": "_ZN2sg4loopIfEEvv", "Double": "_ZN2sg4loopIdEEvv", "Int": "_ZN2sg4loopIiEEvv"}
@@ -300,3 +304,11 @@ def test_functions_for_other_dtypes_tell_nothing_of_a_dtype(
 ) -> None:
     found = Made().bodies({"add": patterns} if patterns else {})
     assert found.are_of_other_dtypes("add", "Float") is expected
+
+
+def test_names_are_read_from_old_compressed_sections() -> None:
+    """gcc -gz=zlib-gnu puts .debug_str into .zdebug_str."""
+    text = b"run_case<(ScalarType)6>\0"
+    packed = b"ZLIB" + len(text).to_bytes(8, "big") + zlib.compress(text)
+    made = [MadeSection(".zdebug_str", content=packed), MadeSection(".debug_line", content=b"x")]
+    assert [*strings(parse_elf(Path("a.o"), make_elf(Form(), made)))] == [text]

@@ -24,6 +24,7 @@ from sizeguard.verify.evidence.object_evidence import ObjectFile
 
 _CODE = re.compile(r"\)(\d+)")
 _SCOPES = r"(?:\w+::)*"
+_WITH_NAMES = (".debug_str", ".debug_info", ".debug_str.dwo")
 
 Branch = tuple[str, str]  # a tag and a dtype
 
@@ -149,7 +150,7 @@ def _dtype(code: str) -> str:
 def strings(binary: Binary) -> Iterator[bytes]:
     """Yield the debug information sections of an object that contain names."""
     for section in binary.sections:
-        if section.name not in (".debug_str", ".debug_info", ".debug_str.dwo"):
+        if section.name.replace(".zdebug_", ".debug_", 1) not in _WITH_NAMES:
             continue
         if not section.file_size:
             continue
