@@ -176,6 +176,8 @@ def test_is_in_finds_each_hash(hashes: list[int], wanted: list[int]) -> None:
         ("/usr/lib/Scrt1.o", True),
         ("crti.o", True),
         ("/usr/lib/kernels.o", False),
+        ("/usr/lib/x86_64-linux-gnu/libm-2.36.a", True),
+        ("/usr/lib/libm-kernels.a", False),
         ("/usr/lib/xcrti.o.o", False),
     ],
 )

@@ -49,15 +49,22 @@ def test_the_full_build_is_beside_and_of_the_same_tools(
     tmp_path: Path, changes: Changes, is_found: bool
 ) -> None:
     build = recorded_runtime(tmp_path).build
-    evidence: Any = SimpleNamespace(image=SimpleNamespace(path=build.image))
+    evidence: Any = SimpleNamespace(image=SimpleNamespace(path=build.image), full=None)
     assert read_full(evidence) is None
     own = build.image.parent / RECORD
     beside = own.parent.parent / "full" / RECORD
     beside.parent.mkdir()
     beside.write_text(json.dumps(json.loads(own.read_text()) | changes))
     assert (full_build(evidence) is not None) == is_found
-    full: Any = SimpleNamespace(image=SimpleNamespace(path=beside.parent / "run_program"))
+    full: Any = SimpleNamespace(
+        image=SimpleNamespace(path=beside.parent / "run_program"), full=None
+    )
     assert full_build(full) is None  # it is not beside itself
+    elsewhere = tmp_path / "elsewhere"
+    beside.parent.rename(elsewhere)
+    assert full_build(evidence) is None
+    evidence.full = replace(build, image=elsewhere / "run_program")
+    assert full_build(evidence) is evidence.full
     own.unlink()
     assert full_build(evidence) is None
 

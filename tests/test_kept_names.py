@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import Files, files_of
 from sizeguard.claims.names_file import names_text
@@ -75,7 +76,7 @@ def test_other_words_and_other_files_are_read_again(build: Build, readings: list
     names_of_build(build, WORDS)
     names_of_build(build, replace(WORDS, kernels="other::"))
     assert len(readings) == 2
-    names_of_build(replace(build, objects=build.objects[:-1]), replace(WORDS, kernels="other::"))
+    names_of_build(replace(build, objects=build.objects[::-1]), replace(WORDS, kernels="other::"))
     assert len(readings) == 3
 
 
@@ -88,3 +89,9 @@ def test_members_of_thin_archives_are_not_kept(build: Build, readings: list[Path
     file = replace(evidence.objects.files[0], path=thin)
     objects = replace(evidence.objects, files=(file, *evidence.objects.files))
     assert replace(evidence, objects=objects).files_read() is None
+
+
+def test_a_full_build_without_an_object_is_refused(build: Build) -> None:
+    for objects in ((), build.objects[:-1], build.objects[1:]):
+        with pytest.raises(InconclusiveError, match="objects are missing in the full build"):
+            names_of_build(replace(build, objects=objects), WORDS)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
+from sizeguard.builds import FULL
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.open_build import Files, files_of, open_build
 from sizeguard.claims.claim import Claim, ClaimSet
@@ -22,6 +23,7 @@ from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.kept_names import names_of_build
 from sizeguard.verify.known_names import ClaimNames, known_builds
 from sizeguard.verify.known_record import with_known_record
+from sizeguard.verify.leaks.full_objects import tools_of
 from sizeguard.verify.verification import judge_symbols, named_claims, verify_claims
 
 
@@ -80,6 +82,7 @@ def _of_build(
         if not named:
             raise InputError(f"{build.image}: no claims to verify; give --absent or --present")
         return ListedClaims(build.title, "the given symbols", None, named)
+    check_full(requested.full, build)
     universe = universe_of(root, requested.full or full_beside(build))
     built = read_selection(build.selection).selection
     asked_file = requested.selection or build.asked
@@ -99,6 +102,7 @@ def _of_selection(
     root: Path, subject: str, file: Path, requested: RequestedClaims, named: tuple[Claim, ...]
 ) -> ListedClaims:
     """List the claims of a selection on an image without a build record."""
+    check_full(requested.full, None)
     universe = universe_of(root, requested.full)
     asked = universe.resolve(_read(root, file, requested.shared_with), str(file))
     claims = source_tree(root)[0].claims(universe, asked, None)
@@ -118,6 +122,17 @@ def _against(root: Path, file: Path, requested: RequestedClaims) -> str:
     selection = _shown(root, file)
     others = ", ".join(_shown(root, each) for each in requested.shared_with)
     return f"{selection}, on kernels shared with {others}" if others else selection
+
+
+def check_full(full: Build | None, build: Build | None) -> None:
+    """Refuse a given full build that lacks something, or that other tools made than a build."""
+    if full is None:
+        return
+    if full.variant != FULL:
+        raise InputError(f"{full.image.parent} is not a full build: run `sizeguard build full`")
+    if build is not None and tools_of(full) != tools_of(build):
+        made, needed = (" ".join(filter(None, tools_of(each))) for each in (full, build))
+        raise InputError(f"{full.image.parent} is a full build for {made}; needed: {needed}")
 
 
 def universe_of(root: Path, full: Build | None) -> Universe:
@@ -160,7 +175,7 @@ def verify_symbols(
 def judged(listed: ListedClaims, files: Files, requested: RequestedClaims) -> Verification:
     """Judge the listed claims with the files of a link."""
     hidden = tuple(prefix for runtime in runtimes() for prefix in runtime.hidden_prefixes)
-    evidence = gather(files, hidden)
+    evidence = replace(gather(files, hidden), full=requested.full)
     named = judge_symbols(_names(evidence, listed, files, requested), listed.named)
     return verify_claims(evidence, listed.subject, listed.against, listed.claims, named)
 

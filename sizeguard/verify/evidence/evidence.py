@@ -29,6 +29,7 @@ from sizeguard.verify.evidence.object_evidence import (
 from sizeguard.verify.evidence.placement import Node, Placement
 
 if TYPE_CHECKING:
+    from sizeguard.builds.build_record import Build
     from sizeguard.formats.dwarf import InlineFrames
     from sizeguard.names.registered import Registration
     from sizeguard.names.resolve_names import SymbolNames
@@ -61,6 +62,7 @@ class Evidence:
     record, given:   the linker's command line, and the paths of the objects as given
     hidden_prefixes: namespaces, with `::`, that short names leave out
     lto_inputs:      original inputs of an LTO link by the build's record; None without a record
+    full:            the full build that was given; None for the one beside the build
     """
 
     image: Binary
@@ -75,6 +77,7 @@ class Evidence:
     given: tuple[Path, ...]
     hidden_prefixes: tuple[str, ...] = ()
     lto_inputs: tuple[Path, ...] | None = None
+    full: Build | None = None
 
     @cached_property
     def linked(self) -> Linked:

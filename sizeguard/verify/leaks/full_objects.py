@@ -14,23 +14,24 @@ from sizeguard.verify.evidence.object_evidence import Objects, read_objects
 
 
 def full_build(evidence: Evidence) -> Build | None:
-    """Return the full build next to a build's folder, made by the same tools; else None."""
+    """Return the given full build, or that beside a build's folder, made by the same tools."""
     folder = evidence.image.path.parent
-    record = folder.parent / FULL / RECORD
     own = folder / RECORD
+    given = evidence.full
+    record = given.image.parent / RECORD if given is not None else folder.parent / FULL / RECORD
     if record == own or not record.is_file() or not own.is_file():
         return None
     try:
-        full, mine = read_build(record), read_build(own)
+        full, mine = given or read_build(record), read_build(own)
     except InputError:
         return None
-    same = (full.target, full.toolchain, full.optimize, full.lto) == (
-        mine.target,
-        mine.toolchain,
-        mine.optimize,
-        mine.lto,
-    )
-    return full if same and all(path.is_file() for path in full.objects) else None
+    has_all = all(path.is_file() for path in full.objects)
+    return full if has_all and tools_of(full) == tools_of(mine) else None
+
+
+def tools_of(build: Build) -> tuple[str, ...]:
+    """Return the tools and options that decide the code of a build."""
+    return build.target, build.toolchain, f"-O{build.optimize}", build.lto and f"lto {build.lto}"
 
 
 def read_full(evidence: Evidence) -> Objects | None:

@@ -7,8 +7,9 @@ import re
 # Files that a compiler's driver links by itself, wherever it is installed.
 _START_FILE = re.compile(r"\w{0,3}crt(?:1|i|n|begin\w?|end\w?|fastmath)(?:-\w+)?\.o")
 MOST_START_CODE = 1024  # musl's rcrt1.o has 502 bytes, glibc's gcrt1.o and gcc's crtbegin.o less
+# libm.a of glibc for x86-64 is a script that names libm-2.36.a.
 _LIBRARY = re.compile(
-    r"(?:lib(?:c|m|g|gcc|gcc_eh|gcov|stdc\+\+|supc\+\+|c\+\+|c\+\+abi|unwind"
+    r"(?:lib(?:c|m(?:-\d+\.\d+)?|g|gcc|gcc_eh|gcov|stdc\+\+|supc\+\+|c\+\+|c\+\+abi|unwind"
     r"|pthread|dl|rt|util|mvec|atomic|ssp|ssp_nonshared|c_nonshared|pthread_nonshared"
     r"|clang_rt\.[\w.-]+|compiler_rt|System\.B)\.a)"
 )
