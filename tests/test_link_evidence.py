@@ -18,6 +18,7 @@ from sizeguard.verify.evidence import evidence as module
 from sizeguard.verify.evidence import link_graph
 from sizeguard.verify.evidence.evidence import Evidence, Inlined, as_macho
 from sizeguard.verify.evidence.macho import MachoImage
+from sizeguard.verify.evidence.placement import Placement
 from tests.support.made_frames import frames_with
 
 MACHO: Any = object.__new__(MachoImage)
@@ -40,8 +41,11 @@ def evidence_of(image: Any = ELF, **changed: Any) -> Evidence:
     """Return evidence of three objects, whose code is all in the image."""
     files = changed.pop("files", [object_of(name) for name in ("a.o", "b.o", "crt1.o")])
     address = changed.pop("placed", [(0, 0), (1, 0), (2, 0)])
+    wrappers = changed.pop("wrappers", ())
     placement = SimpleNamespace(
-        address=dict.fromkeys(address, 64), section=lambda at: files[at[0]].elf.sections[at[1]]
+        address=dict.fromkeys(address, 64),
+        section=lambda at: files[at[0]].elf.sections[at[1]],
+        is_wrapper=lambda at: at in wrappers,
     )
     objects = SimpleNamespace(
         files=files, lto=changed.pop("lto", ()), made_by_lto=changed.pop("made_by_lto", ())
@@ -264,6 +268,30 @@ def test_debug_information_has_to_describe_each_section_of_code(
     start, end = np.array(ranges, np.int64).reshape(-1, 2).T
     evidence.__dict__["frames"] = SimpleNamespace(start=start, end=end)
     assert evidence.undescribed == expected
+
+
+def test_gcc_does_not_describe_a_function_that_continues_in_an_equal_one() -> None:
+    evidence = evidence_of(wrappers=((0, 0),))
+    nothing = np.zeros(0, np.int64)
+    evidence.__dict__["frames"] = SimpleNamespace(start=nothing, end=nothing)
+    assert evidence.undescribed == ("b.o",)
+
+
+@pytest.mark.parametrize(
+    ("size", "relocations", "expected"),
+    [(16, 1, True), (17, 1, False), (6, 2, False), (6, 0, False), (6, None, False)],
+)
+def test_a_wrapper_is_small_and_refers_to_one_function(
+    size: int, relocations: int | None, expected: bool
+) -> None:
+    table = SimpleNamespace(offset=range(relocations or 0))
+    file = SimpleNamespace(
+        elf=SimpleNamespace(sections=[SimpleNamespace(size=size)]),
+        relocations={} if relocations is None else {0: table},
+    )
+    made: Any = Placement
+    placement: Placement = made(SimpleNamespace(files=[file]), None, {}, (), True)
+    assert placement.is_wrapper((0, 0)) == expected
 
 
 @pytest.mark.parametrize(

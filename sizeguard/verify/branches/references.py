@@ -10,10 +10,8 @@ import numpy as np
 
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import Definition, NamedPiece
-from sizeguard.verify.evidence.placement import Node
+from sizeguard.verify.evidence.placement import MOST_OF_WRAPPER, Node
 
-# A function of at most this many bytes continues in another: gcc merges similar functions.
-_THUNK_BYTES = 16
 _DEEPEST = 4
 
 # Sections that refer to every function.
@@ -122,6 +120,6 @@ class References:
         names: set[str] = set()
         for name, piece in self.symbols_of(place):
             names.add(name)
-            if piece is not None and piece.size <= _THUNK_BYTES and depth < _DEEPEST:
+            if piece is not None and piece.size <= MOST_OF_WRAPPER and depth < _DEEPEST:
                 names |= self.called(self.place_of(piece), depth + 1)
         return names

@@ -300,6 +300,7 @@ class Evidence:
         frames = self.frames
         if frames is None or number in self.objects.made_by_lto:
             return True
+        code = [node for node in code if not self.placement.is_wrapper(node)]
         start = np.array([self.placement.address[node] for node in code], np.int64)
         size = np.array([self.placement.section(node).size for node in code], np.int64)
         following = np.searchsorted(frames.end, start, side="right")

@@ -43,6 +43,8 @@ _OF_DATA = re.compile(r"\.(?:data|bss|rodata|tdata|tbss)(?:\..+)?")
 # Names in a map for sections that the linker made.
 _NO_FILES = ("", "<internal>", "linker stubs")
 
+MOST_OF_WRAPPER = 16  # bytes of a function that continues in another: gcc merges equal ones
+
 
 @dataclass(frozen=True, eq=False)
 class Placement:
@@ -70,6 +72,15 @@ class Placement:
     def section(self, node: Node) -> Section:
         """Return the input section of a node."""
         return self.objects.files[node[0]].elf.sections[node[1]]
+
+    def is_wrapper(self, node: Node) -> bool:
+        """Return whether a section is a function that only continues in another.
+
+        gcc writes such a function, without debug information, in place of one with equal code.
+        """
+        table = self.objects.files[node[0]].relocations.get(node[1])
+        is_small = self.section(node).size <= MOST_OF_WRAPPER
+        return is_small and table is not None and len(table.offset) == 1
 
     def pattern(self, node: Node) -> Pattern:
         """Return the bytes that a node has in the image."""
