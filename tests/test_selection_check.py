@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -489,6 +490,18 @@ def app_of_mlp(folder: Path, models_dir: Path, selection: Selection) -> App:
     app = App("kiosk", folder / "selected_operators.yaml", (folder / "mlp" / "model.pt2",))
     write_selection(app.selection, selection)
     return app
+
+
+def test_an_update_refuses_two_models_of_one_name(tmp_path: Path, models_dir: Path) -> None:
+    """Both were traced as the one that was imported last, and the record named both."""
+    app = app_of_mlp(tmp_path, models_dir, Selection())
+    program, info = tmp_path / "mlp.sgp", OperatorInfo("mlp.sgp", {}, frozenset())
+    models = [Model(tmp_path / at / "mlp" / "model.pt2", program, info) for at in ("a", "b")]
+    before = app.selection.read_bytes()
+    unused: Any = None
+    with pytest.raises(InputError, match=r"a/mlp/model\.pt2 and .*b/mlp/model\.pt2 are both"):
+        update_selection(tmp_path, app, models, unused, unused, TRACED)
+    assert app.selection.read_bytes() == before
 
 
 def test_a_dtype_that_is_lacking_is_found_by_tracing(

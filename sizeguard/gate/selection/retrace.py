@@ -14,6 +14,7 @@ from sizeguard.gate.selection.review_record import (
     record_path,
     write_record,
 )
+from sizeguard.gate.selection.selection_case import distinct_models
 from sizeguard.predict.full_build import FullBuild
 from sizeguard.predict.reachable import static_selection
 from sizeguard.projects.project import App
@@ -34,11 +35,12 @@ def update_selection(
     how: TRACED keeps only what the traces used, and the build features of the selection: people ask
          for features that no model uses. WIDENED adds what the traces used to the selection.
          REACHABLE also adds everything that models and their kernels can call.
+
+    Raises InputError for models of one name.
     """
-    traced = list(models)
+    traced = distinct_models(app, models)
     before_file = read_selection(app.selection).selection if app.selection.is_file() else None
-    # The traces use this runtime's names, so names of other tools in the file are translated, as
-    # builds do.
+    # Traces use this runtime's names; those of other tools in the file are translated.
     old = translated(tracer.source or tracer.root, before_file or Selection())
     is_translated = before_file is not None and old != before_file
     used = [(model.program.name, tracer.trace(model)) for model in traced]

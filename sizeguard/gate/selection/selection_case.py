@@ -129,8 +129,22 @@ class SelectionCase:
 def read_subject(root: Path, app: App, models: Iterable[Model], full: FullBuild) -> SelectionCase:
     """Read an app's selection and record.
 
-    Raises InputError for a selection or a record that cannot be read. Two models of the same name
-    are an error, too, because their programs would have one path.
+    Raises InputError for a selection or a record that cannot be read, and for models of one name.
+    """
+    return SelectionCase(
+        root,
+        app,
+        read_selection(app.selection),
+        distinct_models(app, models),
+        full,
+        read_record(record_path(root, app)),
+    )
+
+
+def distinct_models(app: App, models: Iterable[Model]) -> tuple[Model, ...]:
+    """Return an app's models; raise InputError for two of one name.
+
+    Their programs have one path, so the last one that was imported would be traced for both.
     """
     found: dict[Path, Model] = {}
     for model in models:
@@ -140,11 +154,4 @@ def read_subject(root: Path, app: App, models: Iterable[Model], full: FullBuild)
                 f"app {app.name}: {other.path} and {model.path} are both called {model.name};"
                 " rename the folder of one"
             )
-    return SelectionCase(
-        root,
-        app,
-        read_selection(app.selection),
-        tuple(found.values()),
-        full,
-        read_record(record_path(root, app)),
-    )
+    return tuple(found.values())
