@@ -71,7 +71,10 @@ def test_a_lambda_or_function_object_has_the_name_of_its_scope(symbol: str, name
         ("_ZGTtN2sg6gatherEv", True),
         ("___ZN2sg6gather3runEv_block_invoke", False),
         ("_D4rows7gathersFZv", False),
-        ("gather_", False),
+        ("gather_", True),  # Fortran
+        ("__wrap_gather", True),
+        ("__real_gather", True),
+        ("wrap_gather", False),
         ("sg_gather", False),
         ("_GLOBAL__sub_I_gather.cpp", False),
         ("gather::run()", False),  # of debug information

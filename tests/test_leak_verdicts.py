@@ -179,6 +179,9 @@ def with_functions(
         ([SAME_ARGUMENTS, OTHER_ARGUMENTS], True, (SAME_ARGUMENTS,), (FAIL, 11)),
         ([SAME_ARGUMENTS], True, (SAME_ARGUMENTS,), (PASS, 0)),
         ([LONGER], True, (), (PASS, 0)),
+        # A kernel behind a point is no clone of a known function.
+        (["main.relu", "_ZN2my3runEv.gelu"], True, ("main.relu", "_ZN2my3runEv.gelu"), (FAIL, 21)),
+        (["main.isra.0"], True, ("main.isra.0",), (PASS, 0)),
         ([], True, (), (PASS, 0)),
         ([SAME_ARGUMENTS], False, (), (FAIL, 10)),
         ([OTHER_ARGUMENTS], False, (), (PASS, 0)),

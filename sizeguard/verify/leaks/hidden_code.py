@@ -47,7 +47,8 @@ _TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.:]*|(?<=\w)\$\w*|\boperator\"\" _?")
 # A block of Objective-C, whose name is made of the name of the function that it is in.
 _BLOCK = re.compile(r"_{2}(.+)_block_invoke(?:_\d+)?")
 _LENGTH = re.compile(r"\d{1,4}")  # before a word, in mangled names of many languages
-_WORDS = re.compile(r"\W+|__+|_MOD_")  # between words of a name in C; MOD: a module of Fortran
+# Between words of a name in C; the linker's --wrap, a module of Fortran.
+_WORDS = re.compile(r"\W+|__(?:wrap|real)_|__+|_MOD_")
 _INLINED = -1  # section of a piece that is inside of a function
 
 
@@ -226,6 +227,8 @@ def _is_namesake(
     local, since a helper may have the name of a kernel.
     """
     symbol = piece.symbol
+    if code.full is not None and not names.isdisjoint(_suffixes(symbol)):
+        return symbol not in code.full.index  # main.gather is no clone of main
     name = template_of(symbol)[0]
     if name not in names and (code.full is None or names.isdisjoint(code_names(symbol))):
         return False
@@ -249,10 +252,17 @@ def code_names(symbol: str) -> set[str]:
     symbol = _without_block(symbol)
     found = {code_name(symbol)}
     if demangle(symbol) == symbol and "::" not in symbol and "(" not in symbol:
-        found.update(word.lstrip("_") for word in _WORDS.split(symbol))
+        words = _WORDS.split(symbol)
+        found.update(word.lstrip("_") for word in words)
+        found.update(word.strip("_") for word in words)  # Fortran: gather_
         lengths = _LENGTH.finditer(symbol)
         found.update(symbol[m.end() : m.end() + int(m[0])] for m in lengths)
     return found
+
+
+def _suffixes(symbol: str) -> list[str]:
+    """Return the words behind a name that look like a clone's: isra and 0 of f.isra.0."""
+    return re.findall(r"\w+", symbol[len(plain_name(symbol)) :])
 
 
 def _without_block(symbol: str) -> str:
