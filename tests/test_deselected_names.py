@@ -72,6 +72,11 @@ def test_a_lambda_or_function_object_has_the_name_of_its_scope(symbol: str, name
         ("___ZN2sg6gather3runEv_block_invoke", False),
         ("_D4rows7gathersFZv", False),
         ("gather_", True),  # Fortran
+        # Swift: a function, a method, a closure in one; a method of an enumeration gather
+        ("$s2sg6gatheryyF", True),
+        ("_$s2sg2OpV6gatheryS2i_SitF", True),
+        ("$s2sg6gatheryyFyyXEfU_", True),
+        ("$s2sg6gatherO3runyyF", False),
         ("__wrap_gather", True),
         ("__real_gather", True),
         ("wrap_gather", False),

@@ -49,6 +49,8 @@ _BLOCK = re.compile(r"_{2}(.+)_block_invoke(?:_\d+)?")
 _LENGTH = re.compile(r"\d{1,4}")  # before a word, in mangled names of many languages
 # Between words of a name in C; the linker's --wrap, a module of Fortran.
 _WORDS = re.compile(r"\W+|__(?:wrap|real)_|__+|_MOD_")
+_SWIFT = re.compile(r"_?\$[sSe]")
+_SWIFTS_NAME = re.compile(r"\.(\w+)\(")  # of a function: app.Rows.gather(Swift.Int) -> ()
 _INLINED = -1  # section of a piece that is inside of a function
 
 
@@ -251,6 +253,8 @@ def code_names(symbol: str) -> set[str]:
     """
     symbol = _without_block(symbol)
     found = {code_name(symbol)}
+    if _SWIFT.match(symbol):
+        found.update(_SWIFTS_NAME.findall(demangle(symbol)))
     if demangle(symbol) == symbol and "::" not in symbol and "(" not in symbol:
         words = _WORDS.split(symbol)
         found.update(word.lstrip("_") for word in words)
