@@ -442,7 +442,7 @@ def test_a_snapshot_stands_for_the_base_and_needs_no_baseline(tmp_path: Path) ->
 
     for words, message in (
         (["b=base.snapshot"], "has no app 'b'"),
-        (["missing.snapshot"], "no such file: missing.snapshot"),
+        (["missing.snapshot"], "missing.snapshot: no such file"),
         (["Makefile"], "Makefile"),
     ):
         done = project.run("gate", "--base-snapshot", *words)

@@ -282,7 +282,7 @@ def test_two_folders_give_the_same_bytes(
         ("gcc", "gold", None, {"link": "static-pie"}, "gold cannot link static-pie"),
         ("gcc", None, None, {"lto": "thin"}, "gcc has no thin LTO"),
         ("gcc", "lld", None, {"lto": "full"}, "lld cannot read gcc's LTO objects"),
-        ("clang", "mold", None, {"lto": "thin"}, "thin LTO needs lld"),
+        ("clang", "mold", None, {"lto": "thin"}, "thin LTO needs --linker lld"),
         (
             "clang",
             "lld-14",

@@ -34,24 +34,24 @@ _TYPES = re.compile(r"[A-Za-z_][\w: ]*")  # in a parameter
 _ADDRESS = re.compile(r"[*&\[<>]")  # a pointer, a reference, an array, a template
 
 
-class DtypeArgument(NamedTuple):
+class TypedArgument(NamedTuple):
     """A template argument with T in place of its dtype: Wrapped<T>, and Float."""
 
     written: str
     dtype: str
 
 
-def dtype_argument(argument: str) -> DtypeArgument | None:
+def dtype_argument(argument: str) -> TypedArgument | None:
     """Read an argument, as `template_of` returns it; None if it names no dtype, or several."""
     if dtype := dtype_of_type(argument):
-        return DtypeArgument(T, dtype)
+        return TypedArgument(T, dtype)
     if number := _ENUMERATOR.fullmatch(argument):
         dtype = NAME_OF_DIGITS.get(number[1], "")
-        return DtypeArgument(f"(ScalarType){T}", dtype) if dtype in CODES else None
+        return TypedArgument(f"(ScalarType){T}", dtype) if dtype in CODES else None
     if argument.startswith("&") or _LAMBDA in argument:
         return None
     dtypes = {NAME_OF_CPP_TYPE[found] for found in _TYPE.findall(argument)}
-    return DtypeArgument(_TYPE.sub(T, argument), dtypes.pop()) if len(dtypes) == 1 else None
+    return TypedArgument(_TYPE.sub(T, argument), dtypes.pop()) if len(dtypes) == 1 else None
 
 
 def full_name(symbol: str) -> str:
