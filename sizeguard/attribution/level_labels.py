@@ -10,7 +10,6 @@ import numpy as np
 
 from sizeguard.attribution.inherited import inherited_components
 from sizeguard.attribution.owner_rows import OwnerRows, at, first_known
-from sizeguard.attribution.owners.object_names import lasting_name
 from sizeguard.attribution.size_report import SHARED, UNATTRIBUTED
 from sizeguard.attribution.teams.team_levels import source_of_object
 from sizeguard.columns.distinct import distinct
@@ -123,6 +122,9 @@ def objects(rows: OwnerRows) -> Label:
 
     Temporary objects of a compiler that also links have random names, which no other build has.
     """
+    # imported here, since most reports have no objects: 1 ms
+    from sizeguard.attribution.owners.object_names import lasting_name
+
     pool = Pool()
     files = [
         "" if section.is_merged else lasting_name(section.file) for section in rows.ledger.inputs

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -290,6 +289,8 @@ def _fit_width(context: click.Context, option: click.Parameter, width: int | Non
 
 def terminal_width() -> int:
     """Return the columns of the terminal, or of the variable COLUMNS, within sensible limits."""
+    import shutil  # 1 ms, which output to a pipe saves
+
     return min(max(shutil.get_terminal_size((100, 24)).columns, LEAST_WIDTH), MOST_WIDTH)
 
 

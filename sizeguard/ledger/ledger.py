@@ -17,10 +17,10 @@ import numpy.typing as npt
 from sizeguard.columns.sums import Sums
 from sizeguard.columns.texts import Int, Int8, Int32, Texts
 from sizeguard.ledger.partition import Partition
-from sizeguard.ledger.region_use import RegionUse
 
 if TYPE_CHECKING:
     from sizeguard.formats.linkmap.link_map import InputSection
+    from sizeguard.ledger.region_use import RegionUse
 
 
 NONE = -1

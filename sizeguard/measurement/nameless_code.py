@@ -18,7 +18,7 @@ from sizeguard.attribution.group import group
 from sizeguard.attribution.teams.team_levels import derived_label
 from sizeguard.columns.label import rows_with
 from sizeguard.measurement.metric_kinds import JOINED, OBJECTS, SOURCES
-from sizeguard.names.rewrites import ANONYMOUS
+from sizeguard.names.demangle import ANONYMOUS
 
 # What linkers call the objects that link-time optimization makes: a.lto.o, lto-llvm-0cc7f5.o,
 # ltrans0.ltrans.o

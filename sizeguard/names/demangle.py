@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+ANONYMOUS = "(anonymous namespace)"  # as LLVM's demangler writes it
+
 # Longer texts are not shown; longer names would crash the demangler by recursion, as 31 kB of
 # pointers do in a thread.
 MOST_SHOWN = 4 << 10

@@ -6,7 +6,7 @@ import math
 import re
 import struct
 
-ANONYMOUS = "(anonymous namespace)"
+from sizeguard.names.demangle import ANONYMOUS
 
 _REWRITES = (
     (re.compile(r"(?<=::)~ (?=\w)"), "~"),

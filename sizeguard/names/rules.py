@@ -6,8 +6,8 @@ import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sizeguard.names.demangle import ANONYMOUS
 from sizeguard.names.operator_words import OperatorNames
-from sizeguard.names.rewrites import ANONYMOUS
 
 MANGLED_ANONYMOUS = "_GLOBAL__N_1"
 

@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sizeguard.names.demangle import demangle, without_clones
-from sizeguard.names.rewrites import ANONYMOUS
+from sizeguard.names.demangle import ANONYMOUS, demangle, without_clones
 
 _ANONYMOUS_SCOPE = f"{ANONYMOUS}::"
 

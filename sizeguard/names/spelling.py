@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
-from sizeguard.names.demangle import demangle, demangle_rust
+from sizeguard.names.demangle import ANONYMOUS, demangle, demangle_rust
 from sizeguard.names.rewrites import (
-    ANONYMOUS,
     is_expression,
     normal,
     without_defaults,

@@ -23,6 +23,7 @@ from sizeguard.cli.image_options import (
     rows_option,
 )
 from sizeguard.cli.option_groups import NamedPath, WrittenPath
+from sizeguard.formats.link_kind import LIBRARY, PIE, PROGRAM
 
 if TYPE_CHECKING:
     from sizeguard.attribution.size_report import Report
@@ -94,7 +95,9 @@ def command(
     levels = given or default_levels(analysis)
     require_regions(analysis, levels)
     report = with_shares(group(analysis, levels, filters, sort), analysis)
-    report = replace(report, unknown=(*_before_lto(path), *_unknown(path, report)))
+    report = replace(
+        report, unknown=(*_before_lto(path, analysis.image.kind), *_unknown(path, report))
+    )
     if filters and not len(report):
         raise no_match(analysis, parse_filters(filters))
     if save is not None:
@@ -105,11 +108,11 @@ def command(
     output.emit(report_chunks(report, output.format, limit, output.style()))
 
 
-def _before_lto(path: Path) -> Iterator[str]:
+def _before_lto(path: Path, kind: str) -> Iterator[str]:
     """Say that sizes lack LTO code of an object, or of an object in an archive."""
-    if not is_there(path) or path.is_dir():
+    if kind in (PROGRAM, PIE, LIBRARY) or not is_there(path) or path.is_dir():
         return
-    from sizeguard.builds.image_tools import is_before_lto
+    from sizeguard.builds.image_tools import is_before_lto  # 4 ms
 
     if is_before_lto(path):
         yield "load: LTO code, which has no size before it is linked"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sizeguard.names.rewrites import ANONYMOUS
+from sizeguard.names.demangle import ANONYMOUS
 from sizeguard.names.spellings.legacy_rust import implemented_for, unescaped
 
 _GLOBAL = "(global)"

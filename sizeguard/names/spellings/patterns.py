@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+from sizeguard.names.demangle import ANONYMOUS
 from sizeguard.names.globs import glob_regex
 from sizeguard.names.rewrites import (
-    ANONYMOUS,
     normal,
     without_defaults,
     without_spaces,

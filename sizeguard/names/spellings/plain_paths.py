@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass
 
 from sizeguard.names.demangle import (
+    ANONYMOUS,
     MOST_COMPARED,
     MOST_MANGLED,
     demangle,
     demangle_shortened,
     without_clones,
 )
-from sizeguard.names.rewrites import ANONYMOUS, normal, without_tags
+from sizeguard.names.rewrites import normal, without_tags
 from sizeguard.names.short import CALL, without_constraints, without_groups
 from sizeguard.names.spelling import SHOWN_HASH, shown_symbol
 from sizeguard.names.spellings.rust_hashes import MANGLED_HASH
