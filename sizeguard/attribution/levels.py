@@ -37,7 +37,7 @@ METRICS = ("load", "file", "ram")  # columns of bytes that a diff compares
 
 
 def unknown_level(level: str) -> InputError:
-    """Make the error for a text that is not a level, with the nearest one."""
+    """Make the error for an unknown level; it suggests the nearest one."""
     from sizeguard.base.nearest import did_you_mean  # 3 ms, which correct command lines save
 
     return InputError(f"unknown level '{level}'{did_you_mean(level, LEVELS)}")

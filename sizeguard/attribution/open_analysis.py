@@ -350,9 +350,8 @@ def _with_regions(
 
 def _code_sources(elf: Elf, twin: Elf | None) -> Callable[[], UnitSources] | None:
     """Return a function that reads the sources of code; None without debug information."""
-    holder = next(
-        (e for e in (twin, elf) if e is not None and has_debug_information(e.sections)), None
-    )
+    images = (each for each in (twin, elf) if each is not None)
+    holder = next((each for each in images if has_debug_information(each.sections)), None)
     if holder is None or elf.is_relocatable:
         return None
 

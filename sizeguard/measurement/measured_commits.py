@@ -79,9 +79,9 @@ def measurement_key(place: MeasurementPlace, commit: str, recipe: Recipe) -> str
 def find_known(
     place: MeasurementPlace, commit: str, key: str, recipe: Recipe
 ) -> MeasuredCommit | None:
-    """Find a commit in the store, also if the reads of its build were not known before it.
+    """Find a commit in the store, even if it was measured before the reads of its build were known.
 
-    Such a measurement has its own key, unless `key` is not the recipe's.
+    Then the result has the key of the earlier measurement, if `key` is that of the recipe.
     """
     return find_measured(place, commit, key) or _find_by_all_files(place, commit, key, recipe)
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.formats.elf import Elf, Section
+from sizeguard.formats.elf import Elf, Section, debug_name
+from sizeguard.formats.elf.image import OLD_DEBUG
 from sizeguard.formats.elf.layout import SHF_COMPRESSED
 
 if TYPE_CHECKING:
     from sizeguard.formats.macho import MachO
 
 ZLIB, ZSTD = 1, 2
-_OLD = ".zdebug_"  # prefix of compressed sections in GNU tools before SHF_COMPRESSED
 
 # Limits on decompressed sections; real ones grow two to six times.
 MOST_TIMES, MOST_MORE = 30, 128 << 20
@@ -34,7 +34,7 @@ def elf_sections(elf: Elf, *more: str) -> dict[str, bytes]:
     """
     found: dict[str, bytes] = {}
     for section in elf.sections:
-        name = section.name.removeprefix(_OLD if section.name.startswith(_OLD) else ".debug_")
+        name = debug_name(section.name).removeprefix(".debug_")
         wanted = name in _WANTED or name in more
         if name == section.name or not wanted or section.is_nobits or name in found:
             continue
@@ -55,7 +55,7 @@ def unpacked(elf: Elf, section: Section) -> bytes:
             raise _damaged(elf.path, f"{section.name} is cut")
         kind, size = layout.unpack_from(content)
         return _unpack(elf.path, section.name, kind, size, content[layout.size :])
-    if section.name.startswith(_OLD) and content[:4] == b"ZLIB":
+    if section.name.startswith(OLD_DEBUG) and content[:4] == b"ZLIB":
         size = int.from_bytes(content[4:12], "big")
         return _unpack(elf.path, section.name, ZLIB, size, content[12:])
     return content

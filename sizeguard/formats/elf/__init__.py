@@ -4,6 +4,7 @@ from sizeguard.formats.elf.image import RELOCATION_TYPES as RELOCATION_TYPES
 from sizeguard.formats.elf.image import Elf as Elf
 from sizeguard.formats.elf.image import Section as Section
 from sizeguard.formats.elf.image import Segment as Segment
+from sizeguard.formats.elf.image import debug_name as debug_name
 from sizeguard.formats.elf.image import has_debug_information as has_debug_information
 from sizeguard.formats.elf.layout import *  # noqa: F403  (the numbers of the format)
 from sizeguard.formats.elf.reader import parse_elf as parse_elf

@@ -295,6 +295,14 @@ class Elf:
         return read_plain(data, self.layout, 0, len(data), addend=True), counts
 
 
+OLD_DEBUG = ".zdebug_"  # prefix of compressed sections in GNU tools before SHF_COMPRESSED
+
+
 def has_debug_information(sections: Iterable[Section]) -> bool:
-    """Return whether debug information is among sections; .zdebug_info is an old form of it."""
-    return any(s.name in (".debug_info", ".zdebug_info") and s.file_size for s in sections)
+    """Return whether debug information is among sections."""
+    return any(debug_name(s.name) == ".debug_info" and s.file_size for s in sections)
+
+
+def debug_name(name: str) -> str:
+    """Return .debug_NAME for .zdebug_NAME, the older form of a compressed section."""
+    return f".debug_{name[len(OLD_DEBUG) :]}" if name.startswith(OLD_DEBUG) else name

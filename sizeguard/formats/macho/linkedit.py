@@ -1,4 +1,4 @@
-"""Read link-edit data: function starts, exports, and the symbols of slots."""
+"""Read __LINKEDIT: function starts, exports, and the symbols of pointers and stubs."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.claims.claim import Vocabulary
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.dwarf.sections import unpacked
-from sizeguard.formats.elf import Elf
+from sizeguard.formats.elf import Elf, debug_name
 from sizeguard.names.demangle import demangle
 from sizeguard.operators.dtypes import CODES, NAME_OF_DIGITS
 from sizeguard.verify.evidence.evidence import Evidence
@@ -150,7 +150,7 @@ def _dtype(code: str) -> str:
 def strings(binary: Binary) -> Iterator[bytes]:
     """Yield the debug information sections of an object that contain names."""
     for section in binary.sections:
-        if section.name.replace(".zdebug_", ".debug_", 1) not in _WITH_NAMES:
+        if debug_name(section.name) not in _WITH_NAMES:
             continue
         if not section.file_size:
             continue
