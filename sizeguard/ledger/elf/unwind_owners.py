@@ -46,12 +46,12 @@ class Unwinding:
     """Unwind data that the sections themselves contain.
 
     header:     None if it is absent or cannot be read
-    frames:     for each .eh_frame section
+    frames:     for each .eh_frame section; the last value has the rows of its FDEs, by function
     exceptions: of a linked image; those of a relocatable object need its relocations
     """
 
     header: tuple[Section, HeaderTable] | None
-    frames: list[tuple[Section, UnwindRecords]]
+    frames: list[tuple[Section, UnwindRecords, Int]]
     exceptions: list[_Exceptions]
 
 
@@ -65,16 +65,22 @@ def read_unwinding(image: Elf, line: Line) -> Unwinding:
         for s in image.sections
         if s.name.startswith(".eh_frame") and s is not section and s.load_size
     ]
-    frames = [(s, read_frames(image, s, table)) for s in others]
+    frames = [(s, *_by_function(read_frames(image, s, table))) for s in others]
     if image.is_relocatable:
         return Unwinding(header, frames, [])
     return Unwinding(
         header,
         frames,
         _exceptions(
-            image, line, np.concatenate([_nothing(), *(f.lsda[f.kind == FDE] for _, f in frames)])
+            image, line, np.concatenate([_nothing(), *(f.lsda[rows] for _, f, rows in frames)])
         ),
     )
+
+
+def _by_function(frames: UnwindRecords) -> tuple[UnwindRecords, Int]:
+    """Return the records, and the rows of the FDEs in order of their functions."""
+    rows = np.flatnonzero(frames.kind == FDE)
+    return frames, rows[packed_order(frames.function[rows])]
 
 
 def described_code(image: Elf, line: Line, read: Unwinding) -> tuple[Int, Int]:
@@ -85,9 +91,8 @@ def described_code(image: Elf, line: Line, read: Unwinding) -> tuple[Int, Int]:
     if image.is_relocatable:
         return _nothing(), _nothing()
     starts, ends = [_nothing()], [_nothing()]
-    for _, frames in read.frames:
-        known = np.flatnonzero(frames.extent > 0)
-        known = known[packed_order(frames.function[known])]
+    for _, frames, rows in read.frames:
+        known = rows[frames.extent[rows] > 0]
         function, extent = frames.function[known], frames.extent[known]
         for section in image.sections:
             if not section.is_executable or not section.load_size:
@@ -116,8 +121,7 @@ def unwind_pieces(
         of_listed = holders.at(listed)
         yield _header(line, holders, read.header[0], of_listed)
     held, tables = [_nothing()], [_nothing()]
-    for section, frames in read.frames:
-        records = np.flatnonzero(frames.kind == FDE)
+    for section, frames, records in read.frames:
         function = frames.function[records]
         if image.is_relocatable:
             function, lsda = (
@@ -125,7 +129,9 @@ def unwind_pieces(
                 for at in (frames.function_at[records], frames.lsda_at[records])
             )
             tables.append(lsda)
-        found = _holding(function, holders, listed, of_listed)
+        # The table of .eh_frame_hdr has nearly always these functions. Finding those of
+        # libtorch_cpu.so again would take 15 ms.
+        found = of_listed if np.array_equal(function, listed) else holders.at(function)
         held.append(found)
         yield _frames(section, line, holders, frames, records, found)
     exceptions = (
@@ -141,19 +147,6 @@ def unwind_pieces(
 def _nothing() -> Int:
     """Return an empty array."""
     return np.zeros(0, np.int64)
-
-
-def _holding(function: Int, holders: Holders, listed: Int, of_listed: Int) -> Int:
-    """Return the row of each function.
-
-    listed: the functions in .eh_frame_hdr; of_listed: their rows. They are nearly always these
-    functions in ascending order. Finding those of libtorch_cpu.so again would take 15 ms.
-    """
-    order = packed_order(function)
-    ordered = function[order]
-    found = np.empty(len(order), np.int64)
-    found[order] = of_listed if np.array_equal(ordered, listed) else holders.at(ordered)
-    return found
 
 
 def _header(line: Line, holders: Holders, section: Section, held: Int) -> Pieces:
@@ -179,7 +172,7 @@ def _frames(
 ) -> Pieces:
     """Cut .eh_frame into its records; a CIE does not belong to a function.
 
-    records: indices of the FDEs; held: row of each FDE's function. Bytes before the first record
+    records: rows of the FDEs; held: row of each FDE's function. Bytes before the first record
     and after the last are unattributed.
     """
     at = int(line.at[section.index])
