@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.gate_result import IS_HEAD
 from sizeguard.gate.reference import history as module
 from sizeguard.gate.reference.ci_event import VARIABLES, Candidate, CiEvent
@@ -156,6 +156,26 @@ def test_a_base_that_is_checked_out_is_merged_unless_files_differ(
     assert History(tree).changes_since(work) == work.commit
     pushed = replace(work, commit=id_of(tree, "work"), merged=True)
     assert History(tree).changes_since(pushed) == pushed.commit
+
+
+@pytest.mark.parametrize(
+    ("change", "is_refused"),
+    [("work", True), ("unknown", True), ("main", False), ("main~1", False), ("", False)],
+)
+def test_a_run_for_a_change_refuses_its_base_without_the_change(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, change: str, is_refused: bool
+) -> None:
+    """The base has no growth since itself: it would pass in place of the change."""
+    run_git(tree, "checkout", "-q", "main")
+    commit = "f" * 40 if change == "unknown" else change and id_of(tree, change)
+    event = CiEvent((Candidate("main", "main"),), change=commit)
+    monkeypatch.setattr(module, "ci_event", lambda: event)
+    assert History(tree).base("main")  # the base of choice is not that of the event
+    if is_refused:
+        with pytest.raises(InputError, match="not the pull request's commit"):
+            History(tree).base()
+    else:
+        assert History(tree).base()
 
 
 def test_the_first_commit_has_no_commit_before_it(tree: Path) -> None:

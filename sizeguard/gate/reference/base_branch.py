@@ -69,7 +69,7 @@ def check_change(root: Path, event: CiEvent, head: str) -> None:
     Events such as pull_request_target check out the target branch, which would pass unchanged.
     """
     change = event.change
-    if not change or head == change:
+    if not change:
         return
     with contextlib.suppress(InputError):  # the clone may lack it
         if git_finds(root, "merge-base", "--is-ancestor", change, head):

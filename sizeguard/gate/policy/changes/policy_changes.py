@@ -177,8 +177,8 @@ def _told(app: App, targets: AbstractSet[str]) -> Mapping[str, Any]:
         f"for {target} {name}": value
         for target, steps in app.steps.items()
         if target in targets
-        for part in (steps, steps.images.get(app.image))
-        for name, value in (asdict(part) if part is not None else {}).items()
+        for part in (steps, steps.images[app.image])
+        for name, value in asdict(part).items()
         if name not in ("images", "rules")
     }
 
