@@ -116,6 +116,16 @@ def test_outputs_are_written_although_they_differ(
     assert read_npy(tmp_path / "output0.npy").shape == (2, 10)
 
 
+def test_a_check_with_expected_outputs_compares_them(
+    full_build: Build, program: Callable[..., Path], models_dir: Path
+) -> None:
+    for case, code in ((0, 0), (1, 3)):
+        file = models_dir / "mlp" / f"case{case}_expected0.npy"
+        command = [full_build.shipped, "--program", program("mlp"), "--check", "--case", "0"]
+        done = subprocess.run([*command, "--expected", file], capture_output=True, check=False)
+        assert done.returncode == code
+
+
 @pytest.mark.parametrize(
     ("file", "code", "message"),
     [

@@ -278,20 +278,31 @@ def test_gcc_does_not_describe_a_function_that_continues_in_an_equal_one() -> No
 
 
 @pytest.mark.parametrize(
-    ("size", "relocations", "expected"),
-    [(16, 1, True), (17, 1, False), (6, 2, False), (6, 0, False), (6, None, False)],
+    ("size", "homes", "expected"),
+    [
+        (16, [0], True),
+        (17, [0], False),
+        (6, [0, 0], False),
+        (6, [], False),
+        (6, None, False),
+        (8, [1], False),  # data
+        (8, [-1], False),  # undefined in this object
+    ],
 )
-def test_a_wrapper_is_small_and_refers_to_one_function(
-    size: int, relocations: int | None, expected: bool
+def test_a_wrapper_is_small_and_refers_to_one_function_of_its_object(
+    size: int, homes: list[int] | None, expected: bool
 ) -> None:
-    table = SimpleNamespace(offset=range(relocations or 0))
+    count = len(homes or ())
+    table = SimpleNamespace(offset=range(count), symbol=range(count))
+    sections = [SimpleNamespace(size=size, is_executable=executable) for executable in (True, False)]
     file = SimpleNamespace(
-        elf=SimpleNamespace(sections=[SimpleNamespace(size=size)]),
-        relocations={} if relocations is None else {0: table},
+        elf=SimpleNamespace(sections=[None, *sections]),
+        symbols=[SimpleNamespace(section=home + 1) for home in homes or ()],
+        relocations={} if homes is None else {1: table},
     )
     made: Any = Placement
     placement: Placement = made(SimpleNamespace(files=[file]), None, {}, (), True)
-    assert placement.is_wrapper((0, 0)) == expected
+    assert placement.is_wrapper((0, 1)) == expected
 
 
 @pytest.mark.parametrize(

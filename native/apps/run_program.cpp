@@ -2,7 +2,8 @@
 //
 //   run_program --program model.sgp --input a.npy --output-dir out   writes out/output0.npy …
 //   run_program --program model.sgp --case 0 --output-dir out        takes a bundled input
-//   run_program --program model.sgp --check                          lists what is missing
+//   run_program --program model.sgp --check                          lists what is missing, and
+//                                               runs only if there are expected outputs
 //   run_program … --profile                     prints each operator's calls and nanoseconds
 //   run_program … --expected e.npy              compares an output with an array; may be repeated
 //
@@ -216,6 +217,9 @@ int main(int argc, char** argv) {
   if (!program.load(context, bytes, size).ok()) return report(context, options.program);
   if ((options.check || !program.is_complete()) && list_missing(program, options.program) != 0)
     return 1;
+  if constexpr (sg::kComparesOutputs) {
+    if (options.expected.count > 0) options.check = false;  // --check also compares, if asked to
+  }
   if (options.check) return 0;
 
   const size_t input_count = options.bundled_case >= 0 ? program.inputs() : options.input_count;

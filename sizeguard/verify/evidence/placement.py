@@ -74,13 +74,16 @@ class Placement:
         return self.objects.files[node[0]].elf.sections[node[1]]
 
     def is_wrapper(self, node: Node) -> bool:
-        """Return whether a section is a function that only continues in another.
+        """Return whether a section is a function that only continues in another of its object.
 
         gcc writes such a function, without debug information, in place of one with equal code.
         """
-        table = self.objects.files[node[0]].relocations.get(node[1])
-        is_small = self.section(node).size <= MOST_OF_WRAPPER
-        return is_small and table is not None and len(table.offset) == 1
+        file = self.objects.files[node[0]]
+        table = file.relocations.get(node[1])
+        if table is None or len(table.offset) != 1 or self.section(node).size > MOST_OF_WRAPPER:
+            return False
+        home = file.symbols[int(table.symbol[0])].section
+        return 0 < home < len(file.elf.sections) and file.elf.sections[home].is_executable
 
     def pattern(self, node: Node) -> Pattern:
         """Return the bytes that a node has in the image."""
