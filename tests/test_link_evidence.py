@@ -294,7 +294,7 @@ def test_a_wrapper_is_small_and_refers_to_one_function_of_its_object(
 ) -> None:
     count = len(homes or ())
     table = SimpleNamespace(offset=range(count), symbol=range(count))
-    sections = [SimpleNamespace(size=size, is_executable=executable) for executable in (True, False)]
+    sections = [SimpleNamespace(size=size, is_executable=is_code) for is_code in (True, False)]
     file = SimpleNamespace(
         elf=SimpleNamespace(sections=[None, *sections]),
         symbols=[SimpleNamespace(section=home + 1) for home in homes or ()],
