@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.base.errors import InputError
+from sizeguard.formats.elf import parse_elf
 from sizeguard.formats.elf.layout import Layout
 from sizeguard.formats.elf.relocations import read_crel, read_relr
 from sizeguard.formats.elf.symbols import string_ends
+from tests.support.made_elf import SHT_STRTAB, Form, MadeSection, MadeSymbol, make_elf
 
 # Many strings share the end of another one, and the last may lack its NUL.
 TABLES = st.lists(st.sampled_from(b"ab\0"), min_size=1, max_size=40).map(bytes)
@@ -133,3 +135,37 @@ def sleb(value: int) -> bytes:
     count = value.bit_length() // 7 + 1
     digits = [value >> 7 * i & 127 for i in range(count)]
     return bytes([*(digit | 128 for digit in digits[:-1]), digits[-1]])
+
+
+def test_dynamic_symbols_belong_to_sections_by_their_addresses() -> None:
+    """objcopy -R renumbers the sections, but not in .dynsym: 2 was .text and 3 was .data."""
+    form = Form()
+    rows = [
+        MadeSymbol("stale", 0x1000, 16, section=2),
+        MadeSymbol("data", 0x2000, 8, type=1, section=3),
+        MadeSymbol("lost", 0x2008, 4, type=1, section=99),
+        MadeSymbol("right", 0x1010, 16, section=1),
+        MadeSymbol("end", 0x2010, 0, type=0, section=2),
+        MadeSymbol("VERS_1", 0, 0, type=1, section=0xFFF1),
+        MadeSymbol("imported", 0, 0, section=0),
+        MadeSymbol("of_thread", 0x1000, 4, type=6, section=2),
+    ]
+    table, strings = form.symbols(rows)
+    sections = [
+        MadeSection(".text", flags=6, address=0x1000, content=bytes(32)),
+        MadeSection(".data", flags=3, address=0x2000, content=bytes(16)),
+        MadeSection(".dynsym", 11, content=table, link=4, info=1, entry_size=24),
+        MadeSection(".dynstr", SHT_STRTAB, content=strings),
+    ]
+    image = parse_elf(Path("a"), make_elf(form, sections))
+    found = {symbol.name: symbol.section for symbol in image.symbols if symbol.name}
+    assert found == {
+        "stale": 1,
+        "data": 2,
+        "lost": 2,
+        "right": 1,
+        "end": 2,
+        "VERS_1": 0xFFF1 - 0x10000,
+        "imported": 0,
+        "of_thread": 2,
+    }

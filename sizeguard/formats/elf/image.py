@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Bytes
@@ -251,12 +252,35 @@ class Elf:
         table = read_symbols(
             self.path, self.data, self.layout, place, (low, low + strings.file_size), extended
         )
-        return table if self.section_headers[1] else self._resettled(table)
+        if not self.section_headers[1]:
+            return self._resettled(table, np.ones(len(table), bool))
+        if section.type == SHT_DYNSYM and not self.is_relocatable:
+            return self._resettled(table, self._strays(table))
+        return table
 
-    def _resettled(self, table: SymbolTable) -> SymbolTable:
-        """Find the sections of symbols by address, for files without section headers."""
+    def _strays(self, table: SymbolTable) -> npt.NDArray[np.bool_]:
+        """Return which symbols are outside of the section that they name.
+
+        `objcopy -R .note.gnu.build-id` renumbers the sections, but not in .dynsym, since loaders
+        read only addresses. Thread-local symbols have no address.
+        """
+        start = np.array([signed(section.address) for section in self.sections], np.int64)
+        size = np.array([section.size for section in self.sections], np.int64)
+        named = np.clip(table.section, 0, len(start) - 1)
+        inside = (table.address >= start[named]) & (table.address - start[named] <= size[named])
+        strays: npt.NDArray[np.bool_] = ~inside | (named != table.section)
+        return strays & (table.section > SHN_UNDEF) & (table.type != STT_TLS)
+
+    def _resettled(self, table: SymbolTable, rows: npt.NDArray[np.bool_]) -> SymbolTable:
+        """Find the sections of some symbols by address."""
+        if not rows.any():
+            return table
         section = np.minimum(table.section, SHN_UNDEF)
-        holders = sorted((signed(s.address), s.size, s.index) for s in self.sections if s.size)
+        holders = sorted(
+            (signed(s.address), s.size, s.index)
+            for s in self.sections
+            if s.size and s.is_allocated and not (s.is_nobits and s.is_thread_local)
+        )
         if holders:
             start, size, index = np.array(holders, np.int64).T
             at = np.maximum(np.searchsorted(start, table.address, side="right") - 1, 0)
@@ -264,7 +288,7 @@ class Elf:
             inside &= table.section != SHN_UNDEF
             section[inside] = index[at[inside]]
         section[table.type == STT_TLS] = SHN_UNDEF
-        return replace(table, section=section)
+        return replace(table, section=np.where(rows, section, table.section))
 
     def relocation_table(self, section: Section) -> Relocations:
         """Return the relocations of a section whose type is one of RELOCATION_TYPES."""
