@@ -28,7 +28,15 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.formats.elf import SHT_INIT_ARRAY, SHT_PROGBITS, STT_IFUNC, STT_TLS, Section
+from sizeguard.formats.elf import (
+    SHT_INIT_ARRAY,
+    SHT_PROGBITS,
+    STT_IFUNC,
+    STT_TLS,
+    Section,
+    Symbol,
+)
+from sizeguard.formats.elf.layout import STT_OBJECT
 from sizeguard.names.registered import Registration
 from sizeguard.runtimes.sizeguard.claims.build_claims import WORDS
 from sizeguard.verify import canaries
@@ -188,6 +196,18 @@ def test_a_symbol_that_must_be_there_is_known_for_every_image(
         assert evidence.objects.section(piece).is_executable
     else:
         assert asked[1] in evidence.symbols
+
+
+def test_a_name_of_a_version_is_no_symbol_that_must_be_there(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ZLIB_1.2.2 is a number: no claim on it can fail, and libz.so was called broken."""
+    evidence = opened("shared")
+    evidence = replace(evidence, placement=replace(evidence.placement, address={}))
+    version = Symbol("VERS_1", 0, 0, STT_OBJECT, 1, -15)
+    evidence.__dict__["symbols"] = {"VERS_1": [version], **evidence.symbols}
+    monkeypatch.setattr(canaries, "_ALIVE", ("nobody",))
+    assert canaries.check_symbols(evidence) == []
 
 
 def test_without_any_symbol_only_the_unknown_one_is_judged(

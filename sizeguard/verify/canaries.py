@@ -60,7 +60,12 @@ def _living(evidence: Evidence) -> str:
         )
         if symbol:
             return symbol
-    return next(iter(evidence.symbols), "")
+    return next((name for name in evidence.symbols if _has_place(evidence, name)), "")
+
+
+def _has_place(evidence: Evidence, name: str) -> bool:
+    """Return whether a symbol names bytes; names of versions, such as ZLIB_1.2.2, are numbers."""
+    return any(symbol.section > 0 for symbol in evidence.symbols[name])
 
 
 def _check_bytes(evidence: Evidence) -> list[str]:
