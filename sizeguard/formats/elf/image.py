@@ -268,8 +268,9 @@ class Elf:
         size = np.array([section.size for section in self.sections], np.int64)
         named = np.clip(table.section, 0, len(start) - 1)
         inside = (table.address >= start[named]) & (table.address - start[named] <= size[named])
-        strays: npt.NDArray[np.bool_] = ~inside | (named != table.section)
-        return strays & (table.section > SHN_UNDEF) & (table.type != STT_TLS)
+        has_place = (table.section > SHN_UNDEF) & (table.type != STT_TLS)
+        strays: npt.NDArray[np.bool_] = has_place & (~inside | (named != table.section))
+        return strays
 
     def _resettled(self, table: SymbolTable, rows: npt.NDArray[np.bool_]) -> SymbolTable:
         """Find the sections of some symbols by address."""
