@@ -243,8 +243,18 @@ def test_names_behind_a_link_that_leads_out_of_the_repository_are_named(
     path = repository / NAMES_FILE
     path.rename(outside)
     path.symlink_to(outside)
+    away = "a link leads out of the repository"
     (change,) = compared(repository)
-    assert (change.name, change.new) == (NAMES_FILE, "a link leads out of the repository")
+    assert seen([change]) == [("policy replaced", NAMES_FILE, "", away, True)]
+    assert change.verdict == INCONCLUSIVE
+    commit(repository, "link")
+    run_git(repository, "branch", "-f", "main")
+    then = f"cannot be read: {run_git(repository, 'rev-parse', 'main')[:7]}: {away}"
+    assert [each[2:] for each in seen(compared(repository))] == [(then, away, True)]
+    path.unlink()
+    shutil.copy(outside, path)
+    (change,) = compared(repository)
+    assert seen([change])[0][2:] == (then, "is in the repository", True)
     assert change.verdict == INCONCLUSIVE
 
 
@@ -394,6 +404,20 @@ def test_files_of_a_folder_have_paths_from_it(repository: Path) -> None:
         config = blob(PROJECT["sizeguard.yaml"])
         assert below.identities(["link.yaml", "none", ""]) == {"link.yaml": config}
         assert [below.leads_out(path) for path in ("link.yaml", "away")] == [False, True]
+
+
+def test_without_an_earlier_commit_no_terms_are_compared(tmp_path: Path) -> None:
+    """Outside git, and below the root of a repository without a usual branch."""
+    write(tmp_path, {"p/sizeguard.yaml": "apps:\n  a: {image: app}\n"})
+    project = tmp_path / "p"
+    assert compared(project) == ()
+    run_git(tmp_path, "init", "-q", "-b", "own")
+    assert compared(project) == ()
+    commit(tmp_path, "first")
+    assert compared(project) == ()
+    run_git(tmp_path, "branch", "main")
+    write(project, {"sizeguard.yaml": "apps:\n  a: {image: app, limits: {load: 2 KiB}}\n"})
+    assert [each.what for each in compared(project)] == ["limit added"]
 
 
 @pytest.mark.parametrize(("policy", "code"), [("note", 0), ("fail", 1)])
