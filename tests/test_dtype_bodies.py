@@ -119,6 +119,8 @@ def code(start: int) -> list[CodeRange]:
         ("loop<(ScalarType)T>", "loop", ("(ScalarType)99",), ""),
         ("loop<(ScalarType)T>", "loop", ("(Order)7",), ""),
         ("sums(T)", OVERLOADS["Double"], (), "Double"),
+        ("sums(T)", OVERLOADS["Double"], ("double",), ""),
+        ("sums(T)", "_ZN2sg4sumsEPKfPKd", (), ""),
         ("sums(T)", SCOPED["Double"], (), ""),
         ("Double: of::d::add(char*)", SCOPED["Double"], (), "Double"),
         ("Double: of::d::add(char*)", SCOPED["Float"], (), ""),
@@ -144,6 +146,18 @@ def test_instances_of_a_known_pattern_serve_their_dtypes() -> None:
     }
     assert [piece.symbol for piece in found.pieces("add", "Int")] == [LOOP["Int"]]
     assert found.pieces("add", "Bool") == found.pieces("mul", "Int") == []
+
+
+@pytest.mark.parametrize(
+    ("function", "symbol"),
+    [("of::d::add(char*)", SCOPED["Double"]), ("of::add", "_RNvC2of3add"), ("add", "add")],
+)
+def test_a_function_of_one_dtype_is_found_by_its_name_in_patterns(
+    function: str, symbol: str
+) -> None:
+    """Functions of Rust have scopes and no parameters, those of C neither."""
+    found = Made(symbols=(symbol, *SYMBOLS)).bodies({"sum": (f"Double: {function}",)})
+    assert [piece.symbol for piece in found.pieces("sum", "Double")] == [symbol]
 
 
 def test_an_instance_of_a_type_without_a_dtype_serves_none() -> None:

@@ -255,7 +255,7 @@ def _head(pattern: str) -> str:
     """Return the name of the functions of a pattern."""
     dtype, colon, function = pattern.partition(": ")
     if colon and "<" not in dtype:
-        return bare_name(function) if "(" in function else function
+        return bare_name(function)
     return pattern.removesuffix(OVERLOADS).partition("<")[0]
 
 
