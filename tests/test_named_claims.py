@@ -306,6 +306,17 @@ def test_a_pattern_means_operators_and_symbols(runtime: Evidence) -> None:
     assert (alone.kind, alone.verdict) == ("operator", PASS)
 
 
+def test_a_discarded_function_with_a_clone_of_the_map_alone_has_a_verdict(opened: Opener) -> None:
+    """The linker names a place that holds nothing of the image."""
+    evidence = opened("00")
+    assert evidence.link_map is not None
+    clone = MapSymbol(1, 0, "subject.cold", 0)
+    evidence = replace(evidence, link_map=replace(evidence.link_map, symbols=(clone,)))
+    for expect, verdict in ((PRESENT, FAIL), (ABSENT, PASS)):
+        found = judged(evidence, "subj*", expect)
+        assert (found.name, found.verdict, found.how) == ("subject", verdict, DISCARDED_BY_LINKER)
+
+
 @pytest.mark.parametrize("text", ["tensor.cpp", "tensor", "crtstuff.c", "_main", "init"])
 def test_names_of_source_files_and_half_names_are_unknown(runtime: Evidence, text: str) -> None:
     """The symbol table has a file tensor.cpp and functions main and _init."""
@@ -324,5 +335,10 @@ def test_present_means_what_the_base_had(opened: Opener) -> None:
     for text in ("Failure::subject", "::Failure::subject"):
         (there,) = judge_named(ClaimNames(now, others=(base,)), text, PRESENT)
         assert there.verdict == PASS
+    several = judge_named(ClaimNames(now, others=(base,)), "*subject", PRESENT)
+    assert {(each.name, each.verdict) for each in several} == {
+        ("Failure::subject() const", PASS),
+        ("subject", FAIL),
+    }
     (still,) = judge_named(ClaimNames(now, others=(base,)), "subject", ABSENT)
     assert (still.verdict, still.bytes) == (FAIL, 18)

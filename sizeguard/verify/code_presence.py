@@ -256,8 +256,8 @@ def _judge_present(
 ) -> Verdict:
     if found.there and not found.doubt:
         return Verdict(kind, name, PRESENT, PASS, THERE, found.bytes, found.evidence)
-    merged = () if found.there or evidence.gaps else (_folded(evidence, found),)
-    doubts = (found.doubt,) if found.doubt else evidence.gaps or tuple(filter(None, merged))
+    doubts = (found.doubt,) if found.doubt else evidence.gaps
+    doubts = doubts or tuple(filter(None, [_folded(evidence, found)]))
     if doubts:
         notes = (*found.evidence, *doubts)
         return Verdict(kind, name, PRESENT, INCONCLUSIVE, UNKNOWN, 0, notes)

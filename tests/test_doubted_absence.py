@@ -1,0 +1,125 @@
+"""Doubts whether code is absent: unreadable or scopeless debug information, objects without names.
+
+The evidence is that of recorded builds, with a part changed. In program 00 `main` is 3 bytes at
+0x1040.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT, UNKNOWN
+from sizeguard.formats.elf import STT_FUNC, STT_TLS
+from sizeguard.verify.code_presence import judge_code, look_for, nameless
+from sizeguard.verify.evidence.evidence import Inlined
+from sizeguard.verify.known_names import ClaimNames
+from sizeguard.verify.named_symbols import judge_named
+from tests.support.recorded_evidence import Opener, opener_of_programs
+
+FUNCTION, LAMBDA = "_ZN2ns1gEi", "_ZZ4mainENKUliE_clEi"  # ns::g(int), of main's first lambda
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
+    return opener_of_programs(tmp_path_factory.mktemp("recorded"))
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name", "verdict"),
+    [
+        (FUNCTION, "ns::g()", FAIL),
+        # Without scopes, as of -g1 and -gmlt
+        (FUNCTION, "g", INCONCLUSIVE),
+        (FUNCTION, "other::g()", PASS),
+        (FUNCTION, "h", PASS),
+        (LAMBDA, "main::{unnamed}::operator()()", INCONCLUSIVE),
+        (LAMBDA, "operator()", INCONCLUSIVE),
+        (LAMBDA, "other::{unnamed}::operator()()", PASS),
+        (LAMBDA, "main::A::operator()()", PASS),
+        (LAMBDA, "{unnamed}::operator()()", PASS),
+        # A function of C is not the one of C++
+        ("subject", "subject()", PASS),
+    ],
+)
+def test_an_inlined_function_that_may_be_the_claimed_one_leaves_a_doubt(
+    opened: Opener, symbol: str, name: str, verdict: str
+) -> None:
+    evidence = opened("00")
+    evidence.__dict__["inlined"] = {name: Inlined(0x1041, 2, "main")}
+    judged = judge_code(evidence, "symbol", symbol, ABSENT, look_for(evidence, [], [symbol]))
+    assert judged.verdict == verdict
+    if verdict == INCONCLUSIVE:
+        assert judged.how == UNKNOWN
+        assert judged.evidence[0] == (
+            f"2 bytes of a function {name}, which may be it, are inlined at 0x1041 into main"
+        )
+
+
+def test_debug_information_that_cannot_be_read_decides_no_absence(opened: Opener) -> None:
+    evidence = opened("13")
+    assert (
+        judge_code(evidence, "symbol", "f", ABSENT, look_for(evidence, [], ["f"])).verdict == PASS
+    )
+    evidence.__dict__["_frames"] = None, "it is damaged"
+    for expect, verdict in ((ABSENT, INCONCLUSIVE), (PRESENT, FAIL)):
+        found = judge_code(evidence, "symbol", "f", expect, look_for(evidence, [], ["f"]))
+        assert found.verdict == verdict
+    there = judge_code(evidence, "symbol", "f", ABSENT, look_for(evidence, [], ["main"]))
+    assert there.verdict == FAIL
+
+
+def test_objects_that_were_not_given_may_have_code_without_a_name() -> None:
+    """Those of systems and compilers have none that a project removes."""
+    paths = ("own.o", "libk.a", "/usr/lib/libz.a", "tools/libgcc.a", "libs.a")
+    files = [SimpleNamespace(label=path, path=Path(path), nameless={1}) for path in paths]
+    files[-1].nameless = set()
+    evidence: Any = SimpleNamespace(
+        objects=SimpleNamespace(files=files),
+        nameless=("own.o has code without a symbol",),
+        own=1,
+        placement=SimpleNamespace(
+            address={(number, index): 0 for number in range(len(files)) for index in (1, 2)},
+            section=lambda node: SimpleNamespace(name=f".text{node[1]}"),
+        ),
+    )
+    assert nameless(evidence) == (
+        "own.o has code without a symbol",
+        "libk.a has code or data without a symbol in .text1",
+    )
+
+
+def test_an_absolute_number_with_a_claimed_name_leaves_its_doubt(opened: Opener) -> None:
+    """Neither the map nor an object has the name."""
+    evidence = opened("00")
+    (main,) = evidence.symbols["main"]
+    evidence.__dict__["symbols"] = {"number": [replace(main, section=-1, address=7, size=0)]}
+    (found,) = judge_named(ClaimNames(evidence), "number", PRESENT)
+    assert (found.verdict, found.how) == (INCONCLUSIVE, UNKNOWN)
+    assert "--defsym" in found.evidence[-1]
+    absent = judge_code(evidence, "symbol", "f", PRESENT, look_for(evidence, [], ["f"]))
+    assert absent.verdict == FAIL
+
+
+@pytest.mark.parametrize(
+    ("kind", "machine", "places"),
+    [
+        (STT_FUNC, "x86_64", (0x1150, 0x1190)),
+        (STT_TLS, "x86_64", (0x1150,)),
+        (STT_FUNC, "ppc64", (0x1150,)),
+    ],
+)
+def test_a_symbol_elsewhere_is_another_place_unless_its_address_means_something_else(
+    opened: Opener, kind: int, machine: str, places: tuple[int, ...]
+) -> None:
+    """Thread-locals have offsets, and some machines the addresses of descriptors."""
+    evidence = opened("13")
+    (symbol,) = evidence.symbols["subject"]
+    evidence.image.__dict__["machine"] = machine
+    evidence.__dict__["symbols"] = {"subject": [replace(symbol, type=kind, address=0x1190)]}
+    found = look_for(evidence, evidence.objects.find("subject"), ["subject"])
+    assert tuple(address for address, _ in found.there) == places
