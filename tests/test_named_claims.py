@@ -317,6 +317,14 @@ def test_a_discarded_function_with_a_clone_of_the_map_alone_has_a_verdict(opened
         assert (found.name, found.verdict, found.how) == ("subject", verdict, DISCARDED_BY_LINKER)
 
 
+def test_a_pattern_without_the_outer_scopes_is_decided_on_request(runtime: Evidence) -> None:
+    undecided = judged(runtime, "erf(*")
+    assert (undecided.verdict, undecided.how) == (INCONCLUSIVE, UNKNOWN)
+    assert "; with more scopes it matches sg::kernels::erf(" in undecided.evidence[0]
+    decided = judged(runtime, "erf(*", ok=True)
+    assert (decided.verdict, decided.evidence[0]) == (PASS, "matches nothing: erf(*")
+
+
 @pytest.mark.parametrize("text", ["tensor.cpp", "tensor", "crtstuff.c", "_main", "init"])
 def test_names_of_source_files_and_half_names_are_unknown(runtime: Evidence, text: str) -> None:
     """The symbol table has a file tensor.cpp and functions main and _init."""
