@@ -26,7 +26,7 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.formats.linkmap.link_map import MapSymbol
-from sizeguard.names.resolve_names import SymbolNames
+from sizeguard.names.resolve_names import DROPPED, NOT_ADDED, SymbolNames
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
@@ -350,3 +350,38 @@ def test_present_means_what_the_base_had(opened: Opener) -> None:
     }
     (still,) = judge_named(ClaimNames(now, others=(base,)), "subject", ABSENT)
     assert (still.verdict, still.bytes) == (FAIL, 18)
+
+
+def test_a_symbol_of_the_objects_the_image_or_its_debug_information_is_defined(
+    opened: Opener,
+) -> None:
+    evidence = opened("00")
+    evidence.__dict__["symbols"] = {"named": evidence.symbols["main"]}
+    evidence.__dict__["inlined"] = {"inside": Inlined(0x1040, 2, "main")}
+    names = ClaimNames(evidence)
+    found = [each for each in ("subject", "named", "inside", "nobody") if names.is_defined(each)]
+    assert found == ["subject", "named", "inside"]
+
+
+@pytest.mark.parametrize(
+    ("underscore", "linker", "name"),
+    [(DROPPED, "ld64", "f"), (DROPPED, "GNU ld", "_f"), (NOT_ADDED, "ld64", "_f")],
+)
+def test_only_maps_of_mach_o_linkers_add_an_underscore(
+    opened: Opener, underscore: str, linker: str, name: str
+) -> None:
+    evidence = opened("00")
+    assert evidence.link_map is not None
+    symbols = (MapSymbol(0x1040, 0, "_f", 0),)
+    link_map = replace(evidence.link_map, linker=linker, symbols=symbols)
+    evidence = replace(evidence, link_map=link_map)
+    evidence.__dict__["names"] = replace(evidence.names, underscore=underscore)
+    assert ClaimNames(evidence).mapped == {name: [*symbols]}
+
+
+def test_a_constant_of_one_image_alone_is_known(opened: Opener) -> None:
+    """An object of the image or the base has it; the other does not."""
+    now, base = opened("00"), opened("13").image.path
+    value = int(CONSTANT, 16)
+    assert not ClaimNames(now).have_constant(value)
+    assert ClaimNames(now, others=(base,)).have_constant(value)
