@@ -14,6 +14,7 @@ from sizeguard.runtimes.known import runtime_named
 from sizeguard.verify.branches.bodies import Instance
 from sizeguard.verify.branches.kernel_users import KernelUsers, hosts_of, users_of
 from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.leaks import deselected_code
 from tests.support.made_frames import frames_over
 
 LOOP = "_ZN2sg4loopIdEEvv"
@@ -87,3 +88,19 @@ def test_the_case_of_a_code_of_any_length(code: str, dtype: str) -> None:
     rules = replace(runtime_named("sizeguard").rules, cases=("run_case",))
     names = Texts.of([f"run_case<(sg::ScalarType){code}, float>".encode()])
     assert case_dtypes(names, rules) == [dtype]
+
+
+def test_functions_inlined_in_the_full_image_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their names are those of its debug information, if it has a full build and can be read."""
+    build = SimpleNamespace(image="full", debug=None)
+    frames = {"full": (evidence().frames, ""), "damaged": (None, "it is damaged")}
+    monkeypatch.setattr(deselected_code, "frames_of", lambda image, _: frames[image])
+    for image, expected in (
+        ("full", {"main", "add", "mean", "other", LOOP}),
+        ("damaged", set()),
+        ("", set()),
+    ):
+        build.image = image
+        found = build if image else None
+        monkeypatch.setattr(deselected_code, "full_build", lambda _, found=found: found)
+        assert deselected_code.DeselectedCode(evidence(), None).inlined_in_full == expected
