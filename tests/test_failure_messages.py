@@ -42,6 +42,51 @@ LOGS = {
     ),
     "no message": ("CMake Error:\n", "CMake Error:"),
     "a compiler": ("[1/2] cc a.c\na.c:1: error: no\nninja: build stopped\n", "a.c:1: error: no"),
+    "a linker": (
+        "/usr/bin/ld: warning: a.o: missing .note.GNU-stack section implies executable stack\n"
+        "/usr/bin/ld: NOTE: This behaviour is deprecated\n"
+        "/usr/bin/ld: b.o: in function `f':\n"
+        "b.c:(.text+0x0): multiple definition of `f'; a.o:a.c:(.text+0x0): first defined here\n"
+        "/usr/bin/ld: b.o:(.data+0x0): multiple definition of `g'; a.o:(.data+0x0): first defined\n"
+        "collect2: error: ld returned 1 exit status\n"
+        "make[1]: *** [Makefile:2: all] Error 1\nmake: *** [Makefile:9: all] Error 2\n",
+        "b.c:(.text+0x0): multiple definition of `f'; a.o:a.c:(.text+0x0): first defined here",
+    ),
+    "memory that is full": (
+        "/opt/bin/arm-none-eabi-ld: fw.elf section `.text' will not fit in region `FLASH'\n"
+        "/opt/bin/arm-none-eabi-ld: region `FLASH' overflowed by 12 bytes\n"
+        "clang-19: error: linker command failed with exit code 1 (use -v to see invocation)\n",
+        "/opt/bin/arm-none-eabi-ld: fw.elf section `.text' will not fit in region `FLASH'",
+    ),
+    "a linker's script": (
+        "/usr/bin/ld:v.map:0: syntax error in VERSION script\n"
+        "collect2: error: ld returned 1 exit status\n",
+        "/usr/bin/ld:v.map:0: syntax error in VERSION script",
+    ),
+    "a tool that is missing": (
+        "[1/1] tool a\nFAILED: x\ntool a\n/bin/sh: 1: tool: not found\n"
+        "ninja: build stopped: subcommand failed.\n",
+        "/bin/sh: 1: tool: not found",
+    ),
+    "a tool of make that is missing": (
+        "make[1]: Entering directory '/d'\ntool a\nmake[1]: tool: No such file or directory\n"
+        "make[1]: *** [Makefile:2: all] Error 127\nmake[1]: Leaving directory '/d'\n"
+        "make: *** [Makefile:2: all] Error 2\n",
+        "make[1]: tool: No such file or directory; make[1]: *** [Makefile:2: all] Error 127",
+    ),
+    "a target that is missing": (
+        "-- Build files have been written to: /b\nninja: Entering directory `/b'\n"
+        "ninja: error: unknown target 'z'\n",
+        "ninja: error: unknown target 'z'",
+    ),
+    "a rule that is missing": (
+        "make: *** No rule to make target 'z', needed by 'all'.  Stop.\n",
+        "make: *** No rule to make target 'z', needed by 'all'.  Stop.",
+    ),
+    "nothing but make": (
+        "make: *** [Makefile:2: l] Error 3\n",
+        "make: *** [Makefile:2: l] Error 3",
+    ),
     "nothing": ("", ""),
 }
 

@@ -33,6 +33,16 @@ _TRANSIENT = re.compile(
 _ERROR = re.compile(
     r"(?<![\w-])(?:fatal )?error[: ]|^\w+Error: |undefined reference|ERROR:", re.IGNORECASE
 )
+# Lines that only repeat that another program failed
+_REPEATED = re.compile(
+    r"(?P<link>collect2: error: |\S+: error: linker command failed)"
+    r"|ninja: (?:build stopped|Entering directory|warning: |error: rebuilding )"
+    r"|(?P<make>\S*make(?:\[\d+\])?: \*\*\* \[.*\] Error \d+)"
+    r"|\S*make(?:\[\d+\])?: (?:Entering|Leaving) directory"
+)
+# GNU ld writes no "error:", and names the place of some errors without its own name
+_LINKER = re.compile(r"(?:\S*/)?(?:\S+-)?ld(?:\.\w+)?: ?\S|\S*\(\S+\): ")
+_REMARK = re.compile(r"warning: |NOTE: |: in function ")
 # CMake Error at CMakeLists.txt:3 (find_package):, or CMake Error: and the message
 _CMAKE = re.compile(r"CMake Error(?: at| in|:) ?(?P<place>.*)")
 _CMAKE_LINES = 20
@@ -168,10 +178,22 @@ def first_error(output: str) -> str:
     for i, line in enumerate(lines):
         if found := _CMAKE.match(line):
             return _cmake_error(found, raw[i + 1 :])
-        # ninja repeats that a command failed.
-        if _ERROR.search(line) and not line.startswith("ninja: "):
+        if _ERROR.search(line) and not _REPEATED.match(line):
             return line
-    return lines[-1] if lines else ""
+    return _error_before(lines)
+
+
+def _error_before(lines: Sequence[str]) -> str:
+    """Find what failed before lines that say only that a program failed."""
+    repeated = [_REPEATED.match(line) for line in lines]
+    own = [line for line, found in zip(lines, repeated, strict=True) if not found]
+    if not own:
+        return lines[-1] if lines else ""
+    if any(found and found["link"] for found in repeated):
+        linker = (line for line in own if _LINKER.match(line) and not _REMARK.search(line))
+        return next(linker, own[-1])
+    made = next((found["make"] for found in repeated if found and found["make"]), None)
+    return f"{own[-1]}; {made}" if made else own[-1]
 
 
 def _cmake_error(head: re.Match[str], rest: Sequence[str]) -> str:
