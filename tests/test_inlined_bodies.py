@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,7 @@ from sizeguard.columns.texts import Texts
 from sizeguard.runtimes.known import runtime_named
 from sizeguard.verify.branches.bodies import Instance
 from sizeguard.verify.branches.kernel_users import KernelUsers, hosts_of, users_of
+from sizeguard.verify.branches.references import Place, References
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.leaks import deselected_code
 from tests.support.made_frames import frames_over
@@ -88,6 +90,74 @@ def test_the_case_of_a_code_of_any_length(code: str, dtype: str) -> None:
     rules = replace(runtime_named("sizeguard").rules, cases=("run_case",))
     names = Texts.of([f"run_case<(sg::ScalarType){code}, float>".encode()])
     assert case_dtypes(names, rules) == [dtype]
+
+
+def piece(symbol: str, size: int = 32) -> NamedPiece:
+    return NamedPiece(0, len(symbol), 0, size, symbol)
+
+
+@pytest.mark.parametrize(
+    ("known", "users", "expected"),
+    [
+        (("add",), ("add",), True),
+        (("add", "mean"), ("add",), True),
+        (("add",), ("add", "mean"), False),
+        (("add",), ("add", "plain"), False),
+        (("add",), ("add", None), False),  # a table refers to it
+        (("add",), (), False),
+        ((), ("add",), False),
+        (None, ("add",), False),
+    ],
+)
+def test_a_body_is_explained_if_only_known_kernels_refer_to_it(
+    known: tuple[str, ...] | None, users: tuple[str | None, ...], expected: bool
+) -> None:
+    pieces = [user and piece(user) for user in users]
+    references: Any = SimpleNamespace(users_of=lambda _: pieces)
+    texts = {} if known is None else {TEXT: known}
+    assert KernelUsers(kernels("add", "mean"), references, texts).explain(INSTANCE) == expected
+
+
+@dataclass(frozen=True, eq=False)
+class Chain(References):
+    """References of made-up functions f, ff, fff…, each to the next one, which has a size."""
+
+    size: int
+
+    def symbols_of(self, place: Place, depth: int = 0) -> Iterator[tuple[str, NamedPiece | None]]:
+        name = "f" * (place[0][1] + 1)
+        yield name, piece(name, self.size)
+
+
+@pytest.mark.parametrize(("size", "longest"), [(16, 6), (17, 2)])
+def test_references_behind_five_small_functions_are_those_of_the_first(
+    size: int, longest: int
+) -> None:
+    chain = Chain(evidence(), size)
+    assert chain.called(chain.place_of(piece("f"))) == {"f" * n for n in range(2, longest + 1)}
+
+
+def test_users_of_a_body_are_kernels_of_the_image_without_its_switch() -> None:
+    names = ("add", "mean", "sum", "mul", "plain")
+    evidence: Any = SimpleNamespace(
+        objects=SimpleNamespace(index={name: [piece(name)] for name in names}),
+        placement=SimpleNamespace(where=lambda at: None if at.symbol == "sum" else 0x1000),
+    )
+    references = SimpleNamespace(
+        evidence=evidence, place_of=lambda at: at, called=lambda _: {LOOP, "memcpy"}
+    )
+    bodies: Any = SimpleNamespace(
+        of_branch={("tag", "Double"): [INSTANCE], ("other", "Double"): [INSTANCE]},
+        inlined_of_branch={},
+        references=references,
+        evidence=evidence,
+        noted=SimpleNamespace(hosts=lambda tag: {"add": 0} if tag == "other" else {}),
+    )
+    of = SimpleNamespace(
+        function_of=lambda symbol: symbol if symbol != "plain" else "",
+        is_helper=lambda symbol: symbol == "mul",
+    )
+    assert users_of(of, bodies) == {TEXT: ("mean",)}  # type: ignore[arg-type]
 
 
 def test_functions_inlined_in_the_full_image_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
