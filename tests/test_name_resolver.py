@@ -17,6 +17,12 @@ from tests.support.drawn import at_least
 # Each symbol with its spellings by nm, c++filt, llvm-cxxfilt, rustfilt or users.
 SPELLINGS = {
     "_ZN2ns3fooEi": ("ns::foo(int)", "ns::foo", "foo(int)", "foo", "void ns::foo(int)"),
+    "_ZGVbN4vl__ZN2ns4waveEii": (
+        "ns::wave(int, int) [clone ._ZGVbN4vl]",
+        "ns::wave(int, int)",
+        "wave(int, int)",
+        "wave",
+    ),
     "_ZNK2ns3Box3getEv": ("ns::Box::get() const", "ns::Box::get()", "ns::Box::get", "Box::get"),
     "_ZN2ns3BoxIiED2Ev": ("ns::Box<int>::~Box()", "ns::Box::~Box()", "ns::Box::~Box", "~Box"),
     "_ZN2ns3BoxIiEC1Ev": ("ns::Box<int>::Box()", "ns::Box<int>::Box", "ns::Box::Box"),

@@ -54,6 +54,8 @@ _MORE_RUST_REFERENCES = 8  # each time: a text of MOST_SHOWN becomes 1 MiB at mo
 
 # Suffixes of gcc's and clang's clones: .isra.0, .cold, .llvm.4711, .constprop.0.isra.0.
 _CLONE = re.compile(r"\.[a-z0-9_]+(?:\.[0-9]+)*")
+# A copy of a function for vectors of its parameters: _ZGVbN4v__Z1fi of _Z1fi, _ZGVnM2v_f of f.
+_OF_VECTORS = re.compile(r"(_?)(_ZGV[a-z][NM](?:\d+|x)[a-zA-Z\d]*)_(?=.)")
 # gcc calls unnamed types ._anon_3, or ._3 before version 12: _Z1fIN2ns8._anon_3EEvT_. It puts the
 # state of a coroutine f into a class _Z1fv.Frame, a parameter of the parts of f.
 _SUFFIX = re.compile(r"\.(?!_(?:anon_)?\d|Frame\b)")
@@ -70,6 +72,8 @@ def demangle(name: str, most: int = MOST_SHOWN) -> str:
     """
     # Mach-O puts another underscore before each name.
     base = name[1:] if name.startswith("__Z") else name
+    if base.startswith("_ZGV") and (vectors := _OF_VECTORS.match(base)):
+        return f"{demangle(base[vectors.end() :], most)} [clone .{vectors[2]}]"
     if not base.startswith("_Z") or len(base) > MOST_MANGLED:
         return _of_others(name) or name
     # Compilers add .isra.0, .cold and the like, and linkers @GLIBCXX_3.4, which are not part of
@@ -94,7 +98,9 @@ def demangle(name: str, most: int = MOST_SHOWN) -> str:
 
 
 def without_clones(symbol: str) -> str:
-    """Drop the suffixes that compilers give to clones: f for f.isra.0.cold."""
+    """Drop what compilers add to the names of clones: f for f.isra.0.cold and _ZGVbN4v_f."""
+    if "_ZGV" in symbol[:5] and (vectors := _OF_VECTORS.match(symbol)):
+        symbol = vectors[1] + symbol[vectors.end() :]
     if ".." in symbol and symbol.startswith(("_ZN", "__ZN")):
         # Rust's paths contain dots, too: in _ZN18_$LT$a..B$GT$3runE.llvm.1, the suffix follows the
         # last E.

@@ -27,7 +27,7 @@ _SPECIAL = re.compile(r"((?:[\w-]+ )+?(?:#\d+ )?(?:for|to)) ")
 _NUMBER = re.compile(r" #\d+")
 # An identifier such as S_ or OPT_IN cannot be told from a reference without reading the whole name.
 _REFERENCE = re.compile(r"[ST][0-9A-Z]{0,3}_")
-_OF_OTHER = re.compile(r"__?Z(?:T|G)")
+_OF_OTHER = re.compile(r"__?Z(?:T|G(?!V[a-z][NM]))")
 _DESTRUCTOR = re.compile(r"D[0-5](?:Ev|B)")
 
 
