@@ -138,6 +138,18 @@ def test_a_library_beside_the_toolchains_is_not_verified(named: bool, tmp_path: 
 
 
 @pytest.mark.parametrize(
+    "option, path",
+    [("audit", "libhelper.so"), ("depaudit", "libhelper.so"), ("dynamic-linker", "/app/start")],
+)
+def test_code_that_the_linker_does_not_read_is_not_verified(
+    option: str, path: str, tmp_path: Path
+) -> None:
+    """The loader runs it, although no symbol of the image needs it."""
+    evidence = gather(linked(tmp_path, "argc", f"-Wl,--{option}={path}"))
+    assert other_libraries(evidence) == (path,)
+
+
+@pytest.mark.parametrize(
     ("name", "code", "is_unread"),
     [("libc.so", "", False), ("libhelp.so", "", True), ("libc.so", HELPER, True)],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,12 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.formats.elf import ET_REL, Elf, Section, read_elf
-from sizeguard.formats.elf.needed import library_name, needed_libraries
+from sizeguard.formats.elf.needed import (
+    INTERPRETER,
+    SEARCH_PATH,
+    library_name,
+    needed_libraries,
+)
 from sizeguard.formats.linkmap.link_map import file_key
 from sizeguard.verify.evidence.code_search import is_padding
 from sizeguard.verify.evidence.evidence import Evidence, as_macho
@@ -39,6 +44,7 @@ _LINKERS_OWN = re.compile(r"\.i?plt(\.\w+)?|__TEXT,__(stubs|stub_helper|objc_stu
 _STUBS = ("linker stubs", "<internal>")  # names in maps for the file of code that a linker adds
 # crti.o and crtn.o begin and end the functions in .init and .fini.
 _BRACKETS = re.compile(r"crt[in]\.o")
+_ANDROID = "/system/"  # its interpreter is /system/bin/linker64
 _MOST_SHOWN = 4
 
 
@@ -210,15 +216,38 @@ def other_libraries(evidence: Evidence) -> tuple[str, ...]:
     shipped = evidence.shipped
     if not isinstance(shipped, Elf):
         return ()
+    needed = [name for name in needed_libraries(shipped) if not name.startswith(SEARCH_PATH)]
     # A library without a name of its own is needed by its path on the command line.
-    needed = {name.rpartition("/")[2] for name in needed_libraries(shipped)}
+    files = {name.rpartition("/")[2] for name in needed}
     folders = _of_the_build(evidence)
+    linked = list(dict.fromkeys(map(os.path.normpath, evidence.linked.libraries)))
     found = [
         path
-        for path in dict.fromkeys(map(os.path.normpath, evidence.linked.libraries))
+        for path in linked
         if not is_system_library(path) or any(map(Path(path).is_relative_to, folders))
     ]
-    return tuple(path for path in found if _is_needed(Path(path), needed))
+    found = [path for path in found if _is_needed(Path(path), files)]
+    return (*found, *_loaded_only(needed, linked))
+
+
+def _loaded_only(needed: Sequence[str], linked: Sequence[str]) -> Iterator[str]:
+    """Yield the libraries and interpreters that the linker did not read, and no system has.
+
+    Options name them, such as --audit, --auxiliary and --dynamic-linker.
+    """
+    known = {own for path in linked for own in (Path(path).name, _name_of(Path(path)))}
+    for name in needed:
+        path = name.removeprefix(INTERPRETER)
+        is_known = path.rpartition("/")[2] in known or path.startswith(_ANDROID)
+        if not is_known and not is_system_library(path):
+            yield path
+
+
+def _name_of(library: Path) -> str:
+    """Return the soname of a library; empty if it has none, or cannot be read."""
+    with contextlib.suppress(InputError):
+        return library_name(read_elf(library)).rpartition("/")[2]
+    return ""
 
 
 def _of_the_build(evidence: Evidence) -> set[Path]:
