@@ -43,6 +43,12 @@ def file(path: str, member: str = "") -> Any:
         ("_ZZN2sg6gatherEvE5total", "total"),
         ("_ZN2sg9elsewhereli7_gatherEy", "gather"),
         ("_ZN3app6gather17h0123456789abcdefE", "gather"),
+        # A static member of a class that a module, or its partition, has; copies for vectors
+        ("_ZNW4rows4Rows6gatherEv", "gather"),
+        ("_ZNW4rowsWP4part4RowsIiE6gatherEv", "gather"),
+        ("_ZGVbN4v__ZN3app6gatherEi", "gather"),
+        ("_ZGVsMxvls8_gather", "gather"),
+        ("__ZGVnN2v__ZN3app6gatherEi", "gather"),
         ("gather$variant", "gather"),
         ("gather$variant.cold", "gather"),
         ("operator()", "operator()"),

@@ -80,6 +80,9 @@ def test_bytes_of_a_removed_function_fail_anywhere(
         ("_Z3fooRSt6vectorIdSaIdEE", {"Double"}),
         ("_Z3fooPKPKcl", set()),  # a table of texts, and a count
         ("_ZNK3fooclEPKdPdl.isra.0", {"Double"}),
+        # A call operator with a template argument; a member of a local class
+        ("_ZNK3fooclIdEEvlPKcl", {"Double"}),
+        ("_ZZ3runPKcEN3foo3addEPKd", {"Double"}),
         ("_Z3foov", set()),
         ("foo", set()),
     ],
@@ -215,6 +218,30 @@ def test_a_function_of_a_class_fails_unless_the_full_build_has_it(
     code = with_functions(opened("11"), symbols, full=True, known=known)
     assert shown(judge_namesakes(code, ["gelu"], ["Linear"])) == expected
     assert judge_namesakes(code, ["gelu"]).verdict == PASS
+
+
+@pytest.mark.parametrize(
+    "symbol, known, expected",
+    [
+        ("_ZN2my4sumsEPKdl", (), FAIL),
+        ("_ZN2my4sumsEPKdl", ("_ZN2my4sumsEPKdl",), PASS),
+        ("_ZN2my4sumsEPKfl", (), PASS),
+        ("_ZNK4sumsclIdEEvPKc", (), FAIL),  # a class with a template as its call operator
+        ("_ZN4sums3runIdEEvPKc", (), FAIL),
+        ("_ZN4sums3runEPKd", (), FAIL),
+        ("_ZZN2my3runEPKcEN4sums3addEPKd", (), FAIL),
+        ("_ZN4sums3runIfEEvPKc", (), PASS),
+        ("_ZN2my4sumsIdEEvPKc", (), PASS),  # a body, judged as such
+        ("sums", (), FAIL),  # C does not show the parameters
+        ("other_sums", (), PASS),
+    ],
+)
+def test_a_function_named_like_a_body_fails_if_it_serves_a_deselected_dtype(
+    opened: Opener, symbol: str, known: tuple[str, ...], expected: str
+) -> None:
+    code = with_functions(opened("11"), [symbol], full=True, known=known)
+    bodies = {"sums": frozenset({"Double"}), "products": frozenset({"Float"})}
+    assert judge_namesakes(code, [], bodies=bodies).verdict == expected
 
 
 IN_A_NAMESPACE = "_ZN2my4relu3runEi"

@@ -229,6 +229,10 @@ def test_short_names_leave_out_what_they_are_told() -> None:
         ("_ZN2ns4loopISt6vectorINS_4HalfESaIS2_EEEEvl", "loop", ("vector<Half, allocator<Half>>",)),
         ("_ZN2ns5boxedIXadL_ZNS_3addENS_6TensorEEEE4callEv", "boxed", ("&add(Tensor)",)),
         ("_ZN2ns5plainEi", "plain", ()),
+        ("_ZN2ns4loopB2v2IfEEvl", "loop", ("float",)),
+        ("_ZN2nsW4rowsWP4part4loopIfEEvl", "loop", ("float",)),
+        ("_ZNW4rows2ns4loopIfEEvl", "loop", ("float",)),
+        ("_ZGVbN4v__ZN2ns4loopIfEEvl", "loop", ("float",)),
         ("main", "main", ()),
     ],
 )

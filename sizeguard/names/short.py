@@ -37,6 +37,8 @@ _CONSTRAINTS = re.compile(
     re.DOTALL,
 )
 _CLONES = re.compile(r"(?: \[clone [^\]]*\])+$")
+# The ABI tags of a name, and its module, partition or version: f[abi:v2], f@rows:part, f@@V1.
+TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.]*(?::\w[\w.]*)*")
 _SCOPE = re.compile(r"(?:\(anonymous namespace\)|\w+)::")
 
 
@@ -147,7 +149,7 @@ def qualified_name(text: str) -> str:
 
 def bare_name(text: str) -> str:
     """Return only the name: floating of std::(anonymous namespace)::floating<Exp>(int)."""
-    head = without_templates(qualified_name(text))
+    head = TAGS.sub("", without_templates(qualified_name(text)))
     return head.rpartition("::")[2].partition(".")[0].partition("[")[0]
 
 
@@ -256,10 +258,10 @@ def _elided(text: str, depth: int) -> str:
 def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
     """Split off template arguments: binary_loop and (float, bool, Greater).
 
-    Scopes are removed; without a template there are no arguments. int64_t is written long on all
-    systems, although macOS uses long long.
+    Scopes, ABI tags and modules are removed; without a template there are no arguments. int64_t is
+    written long on all systems, although macOS uses long long.
     """
-    text = without_parameters(demangle(without_clones(symbol))).replace("long long", "long")
+    text = _untagged(symbol)
     for token, begin, end in top_level(text):
         if token == "<":
             arguments = tuple(_unscoped(argument) for argument in _arguments(text[begin:end]))
@@ -272,7 +274,7 @@ def member_of_template(symbol: str) -> tuple[str, tuple[str, ...]]:
 
     Without a template around it, and for operators and lambdas, there are no arguments.
     """
-    text = without_parameters(demangle(without_clones(symbol))).replace("long long", "long")
+    text = _untagged(symbol)
     groups = [(begin, end) for token, begin, end in top_level(text) if token == "<"]
     scope, _, name = text.rpartition("::")
     if not groups or groups[-1][1] > len(scope) or not name.isidentifier():
@@ -280,6 +282,12 @@ def member_of_template(symbol: str) -> tuple[str, tuple[str, ...]]:
     if name.startswith("operator"):
         return name, ()
     return name, tuple(_unscoped(argument) for argument in _arguments(text[slice(*groups[-1])]))
+
+
+def _untagged(symbol: str) -> str:
+    """Return a function's name without parameters, clones, ABI tags and modules."""
+    text = without_parameters(demangle(without_clones(symbol))).replace("long long", "long")
+    return TAGS.sub("", text)
 
 
 def last_arguments(text: str) -> tuple[str, ...]:

@@ -142,6 +142,25 @@ DTYPES = (
         ("unary_loop",),
     ),
     Leak(
+        "dtype_of_template_operator",
+        source(
+            "template_operator",
+            "struct unary_loop { template <typename T> [[gnu::noinline]] void operator()("
+            "const char* a, char* b) const\n{ *(T*)b = *(const T*)a * *(const T*)a; } };\n"
+            "LEAK(unary_loop{}.operator()<double>(argv[1], argv[2]))",
+        ),
+        ("unary_loop",),
+    ),
+    Leak(
+        "dtype_with_a_tag",
+        source(
+            "tagged_body",
+            'template <typename T> [[gnu::abi_tag("v2")]] void add_elements(const char* a, T* b)'
+            "\n{ *b += *(const T*)a; }\nLEAK(keep(&add_elements<double>))",
+        ),
+        ("double", "Double"),
+    ),
+    Leak(
         "dtype_of_own_switch",
         source(
             "own_switch",

@@ -134,6 +134,16 @@ NAMES = (
         _terse("dotted", _labelled("rows.gather"), "-O3", "-fno-lto"),
         GATHER,
     ),
+    Leak(
+        "member_of_a_modules_class",
+        _terse("module_class", _labelled("_ZNW4rows4Rows6gatherEv"), "-O3", "-fno-lto"),
+        GATHER,
+    ),
+    Leak(
+        "copy_for_vectors",
+        _terse("vectors", _labelled("_ZGVbN4v__ZN3app6gatherEi"), "-O3", "-fno-lto"),
+        GATHER,
+    ),
     Leak("function_in_a_namespace", _terse("scoped", _NAMESPACE, "-O3"), GATHER),
     Leak("template_with_the_name", _terse("argument", _ARGUMENT, "-O3"), GATHER),
     Leak("method_of_a_nested_class", _terse("method", _METHOD, "-O3"), GATHER),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from sizeguard.names.demangle import MOST_COMPARED, demangle, without_clones
-from sizeguard.names.short import split_name
+from sizeguard.names.short import last_arguments, split_name, top_level
 from sizeguard.operators.dtypes import (
     CODES,
     NAME_OF_CPP_TYPE,
@@ -67,15 +67,22 @@ def parameter_dtypes(symbol: str) -> set[str]:
 def served_dtypes(symbol: str) -> set[str]:
     """Return the dtypes of a function's elements, which it gets by address or else by value.
 
-    Beside an address, a value is a number of elements or the like.
+    Beside an address, a value is a number of elements or the like. Template arguments count, too.
     """
     parameters = _parameters(symbol)
     by_address = [each for each in parameters if _ADDRESS.search(each)]
-    return {dtype for each in by_address or parameters for dtype in _in(each)}
+    arguments = last_arguments(demangle(without_clones(symbol)))
+    return {
+        *(dtype for each in by_address or parameters for dtype in _in(each)),
+        *(found.dtype for each in arguments if (found := dtype_argument(each))),
+    }
 
 
 def _parameters(symbol: str) -> list[str]:
-    text = split_name(demangle(without_clones(symbol) or symbol)).parameters
+    """Return the parameters of a function; what is local to another one has its own."""
+    name = split_name(demangle(without_clones(symbol) or symbol))
+    inner = [name.suffix[begin:end] for token, begin, end in top_level(name.suffix) if token == "("]
+    text = inner[-1] if inner else name.parameters
     return _QUALIFIERS.sub("", text.strip("()")).split(",")
 
 

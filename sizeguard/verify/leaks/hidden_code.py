@@ -20,6 +20,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import (
+    TAGS,
     split_name,
     template_of,
     without_parameters,
@@ -41,9 +42,10 @@ _UNNAMED = re.compile(
     r"'?lambda\d*'?|\{.*\}|'?\$_\d+'?|operator\b(?! (?:new|delete|co_await)).*|_FUN|__invoke|~\w+"
     r"|h[0-9a-f]{16}"  # the hash of a function of Rust
 )
-# A conversion of a class; ABI tags, the module of a name, and what follows a $ in one of C.
+# A conversion of a class
 _CONVERSION = re.compile(r"::operator (?!new\b|delete\b|co_await\b).*")
-_TAGS = re.compile(r"\[abi:\w+\]|@+\w[\w.:]*|(?<=\w)\$\w*|\boperator\"\" _?")
+# Tags, what follows a $ in a name of C, and the operator of a literal
+_TAGS = re.compile(rf"{TAGS.pattern}|(?<=\w)\$\w*|\boperator\"\" _?")
 # A block of Objective-C, whose name is made of the name of the function that it is in.
 _BLOCK = re.compile(r"_{2}(.+)_block_invoke(?:_\d+)?")
 _LENGTH = re.compile(r"\d{1,4}")  # before a word, in mangled names of many languages
@@ -189,7 +191,7 @@ def _of_classes(code: DeselectedCode, classes: Iterable[str]) -> Iterator[Functi
 def _overloads(
     code: DeselectedCode, bodies: Mapping[str, frozenset[str]]
 ) -> Iterator[FunctionThere]:
-    """Yield functions that are named like bodies and have a parameter of a dtype.
+    """Yield functions that are named like bodies, or in such a scope, and serve a dtype.
 
     Templates of such a name are judged as bodies. Functions of the full build are left out; without
     one, nothing is known of other functions.
@@ -199,8 +201,13 @@ def _overloads(
     for found in _functions_there(code, re.compile("|".join(map(re.escape, bodies)))):
         piece = found.piece
         name, (last, arguments) = code_name(piece.symbol), template_of(piece.symbol)
-        is_body = name == last and bool(arguments)
-        if is_body or bodies.get(name, frozenset()).isdisjoint(served_dtypes(piece.symbol)):
+        named = {name, *_scopes(piece.symbol)} & bodies.keys()
+        is_body = name == last and name in named and bool(arguments)
+        left_out = {dtype for each in named for dtype in bodies[each]}
+        # A name of C has no parameters, so the function may serve any dtype.
+        is_plain = demangle(piece.symbol) == piece.symbol
+        served = left_out if is_plain else served_dtypes(piece.symbol)
+        if is_body or left_out.isdisjoint(served):
             continue
         if not code.is_known(piece.symbol, piece.object, is_inlined=piece.section == _INLINED):
             yield found
@@ -266,7 +273,8 @@ def code_names(symbol: str) -> set[str]:
 
 def _suffixes(symbol: str) -> list[str]:
     """Return the words behind a name that look like a clone's: isra and 0 of f.isra.0."""
-    return re.findall(r"\w+", symbol[len(plain_name(symbol)) :])
+    plain = plain_name(symbol)
+    return re.findall(r"\w+", symbol[len(plain) :]) if symbol.startswith(plain) else []
 
 
 def _without_block(symbol: str) -> str:
