@@ -17,6 +17,7 @@ import pytest
 from sizeguard.formats.elf import parse_elf
 from sizeguard.names.short import template_of
 from sizeguard.verify.branches.bodies import DtypeBodies, Instance, dtype_in
+from sizeguard.verify.branches.dtype_arguments import dtype_argument, plain_patterns
 from sizeguard.verify.branches.noted_code import Branch, CodeRange, strings
 from sizeguard.verify.evidence.evidence import Inlined
 from sizeguard.verify.evidence.object_evidence import NamedPiece
@@ -93,6 +94,35 @@ class Made:
 
 def code(start: int) -> list[CodeRange]:
     return [CodeRange(start, start + 8, "host")]
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("float", ("T", "Float")),
+        ("c10::Half", ("T", "Half")),
+        ("Wrapped<float>", ("Wrapped<T>", "Float")),
+        ("(ScalarType)7", ("(ScalarType)T", "Double")),
+        ("(ScalarType)99", None),
+        ("pair<float, double>", None),
+        # Functions
+        ("&sg::f<float>", None),
+        ("f(float)::'lambda'(int)", None),
+    ],
+)
+def test_an_argument_names_one_dtype_or_none(
+    argument: str, expected: tuple[str, str] | None
+) -> None:
+    assert dtype_argument(argument) == expected
+
+
+def test_lambdas_of_several_dtypes_make_no_patterns() -> None:
+    """Compilers number them."""
+    lambdas = [f"_ZZN2sg{len(name)}{name}EvENKUliE_clEi" for name in ("f", "g")]
+    first = "Double: sg::f()::'lambda'(int)::operator()(int) const"
+    assert plain_patterns("operator()", {"Double": lambdas[:1]}) == [first]
+    assert plain_patterns("operator()", {"Double": lambdas[:1], "Float": lambdas[1:]}) == []
+    assert plain_patterns("operator()", {"Double": lambdas[:1], "Float": [TOTALS]}) == []
 
 
 @pytest.mark.parametrize(

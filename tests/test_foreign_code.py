@@ -148,6 +148,14 @@ def test_inlined_code_counts_as_the_outermost_foreign_function(
     )
 
 
+def test_without_debug_information_no_inlined_code_is_foreign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = made_code(monkeypatch, [function("spare", 40)])
+    code.evidence.frames = None
+    assert foreign_code(code) == (ForeignCode("spare", 40, 0x1000, ""),)
+
+
 @pytest.mark.parametrize(
     "placed, changes, verdict",
     [

@@ -16,7 +16,6 @@ from sizeguard.names.short import without_parameters
 from sizeguard.verify.leaks.deselected_code import DeselectedCode, plain_name
 from sizeguard.verify.leaks.full_objects import full_build
 
-_MANGLED = "_Z"
 _MOST_INLINED = 2
 
 
@@ -70,8 +69,7 @@ class KnownFunctions:
 
     def has(self, symbol: str) -> bool:
         """Return whether the full build has a function, or the one that a clone was made of."""
-        name = plain_name(symbol) if symbol.startswith(_MANGLED) else symbol
-        return name in self.symbols or plain_name(name) in self.symbols or name in self.scoped
+        return not self.symbols.isdisjoint({symbol, plain_name(symbol)}) or symbol in self.scoped
 
 
 def _bodies(code: DeselectedCode) -> frozenset[str]:
