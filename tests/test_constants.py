@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.formats.elf import parse_elf
+from sizeguard.formats.elf import SHT_NOBITS, parse_elf
 from sizeguard.verify.leaks.constants import constant_places
 from tests.support.made_elf import Form, MadeSection, make_elf
 
@@ -59,3 +59,17 @@ def test_halves_of_a_constant_are_put_together_in_code(
 def made(content: bytes, flags: int, machine: int) -> bytes:
     section = MadeSection(".x", flags=flags, address=0x1000, content=content)
     return make_elf(Form(), [section], machine=machine)
+
+
+def test_debug_information_and_comments_have_no_constants() -> None:
+    """They are not loaded, and name other code's constants, too."""
+    value = 0x3FB8AA3B
+    content = value.to_bytes(4, "little")
+    sections = (
+        MadeSection(".data", flags=ALLOC, address=0x1000, content=b"1234" + content),
+        MadeSection(".debug_info", content=content),
+        MadeSection(".bss", SHT_NOBITS, ALLOC, 0x2000, size=8),
+    )
+    image = parse_elf(Path("a"), make_elf(Form(), sections))
+    assert constant_places(image, value) == [0x1004]
+    assert constant_places(image, 0) == []

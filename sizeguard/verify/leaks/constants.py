@@ -33,7 +33,7 @@ def constant_places(binary: Binary, value: int) -> list[int]:
         wanted.append(value.to_bytes(size, "big"))  # code of aarch64_be is little-endian
     found: list[int] = []
     for section in binary.sections:
-        if not section.is_allocated or not section.file_size:
+        if not section.is_allocated:
             continue
         content = binary.content(section)
         places = [place for each in wanted for place in occurrences(content, each)]
