@@ -71,6 +71,23 @@ def test_documents_alone_are_known(case: str, tmp_path: Path) -> None:
         assert project.git("status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize("rules", ["docs/rules.txt", "link"])
+def test_rules_are_no_document(rules: str, tmp_path: Path) -> None:
+    """They decide what a limit of a component counts, also behind a link."""
+    project = made_project(tmp_path / "work")
+    config = (project.root / "sizeguard.yaml").read_text()
+    project.write({"sizeguard.yaml": f"rules: {rules}\n{config}", "docs/rules.txt": "[]\n"})
+    (project.root / "link").symlink_to("docs/rules.txt")
+    project.commit("Rules")
+    project.git("update-ref", "refs/remotes/origin/main", "main")
+    project.git("checkout", "--quiet", "-b", "change")
+    project.write({"docs/rules.txt": "[{object: '*', component: all}]\n"})
+    project.commit("Change")
+    runner = acting(project, tmp_path)
+    assert not runner.failed, runner.log
+    assert "steps.documents.outputs.only" not in runner.expressions
+
+
 def test_a_submodule_that_git_ignores_is_no_document(tmp_path: Path) -> None:
     part = made_project(tmp_path / "part", "", {"lib.cpp": "int x;"})
     project = made_project(tmp_path / "work")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -24,6 +25,10 @@ from sizeguard.git.git import DIFF, branch_id, commit_id, git
 from sizeguard.report.gate.render import gate_text, write_step_summary
 
 POLICY = frozenset({"sizeguard.yaml", "baselines"})  # files and folders, of any project
+_CONFIG = "sizeguard.yaml"
+_LINK = "120000"
+_ESCAPED = re.compile(r"\\[xuU]")  # YAML can write any name so
+_JOINED = re.compile(r"\\\n[ \t]*")
 _FILES = {"json": "gate.json", "sarif": "gate.sarif", "junit": "gate.xml"}
 _PLAIN = {"100644", "000000"}  # modes: a plain file, and no file
 
@@ -59,6 +64,24 @@ def are_documents(paths: Sequence[str], patterns: Sequence[str]) -> bool:
     )
 
 
+def named_in_policy(root: Path, base: str, paths: Iterable[str]) -> bool:
+    """Return whether a sizeguard.yaml, or a link, names one of the files: rules, a selection.
+
+    Without installation, nothing here parses YAML: the file's name in the text is enough.
+    """
+    texts = {text for commit in (base, "HEAD") for text in _texts(root, commit)}
+    names = {path.rpartition("/")[2] for path in paths}
+    return any(_ESCAPED.search(text) or any(name in text for name in names) for text in texts)
+
+
+def _texts(root: Path, commit: str) -> Iterator[str]:
+    """Yield the configurations of a commit, and what its links lead to."""
+    for row in git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split("\0"):
+        about, _, path = row.partition("\t")
+        if path.rpartition("/")[2] == _CONFIG or about.startswith(_LINK):
+            yield _JOINED.sub("", git(root, "cat-file", "blob", about.split()[2]))
+
+
 def main() -> int:
     """If only documents changed, write the result and set the outputs for later steps."""
     root, results = Path.cwd(), Path(os.environ["SIZEGUARD_RESULTS"])
@@ -66,10 +89,11 @@ def main() -> int:
         base = base_of_change(root, os.environ.get("SIZEGUARD_BASE", ""))
         paths = changed_paths(root, base.commit) if base else []
         head = commit_id(root, "HEAD")
+        is_named = base is not None and named_in_policy(root, base.commit, paths)
     except SizeguardError as error:
         print(f"{error}: measured")  # the gate reports the error again, with a result
         return 0
-    if not are_documents(paths, os.environ.get("SIZEGUARD_DOCUMENTS", "").split()):
+    if is_named or not are_documents(paths, os.environ.get("SIZEGUARD_DOCUMENTS", "").split()):
         return 0
     skipped = f"documents alone changed: {len(paths)} files"
     result = GateResult(PASS, (), base=base, head=head, skipped=skipped)
