@@ -228,6 +228,12 @@ def test_what_ninja_and_linkers_print() -> None:
     assert parse_ld64(ld64) == ["/x/a.o"]
 
 
+def test_an_object_that_was_touched_after_its_compilation_has_its_headers(tmp_path: Path) -> None:
+    (tmp_path / "a.o").touch()
+    deps = "a.o: #deps 1, deps mtime 1 (STALE)\n    a.h\n\nb.o: #deps 1, deps mtime 1 (STALE)\n"
+    assert parse_deps(deps, tmp_path) == {"a.o": (f"{tmp_path}/a.h",)}
+
+
 def test_a_cached_hash_stands_for_a_file_until_its_inode_changes(tmp_path: Path) -> None:
     read: list[str] = []
 

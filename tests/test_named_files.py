@@ -16,6 +16,7 @@ from sizeguard.runtimes.sizeguard.building.cmake_trace import (
     trace_options,
 )
 from sizeguard.runtimes.sizeguard.building.named_files import (
+    Place,
     assembled_files,
     files_of_words,
     is_untold,
@@ -24,6 +25,7 @@ from sizeguard.runtimes.sizeguard.building.named_files import (
 from sizeguard.runtimes.sizeguard.building.read_inputs import _below
 
 GENERATOR = "/venv/bin/sizeguard"
+LINK = "-Wl,--dependency-file=/b/run.link.d"
 
 
 @pytest.fixture
@@ -85,7 +87,32 @@ def test_assemblers_read_what_directives_name(tree: Path) -> None:
     [
         ("ccache /usr/bin/g++ -Os -MD -MT a.o -MF a.o.d -o a.o -c a.cpp", True),
         ("/usr/bin/g++ -Os -o a.o -c a.cpp", False),
-        (": && sh /x/logged.sh gcc -Wl,--dependency-file=/b/run.link.d a.o -o run && :", True),
+        (f": && sh /x/link_logged.sh gcc {LINK} a.o -o run && :", True),
+        (f": && sh /x/logged.sh gcc {LINK} a.o -o run && :", False),
+        (f": && sh /x/link_logged.sh /x/gcc {LINK} a.o -o run && :", False),
+        (f"cat {LINK}", False),
+        ("ccache distcc /usr/bin/clang++-19 -MD -c a.cpp", True),
+        ("/x/launch.sh /usr/bin/g++ -MD -c a.cpp", False),
+        ("../x/launch.sh /usr/bin/g++ -MD -c a.cpp", False),
+        ("/usr/bin/python3 /x/launch.py g++ -MD -c a.cpp", False),
+        ("/usr/bin/g++ -B/usr/lib/llvm-19/bin -MD -c a.cpp", True),
+        ("/x/venv/bin/g++ -MD -c a.cpp", True),
+        ("/usr/bin/g++ -B/x/tools -MD -c a.cpp", False),
+        ("/usr/bin/g++ -B ../x/tools -MD -c a.cpp", False),
+        ("/usr/bin/g++ -wrapper /x/wrap,-a -MD -c a.cpp", False),
+        ("/usr/bin/g++ -specs=/x/a.specs -MD -c a.cpp", False),
+        ("/usr/bin/g++ -fplugin=/b/../x/p.so -MD -c a.cpp", False),
+        ("/usr/bin/g++ -fplugin=plugin -MD -c a.cpp", True),
+        ("/usr/bin/clang++ -Xclang -load -Xclang /x/p.so -MD -c a.cpp", False),
+        (f"/usr/bin/g++ {LINK} -fuse-ld=lld a.o -o run", True),
+        (f"/usr/bin/g++ {LINK} -Wl,-plugin,/x/p.so a.o -o run", False),
+        ("/usr/bin/g++ -DA=`cat /x/a` -MD -c a.cpp", False),
+        ("/usr/bin/cmake -E copy /x/a a", True),
+        ("/usr/bin/cmake -E copy_directory /x/a a", False),
+        ("/usr/bin/cmake -E echo $(cat /x/a) > a", False),
+        ("/usr/bin/cmake -S /x/sub -B sub", False),
+        ("/usr/bin/cmake --build sub", False),
+        ("/x/flatc --cpp /x/program.fbs", False),
         (": && sh /x/link_logged.sh gcc a.o -o run && :", False),
         (": && /usr/bin/cmake -E rm a.a && /usr/bin/ar qcD a.a a.o && llvm-ranlib-19 a.a", True),
         ("cd /b && /usr/bin/flatc --cpp -o /b/schema /x/program.fbs", True),
@@ -98,7 +125,8 @@ def test_assemblers_read_what_directives_name(tree: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_step_that_does_not_tell_is_named(command: str, tells: bool) -> None:
-    found = untold_steps([command.split()], GENERATOR)
+    place = Place(Path("/b"), "/x", ("/x/venv",))
+    found = untold_steps([command.split()], GENERATOR, place)
     assert all(map(is_untold, found))
     assert not found if tells else len(found) == 1
 
@@ -133,6 +161,54 @@ def test_scripts_of_cmake_name_what_they_read_and_start(tmp_path: Path) -> None:
     (tmp_path / ".cmake_named.json").write_text("[]")
     with pytest.raises(BuildError, match="record of CMake's run is missing"):
         named_by_cmake(tmp_path)
+
+
+def test_scripts_of_cmake_search_and_call_functions(tmp_path: Path) -> None:
+    """What a word, a pattern or a search may mean counts; other functions read unseen."""
+    cache = "CMAKE_ROOT:INTERNAL=/usr/share/cmake\nCMAKE_HOME_DIRECTORY:INTERNAL=/x\n"
+    (tmp_path / "CMakeCache.txt").write_text(cache)
+    (tmp_path / "data/deep").mkdir(parents=True)
+    (tmp_path / "data/deep/a.h").touch()
+    data = str(tmp_path / "data")
+    build = tmp_path / "build"
+    build.mkdir()
+    (build / "CMakeCache.txt").write_text(cache)
+    script, own = "/x/CMakeLists.txt", "/usr/share/cmake/a.cmake"
+    rows = [
+        {"cmd": "function", "args": ["check_symbol_exists"], "file": own},
+        {"cmd": "macro", "args": ["Check_Mine"], "file": own},
+        {"cmd": "function", "args": ["configure_package_config_file"], "file": own},
+        {"cmd": "function", "args": ["check_mine"], "file": script},
+        {"cmd": "check_mine", "args": [], "file": script},
+        {"cmd": "Check_Symbol_Exists", "args": ["A", "a.h", "HAS_A"], "file": script},
+        {"cmd": "configure_package_config_file", "args": ["a.in", "a"], "file": script},
+        {"cmd": "file", "args": ["DOWNLOAD", "http://a/b", "c"], "file": script},
+        {"cmd": "file", "args": ["READ", "VERSION", "v"], "file": script},
+        {"cmd": "file", "args": ["STRINGS", "/x/a,b (c).txt", "v"], "file": script},
+        {"cmd": "file", "args": ["READ", "/x/made.txt", "v"],
+         "file": f"{build}/CMakeFiles/made.cmake"},
+        {"cmd": "file", "args": ["READ", "/x/theirs.txt", "v"],
+         "file": f"{build}/CMakeFiles/3.25.1/CMakeSystem.cmake"},
+        {"cmd": "if", "args": ["NOT", "EXISTS", "FLAG"], "file": script},
+        {"cmd": "file", "args": ["GLOB", "v", "RELATIVE", "/x", "/x/s/*.c", "t/*.c"],
+         "file": script},
+        {"cmd": "file", "args": ["GLOB_RECURSE", "v", "LIST_DIRECTORIES", "true", "/x/s/*.h"],
+         "file": script},
+        {"cmd": "file", "args": ["GLOB", "v", "CONFIGURE_DEPENDS", "/x/d/*.c"], "file": script},
+        {"cmd": "aux_source_directory", "args": ["aux", "v"], "file": script},
+        {"cmd": "file", "args": ["COPY", data, "DESTINATION", str(build)], "file": script},
+        {"cmd": "find_path", "args": ["V", "found.h", "PATHS", str(tmp_path)], "file": script},
+        {"cmd": "set", "args": ["CMAKE_PREFIX_PATH", f"{data}/deep"], "file": script},
+    ]  # fmt: skip
+    Path(trace_options(build)[-1].partition("=")[2]).write_text("\n".join(map(json.dumps, rows)))
+    keep_trace(build)
+    found = named_by_cmake(build)
+    assert found.started == ("check_symbol_exists", "file")
+    assert {"/x/VERSION", "/x/a,b (c).txt", "/x/made.txt", "/x/FLAG"} <= set(found.paths)
+    assert "/x/theirs.txt" not in found.paths
+    assert found.globs == ("/x/aux/*", "/x/s/**/*.h", "/x/s/*.c", "/x/t/*.c")
+    assert {f"{data}/deep/a.h", f"{tmp_path}/found.h"} <= set(found.paths)
+    assert found.searched == (data, f"{data}/deep")
 
 
 def test_folders_that_scripts_name_count_by_their_names(tmp_path: Path) -> None:

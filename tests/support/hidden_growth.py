@@ -42,6 +42,19 @@ USED = '  asm volatile("" : : "r"(sg_embedded), "r"(by_macros));\n'
 SCRIPT = """
 file(READ "${SG_ROOT}/extra/size.txt" by_cmake)
 string(STRIP "${by_cmake}" by_cmake)
+file(READ SIZE by_plain)
+file(READ "${SG_ROOT}/extra/a,(b).txt" by_odd)
+file(GLOB by_pattern "${SG_ROOT}/extra/*.once")
+list(LENGTH by_pattern by_pattern)
+aux_source_directory("${SG_ROOT}/extra" by_folder)
+list(LENGTH by_folder by_folder)
+find_path(by_search found.h PATHS "${SG_ROOT}/extra" NO_DEFAULT_PATH)
+string(REGEX REPLACE ".*NOTFOUND" 0 by_search "${by_search}")
+string(REGEX REPLACE ".*/extra" 1 by_search "${by_search}")
+set(by_module 0)
+include(module_more OPTIONAL)
+math(EXPR by_cmake "${by_cmake} + ${by_plain} + ${by_odd} + ${by_module}")
+math(EXPR by_cmake "${by_cmake} + (${by_pattern} + ${by_folder} + ${by_search}) * 6000")
 set(by_script 1)
 include("${SG_ROOT}/extra/more.cmake" OPTIONAL)
 set(by_switch 1)
@@ -90,6 +103,8 @@ def prepare(root: Path) -> None:
         "extra/blob.bin": "x",
         "extra/size.txt": "1\n",
         "extra/flags.rsp": "-DBY_NOBODY=1\n",
+        "extra/a,(b).txt": "0\n",
+        "native/SIZE": "0\n",
         ".gitignore": "/build/\n/ignored/\n.sizeguard/\n",
         "README.md": "A runtime.\n",
     }.items():
@@ -186,6 +201,14 @@ WAYS = {
     "a file that CMake reads": Way("size.txt", _writes("extra/size.txt", f"{SIZE}\n")),
     "a script that was missing": Way(
         "more.cmake", _writes("extra/more.cmake", f"set(by_script {SIZE})\n")
+    ),
+    "a file of a plain name": Way("SIZE", _writes("native/SIZE", f"{SIZE}\n")),
+    "a file of an odd name": Way("a,(b).txt", _writes("extra/a,(b).txt", f"{SIZE}\n")),
+    "a file of a pattern that counts once": Way("*.once", _writes("extra/a.once", "")),
+    "a source in a folder": Way("extra/*", _writes("extra/a.cpp", "")),
+    "a header that was searched": Way("extra/found.h", _writes("extra/found.h", "")),
+    "a module that was missing": Way(
+        "native/cmake", _writes("native/cmake/module_more.cmake", f"set(by_module {SIZE})\n")
     ),
     "a file that CMake asks for": Way("extra/switch", _writes("extra/switch", "")),
     "a file of options": Way("flags.rsp", _writes("extra/flags.rsp", f"-DBY_OPTIONS={SIZE}\n")),

@@ -6,10 +6,12 @@ files with further options.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 _UNTOLD = "/untold: "
@@ -19,7 +21,41 @@ _DIRECTIVE = re.compile(rb'\.(incbin|include)\b\s*(\\?")([^"\\\s][^"\\\n]*)\2')
 _EMBEDS = re.compile(rb"\.?incbin\b", re.IGNORECASE)
 _ARCHIVER = re.compile(r"(?:.*[-/])?(?:ar|ranlib)(?:-\d+)?")
 _DEPENDENCY_FILE = ("-Wl,--dependency-file=", "-Wl,-dependency_info,")
+# What a shell does in a word: it runs a command, or reads a file.
+_SHELL_READS = re.compile(r"`|\$\(|^<|<\(")
+# Commands of `cmake -E` that read only files that their words name; others read folders, or run
+# programs.
+_CMAKE_TELLS = frozenset(
+    {"cat", "cmake_symlink_executable", "cmake_symlink_library", "compare_files", "copy"}
+    | {"copy_if_different", "create_hardlink", "create_symlink", "echo", "echo_append", "false"}
+    | {"make_directory", "remove", "remove_directory", "rename", "rm", "rmdir", "touch"}
+    | {"touch_nocreate", "true"}
+)
+_COMPILER = re.compile(
+    r"(?:.*[-/])?(?:cc|c\+\+|gcc|g\+\+|clang|clang\+\+|icx|icpx)(?:-\d+(?:\.\d+)*)?"
+)
+# Programs that CMAKE_CXX_COMPILER_LAUNCHER puts before a compiler.
+LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
+_LOGGED = "link_logged.sh"
+# Options that name programs which a compiler starts, or the folder where it looks for them.
+_RUNS = re.compile(
+    r"-B|--?specs\b|-wrapper\b|-fplugin\b|-fpass-plugin\b|--ld-path\b|-fuse-ld\b"
+    r"|--?gcc-(?:toolchain|install-dir)\b|-Wl,--?plugin\b"
+)
 _MAXIMUM_DEPTH = 8  # nesting of option files
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where steps run.
+
+    folder: of the build; top: the top folder of the project
+    tools: folders of installed tools, which may be in the project
+    """
+
+    folder: Path
+    top: str
+    tools: tuple[str, ...] = ()
 
 
 def untold(what: str) -> str:
@@ -85,12 +121,12 @@ def assembled_files(
     return files, wanted
 
 
-def untold_steps(commands: Iterable[Sequence[str]], generator: str) -> set[str]:
+def untold_steps(commands: Iterable[Sequence[str]], generator: str, place: Place) -> set[str]:
     """List the ninja steps with programs that do not list their inputs."""
     found = set()
     for command in commands:
         for step in _steps(command):
-            if not _tells(step, generator):
+            if not _tells(step, generator, place):
                 found.add(untold(shlex.join(step)[:200]))
     return found
 
@@ -106,16 +142,50 @@ def _steps(command: Sequence[str]) -> Iterable[list[str]]:
             step.append(word)
 
 
-def _tells(step: Sequence[str], generator: str) -> bool:
+def _tells(step: Sequence[str], generator: str, place: Place) -> bool:
     """Return whether a program names all its inputs, in its arguments or in a dependency list."""
+    if step[0] == generator:
+        return True
+    if any(map(_SHELL_READS.search, step)) or _starts_own(step, place):
+        return False
     name = os.path.basename(step[0])  # noqa: PTH119
-    if name in (":", "cd", "flatc") or step[0] == generator or _ARCHIVER.fullmatch(step[0]):
-        return True
     if name == "cmake":
-        return "-P" not in step and not {"env", "time"} & set(step[2:3])
-    if any(word.startswith(_DEPENDENCY_FILE) for word in step):
+        return step[1:2] == ["-E"] and not _CMAKE_TELLS.isdisjoint(step[2:3])
+    if name == "sh" and len(step) > 2 and os.path.basename(step[1]) == _LOGGED:  # noqa: PTH119
+        return _tells(step[2:], generator, place)
+    while name in LAUNCHERS and len(step) > 1:
+        step = step[1:]
+        name = os.path.basename(step[0])  # noqa: PTH119
+    if name in (":", "cd", "flatc") or _ARCHIVER.fullmatch(name):
         return True
-    return "-c" in step and any(word in ("-MD", "-MMD") for word in step)
+    is_listed = "-c" in step and any(word in ("-MD", "-MMD") for word in step)
+    return bool(_COMPILER.fullmatch(name)) and (is_listed or _lists_link(step))
+
+
+def _lists_link(step: Sequence[str]) -> bool:
+    return any(word.startswith(_DEPENDENCY_FILE) for word in step)
+
+
+def _starts_own(step: Sequence[str], place: Place) -> bool:
+    """Return whether a step starts a program of the project, or lets a compiler start one.
+
+    Nobody tells what such a program reads.
+    """
+    files = [str(place.folder / word[1:]) for word in step if word[:1] == "@"]
+    words = [*step, *_words_in(files), ""]
+    named = [step[0], *itertools.chain(*map(_programs_named, itertools.pairwise(words)))]
+    if "-load" in words:
+        named += [word for word in words if word.endswith(".so")]
+    at = {os.path.normpath(place.folder / word) for word in named if "/" in word}
+    own = tuple(f"{path}/" for path in place.tools)
+    return any(path.startswith(f"{place.top}/") and not path.startswith(own) for path in at)
+
+
+def _programs_named(pair: tuple[str, str]) -> Iterable[str]:
+    """Yield what an option says of programs; the option may have its value in the next word."""
+    word, following = pair
+    if found := _RUNS.match(word):
+        yield from re.split(r"[=,]", word[found.end() :] or following)
 
 
 def is_untold(path: str) -> bool:

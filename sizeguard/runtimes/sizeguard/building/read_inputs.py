@@ -25,6 +25,8 @@ from sizeguard.builds.build_inputs import (
 from sizeguard.runtimes.sizeguard.building.cmake_trace import NamedByCMake, named_by_cmake
 from sizeguard.runtimes.sizeguard.building.made_files import MadeFiles
 from sizeguard.runtimes.sizeguard.building.named_files import (
+    LAUNCHERS,
+    Place,
     assembled_files,
     files_of_words,
     is_untold,
@@ -45,9 +47,6 @@ _STARTED = ("cc1", "cc1plus", "as", "collect2", "lto1", "lto-wrapper", "ld")
 _LIBRARY = re.compile(r"lib[^/]+?(?=\.so|\.a$)")
 _QUOTING = frozenset("\"'\\")
 _LINKER_READ = b"\x10"  # an entry of ld64's dependency information: a file that was read
-
-# Programs that CMAKE_CXX_COMPILER_LAUNCHER puts before a compiler.
-_LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def read_inputs(made: MadeFiles, linker: str, strip: str, hash_of: Hash) -> Buil
     assembled, not_there = assembled_files(*_sources(graph, headers))
     told = {*headers, *linked, *assembled, *_named(graph, cmake.paths)}
     files = {path for path in told if not graph.is_made(path)} - programs
-    files |= untold_steps(graph.commands, cmake.generator)
+    files |= untold_steps(graph.commands, cmake.generator, _place(folder, cmake))
     files |= {untold(program) for program in cmake.started}
     tools, tried = _tools(graph, programs, linker, strip)
     not_there |= {path for path in cmake.paths if not path.startswith(f"{folder}/")}
@@ -103,10 +102,26 @@ def read_inputs(made: MadeFiles, linker: str, strip: str, hash_of: Hash) -> Buil
         absent=tuple(sorted(absent)),
         globs={
             pattern: glob_hash(pattern)
-            for pattern in (*_globs(folder), *_below(cmake, folder, files))
+            for pattern in (
+                *_globs(folder),
+                *_configured(cmake, folder),
+                *_below(cmake, folder, files),
+            )
         },
         environment=recorded_environment(),
     )
+
+
+def _place(folder: Path, cmake: NamedByCMake) -> Place:
+    return Place(folder, os.path.dirname(cmake.sources), (sys.prefix,))  # noqa: PTH120
+
+
+def _configured(cmake: NamedByCMake, folder: Path) -> Iterator[str]:
+    """Yield the patterns of the project that count when CMake configures."""
+    top = os.path.dirname(cmake.sources)  # noqa: PTH120
+    for pattern in (*cmake.globs, *(f"{path}/**/*" for path in cmake.searched)):
+        if pattern.startswith(f"{top}/") and not pattern.startswith((f"{folder}/", f"{top}/.")):
+            yield pattern
 
 
 def _below(cmake: NamedByCMake, folder: Path, files: Iterable[str]) -> Iterator[str]:
@@ -221,14 +236,17 @@ def _deps(folder: Path) -> Mapping[str, tuple[str, ...]]:
 
 
 def parse_deps(text: str, folder: Path) -> dict[str, tuple[str, ...]]:
-    """Parse the output of `ninja -t deps`: each object, and the files it was compiled from."""
+    """Parse the output of `ninja -t deps`: each object, and the files it was compiled from.
+
+    An object that something changed after its compilation is stale, but was compiled from them.
+    """
     found: dict[str, tuple[str, ...]] = {}
     # Most objects include the same headers: 5,544 lines of a full build name 467 files.
     paths: dict[str, str] = {}
     for block in text.split("\n\n"):
         head, *lines = block.strip("\n").split("\n")
         name, mark, rest = head.partition(": #deps ")
-        if mark and "(VALID)" in rest:
+        if mark and ("(VALID)" in rest or (folder / name).is_file()):
             for line in lines:
                 if line not in paths:
                     paths[line] = str(folder / line[4:])
@@ -281,7 +299,7 @@ def _compilers(graph: _Graph) -> Mapping[tuple[str, ...], tuple[str, ...]]:
 
 def _without_launcher(command: tuple[str, ...]) -> tuple[str, ...]:
     """Return the command without a launcher, which does not support the query options."""
-    is_launched = os.path.basename(command[0]) in _LAUNCHERS  # noqa: PTH119
+    is_launched = os.path.basename(command[0]) in LAUNCHERS  # noqa: PTH119
     return command[1:] if is_launched and len(command) > 1 else command
 
 
