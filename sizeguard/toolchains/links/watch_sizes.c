@@ -1,7 +1,8 @@
 /* Note the files of a worktree whose size a build's program asks for. Preloaded into its processes.
 
    Access times tell which files are read, but asking for a size, a type or a time sets none. So the
-   paths of regular files that a program asks the system about stand in `sized`, each ended by NUL.
+   paths of regular files that a program asks the system about stand in `sized`, each ended by NUL;
+   those of the checkout around the worktree stand in `outside`, as watch_git.c notes them.
    Left out are git and cargo, which look at the times of all files to tell what has changed, and
    cmake, whose file(GLOB_RECURSE) asks for the types of all files: file(SIZE) is not seen. Programs
    that call the system without libc, as those of Go do, are not seen either. Nothing is printed, and
@@ -21,10 +22,11 @@
 
 #define MARKS "SIZEGUARD_GIT_MARKS" /* folder of the marks */
 #define TREE "SIZEGUARD_GIT_TREE"   /* the worktree, with its real path */
+#define CHECKOUT "SIZEGUARD_GIT_CHECKOUT" /* the checkout around it, with its real path */
 #define SEEN 1024
 
-static char notes[PATH_MAX + 16];
-static char tree[PATH_MAX];
+static char sized[PATH_MAX + 16], outside[PATH_MAX + 16];
+static char tree[PATH_MAX], checkout[PATH_MAX];
 
 static int is_left_out(const char* program) {
   const char* slash = strrchr(program, '/');
@@ -38,23 +40,40 @@ __attribute__((constructor)) static void begin(void) {
   int error = errno;
   const char* folder = getenv(MARKS);
   const char* root = getenv(TREE);
+  const char* around = getenv(CHECKOUT);
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length > 0 ? length : 0] = 0;
   if (folder && root && strlen(folder) < PATH_MAX && strlen(root) < sizeof tree &&
       !is_left_out(program)) {
-    snprintf(notes, sizeof notes, "%s/sized", folder);
+    snprintf(sized, sizeof sized, "%s/sized", folder);
+    snprintf(outside, sizeof outside, "%s/outside", folder);
     strcpy(tree, root);
+    if (around && strlen(around) < sizeof checkout) strcpy(checkout, around);
   }
   errno = error;
 }
 
-/* Note a path of the worktree, once in this process as a rule. */
+static int is_below(const char* path, const char* folder) {
+  size_t length = strlen(folder);
+  return length && !strncmp(path, folder, length) && (path[length] == '/' || !path[length]);
+}
+
+/* The checkout's files, without git's own and those of the worktrees. */
+static int is_outside(const char* path) {
+  static const char* const own[] = {"/.git", "/.sizeguard"};
+  if (!is_below(path, checkout)) return 0;
+  for (int i = 0; i < 2; ++i)
+    if (is_below(path + strlen(checkout), own[i])) return 0;
+  return 1;
+}
+
+/* Note a path of the worktree or of the checkout, once in this process as a rule. */
 static void note(const char* path) {
   static unsigned long seen[SEEN];
-  size_t length = strlen(tree);
-  if (strncmp(path, tree, length) || path[length] != '/') return;
+  const char* notes = is_below(path, tree) ? sized : is_outside(path) ? outside : NULL;
+  if (!notes) return;
   unsigned long hash = 5381;
-  for (const char* at = path + length; *at; ++at) hash = hash * 33 + (unsigned char)*at;
+  for (const char* at = path; *at; ++at) hash = hash * 33 + (unsigned char)*at;
   if (seen[hash % SEEN] == hash) return;
   seen[hash % SEEN] = hash;
   long file = syscall(SYS_openat, AT_FDCWD, notes, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);

@@ -26,8 +26,11 @@ _MARKS, _OBJECTS, _PRELOAD = "SIZEGUARD_GIT_MARKS", "SIZEGUARD_GIT_OBJECTS", "LD
 _CHECKOUT, _OWN_HEAD = "SIZEGUARD_GIT_CHECKOUT", "SIZEGUARD_GIT_HEAD"
 _TREE = "SIZEGUARD_GIT_TREE"
 HEAD = ".git/HEAD"  # stands for the commit that is checked out
-# Tools join these files of all parent folders.
-_JOINED = frozenset({".cargo/config.toml", ".cargo/config", ".npmrc"})
+# Tools look for these files in all parent folders, and take only the nearest.
+_NEAREST = frozenset(
+    {"Cargo.toml", "package.json", "pnpm-workspace.yaml", "pyproject.toml", "setup.cfg"}
+    | {"tsconfig.json", ".clang-format", ".clang-tidy", ".editorconfig", ".gitignore", ".ignore"}
+)
 _LONGEST_STEP = 3.0  # seconds: FAT has steps of 2 s
 _ASKED, _TAKEN, _OUTSIDE, _SIZED, _SINCE = "asked", "taken", "outside", "sized", "since"
 
@@ -113,11 +116,12 @@ def _noted(tree: Path, mark: str) -> frozenset[str]:
 def outside_files(repository: Path, tree: Path, read: Collection[str]) -> frozenset[str]:
     """List the tracked files that the build took from the checkout, not from its worktree.
 
-    If it asked git for the commit that is checked out, .git/HEAD is among them.
+    It took the content of a file, or only its size. If it asked git for the commit that is checked
+    out, .git/HEAD is among them.
 
-    read: the files that it read in the worktree. Tools look for the nearest file of a name, and
-          take only that; so files of parent folders with the same path are left out, except those
-          that are joined. The files of the running sizeguard are left out, too.
+    read: the files that it read in the worktree. Of the files that tools look for in parent
+          folders, those with the same path are left out: tools take the nearest. The files of the
+          running sizeguard are left out, too.
     """
     paths = _noted(tree, _OUTSIDE)
     if not paths:
@@ -127,9 +131,13 @@ def outside_files(repository: Path, tree: Path, read: Collection[str]) -> frozen
     own = os.path.realpath(Path(__file__).parents[2]) + "/"
     names = {path.removeprefix(root) for path in paths if not path.startswith(own)}
     tracked = git_bytes(repository, "ls-files", "-z").split(b"\0")
-    alone = {name for name in names if name not in read or name in _JOINED}
+    alone = {name for name in names if name not in read or not _is_nearest_alone(name)}
     head = {HEAD} if _head_of(repository) in paths else set()
     return frozenset(alone & set(map(os.fsdecode, tracked)) | head)
+
+
+def _is_nearest_alone(name: str) -> bool:
+    return name.rpartition("/")[2] in _NEAREST
 
 
 def differing(repository: Path, commit: str, files: Collection[str]) -> list[str]:
