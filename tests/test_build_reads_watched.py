@@ -92,6 +92,7 @@ def test_what_builds_read_is_united_and_unknown_stays_unknown(tmp_path: Path) ->
         ({"sub/new.md": "New.\n"}, False),  # a build may ask whether it exists
         ({"sub/other.md": "Other.\n"}, True),
         ({"baselines/waivers.yaml": "[]\n"}, True),  # a term
+        ({"baselines/a.b.c.yaml": "[]\n"}, False),  # a build may list such names
         ({"sub/.gitattributes": "* text eol=crlf\n"}, False),
         ({"new.inc": "int c;\n"}, False),
     ],
@@ -100,10 +101,10 @@ def test_what_was_read_and_names_that_may_be_met_decide(
     tmp_path: Path, change: dict[str, str], *, is_equal: bool
 ) -> None:
     project = made_project(tmp_path, "", FILES)
-    project.write({"sub/other.md": "Document.\n"})
+    project.write({"sub/other.md": "Document.\n", "baselines/waivers.yaml": ""})
     project.commit("Document")
     reads = Reads(frozenset({"a.c"}))
-    scope = Scope((), ("*.md", "sub/*.c"), ("baselines/waivers.yaml",))
+    scope = Scope((), ("*.md", "sub/*.c"), ("baselines/waivers.yaml", "baselines/*.*.*.yaml"))
     before = reads_hash(project.root, "HEAD", scope, reads)
     project.write(change)
     project.commit("Change")

@@ -30,8 +30,8 @@ class Scope:
 
     Empty paths mean all files. Examples of globs are *.md and docs/*.
 
-    unnamed: globs of files that do not count, and whose names do not count either; * and ? match
-        no slash, so a file in a folder below counts
+    unnamed: globs of files that do not count, and whose names count only for `names` of reads_hash;
+        * and ? match no slash, so a file in a folder below counts
     """
 
     paths: tuple[str, ...] = ()
@@ -54,14 +54,18 @@ class Reads:
     unwatchable: bool = False
 
 
-def reads_hash(repository: Path, commit: str, scope: Scope, reads: Reads) -> str:
+def reads_hash(
+    repository: Path, commit: str, scope: Scope, reads: Reads, *, names: bool = True
+) -> str:
     """Hash the files of a commit that builds read, and the names and modes of all others.
+
+    names: whether those of unnamed files count, too
 
     A build may ask whether a file exists. For an unread file in scope, the content counts, too, if
     builds ask git. Links, submodules and attributes, which change what git checks out, count in
     full. If builds take files out of git's objects, the commit decides, with its history.
     """
-    return _hash(repository, commit, scope, reads, is_full=reads.asks_git)
+    return _hash(repository, commit, scope, reads, is_full=reads.asks_git, names=names)
 
 
 def opened_hash(repository: Path, commit: str, scope: Scope, reads: Reads) -> str:
@@ -69,28 +73,36 @@ def opened_hash(repository: Path, commit: str, scope: Scope, reads: Reads) -> st
     return _hash(repository, commit, scope, reads, is_full=True)
 
 
-def _hash(repository: Path, commit: str, scope: Scope, reads: Reads, *, is_full: bool) -> str:
-    """Hash a commit; is_full: whether unread files in scope count in full."""
+def _hash(
+    repository: Path,
+    commit: str,
+    scope: Scope,
+    reads: Reads,
+    *,
+    is_full: bool,
+    names: bool = True,
+) -> str:
+    """Hash a commit; is_full: whether unread files in scope count in full; names: of reads_hash."""
     if reads.unwatchable:
         return tree_hash(repository, commit, scope)
     if reads.takes_files:
         id_ = commit if is_id(commit) else git(repository, "rev-parse", "--verify", commit)
         return fingerprint({"commit": id_})
     hashed = _read_hash_of_id if is_id(commit) else _read_hash_of_id.__wrapped__
-    return hashed(repository, commit, scope, reads.files, is_full)
+    return hashed(repository, commit, scope, reads.files, is_full, names)
 
 
 # A gate of 100 apps for 3 targets asks for each pair and commit about six times.
 @functools.lru_cache(8192)
 def _read_hash_of_id(
-    repository: Path, commit: str, scope: Scope, read: frozenset[str], is_full: bool
+    repository: Path, commit: str, scope: Scope, read: frozenset[str], is_full: bool, names: bool
 ) -> str:
     listed = _scoped_rows if is_id(commit) else _scoped_rows.__wrapped__
     rows = []
     for row in listed(repository, commit, scope):
         if row.always or row.path in read or (is_full and row.is_in):
             rows.append(row.entry)
-        elif row.name:
+        elif names or row.is_named:
             rows.append(row.name)
     return fingerprint({"read": rows})
 
@@ -100,12 +112,14 @@ class _TreeRow(NamedTuple):
 
     always: its content counts, read or not
     is_in: it is in scope
-    entry: its mode, type, id and path; name: its mode and path, or empty if its name does not count
+    is_named: its name counts in any case
+    entry: its mode, type, id and path; name: its mode and path
     """
 
     path: str
     always: bool
     is_in: bool
+    is_named: bool
     entry: str
     name: str
 
@@ -119,8 +133,9 @@ def _scoped_rows(repository: Path, commit: str, scope: Scope) -> Sequence[_TreeR
             path,
             not entry.startswith(FILE_MODES) or _is_attributes(path),
             _is_in(path, scope),
+            not _is_unnamed(path, scope.unnamed),
             f"{entry}\t{path}",
-            "" if _is_unnamed(path, scope.unnamed) else f"{entry.split()[0]}\t{path}",
+            f"{entry.split()[0]}\t{path}",
         )
         for path, entry in sorted(tree_entries(repository, commit, "-r", "--full-tree").items())
     ]

@@ -47,7 +47,7 @@ from sizeguard.toolchains.read_files import (
 )
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
-# Files of the policy, which no build reads: sizeguard.yaml, waivers, baselines.
+# Files of the policy, which builds hardly read: sizeguard.yaml, waivers, baselines.
 _TERMS = (CONFIG, "baselines/waivers.yaml", "baselines/*.*.*.yaml")
 
 
