@@ -11,9 +11,11 @@ import pytest
 
 from tests.support.any_project import made_project
 from tests.support.later_tricks import BUILD, CONFIG, EMBED, LARGE, MAIN
+from tests.support.places import LLVM
 
 pytestmark = pytest.mark.native
 
+LD64 = LLVM / "ld64.lld"
 COPY = "cp {} data.txt\n" + BUILD
 PASS, FAIL, INCONCLUSIVE = 0, 1, 3
 
@@ -61,6 +63,26 @@ WAYS = {
         },
         {"f.c": "char a[6000] = {1};\nint f(void) { return a[0]; }\n"},
     ),
+    "a needed library whose link is made by its installation": Way(
+        {
+            "build.sh": "cc -Os -fPIC -shared -o libf.so.1.2 -Wl,-soname,libf.so.1 f.c\n"
+            "cc -Os -o app main.c libf.so.1.2\n",
+            "main.c": "int f(void);\nint main(void) { return f(); }\n",
+            "f.c": "int f(void) { return 1; }\n",
+        },
+        {"f.c": "char a[6000] = {1};\nint f(void) { return a[0]; }\n"},
+    ),
+    "a needed library of macOS with another name": Way(
+        {
+            "build.sh": "for f in f main; do clang-19 --target=arm64-apple-macos13.0 -Os -c $f.c; "
+            f"done\nl='{LD64} -arch arm64 -platform_version macos 13.0 13.0 -undefined "
+            "dynamic_lookup'\n$l -dylib -install_name @rpath/libf.1.dylib -o libf.1.2.dylib f.o\n"
+            "$l -o app main.o libf.1.2.dylib\n",
+            "main.c": "int f(void);\nint main(void) { return f(); }\n",
+            "f.c": "int f(void) { return 1; }\n",
+        },
+        {"f.c": "char a[90000] = {1};\nint f(void) { return a[0]; }\n"},
+    ),
     "restored access times": Way(
         {
             "build.sh": "tar c --atime-preserve=replace NOTES.md | tar xO > data.txt\n" + BUILD,
@@ -107,10 +129,32 @@ WAYS = {
         {".sizes": "1\n"},
         code=INCONCLUSIVE,
     ),
-    "a parent's file after the own one": Way(
-        {"build.sh": "cat tool.yml ../../../tool.yml\n" + BUILD, "main.c": MAIN, "tool.yml": "1\n"},
-        {"tool.yml": "2\n"},
+    "a parent's file that tools look for after the own one": Way(
+        {
+            "build.sh": "cat Cargo.toml ../../../Cargo.toml\n" + BUILD,
+            "main.c": MAIN,
+            "Cargo.toml": "1\n",
+        },
+        {"Cargo.toml": "2\n"},
         code=PASS,
+    ),
+    "the checkout's file after the own one": Way(
+        {
+            "build.sh": "wc NOTES.md\ncp ../../../NOTES.md data.txt\n" + BUILD,
+            "main.c": EMBED,
+            "NOTES.md": "1\n",
+        },
+        {"NOTES.md": LARGE},
+        code=INCONCLUSIVE,
+    ),
+    "the size of the checkout's file": Way(
+        {
+            "build.sh": "head -c $(stat -c %s ../../../NOTES.md) /dev/zero > data.txt\n" + BUILD,
+            "main.c": EMBED,
+            "NOTES.md": "1\n",
+        },
+        {"NOTES.md": LARGE},
+        code=INCONCLUSIVE,
     ),
     "a parent's file that is joined": Way(
         {
@@ -147,3 +191,15 @@ def test_growth_of_unlisted_inputs_is_seen(tmp_path: Path, way: str) -> None:
         assert (growth is None) == (told.code == INCONCLUSIVE)
         if growth is not None:
             assert (growth["file"] > 1000) == (told.code == FAIL)
+
+
+def test_a_new_file_among_the_baselines_may_be_read(tmp_path: Path) -> None:
+    """The base has shown what it reads, and it had no such file."""
+    build = "cat NOTES.md baselines/*.a.b.yaml > data.txt 2>/dev/null\n" + BUILD
+    files = {"build.sh": build, "main.c": EMBED, "NOTES.md": "1\n"}
+    project = made_project(tmp_path, CONFIG, files)
+    assert project.run("gate", "--base", "main").code == PASS
+    project.git("checkout", "-q", "-b", "work")
+    project.write({"baselines/app.a.b.yaml": LARGE})
+    project.commit("Change")
+    assert project.run("gate", "--base", "main").code == FAIL

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from sizeguard.base.errors import SizeguardError
 from sizeguard.base.files import check_no_output, path_below
@@ -53,6 +53,9 @@ from sizeguard.formats.sniff import (
     format_of,
     image_format,
 )
+
+if TYPE_CHECKING:
+    from sizeguard.formats.macho.image import MachO
 
 STRIPPED = ".stripped"
 # CMake tries the compiler with these files.
@@ -154,10 +157,8 @@ def libraries_of(folder: Path, files: Iterable[Path]) -> tuple[ShippedLibrary, .
 
 def _library(path: Path, folder: Path) -> ShippedLibrary:
     shipped = shipped_twin(path)
-    is_elf = image_format(shipped) == ELF
-    soname = library_name(read_elf(shipped)) if is_elf else ""
     name = _name(path, folder)
-    return ShippedLibrary(name, shipped, measure(shipped), needed_by(shipped), soname)
+    return ShippedLibrary(name, shipped, measure(shipped), needed_by(shipped), stated_name(shipped))
 
 
 def shipped_twin(path: Path) -> Path:
@@ -187,14 +188,9 @@ def needed_by(image: Path) -> tuple[str, ...]:
     if format_ in CONTAINERS:
         return ()
     if format_ == MACHO:
-        # takes 12 ms, which reports of ELF images save
-        from sizeguard.formats.macho import read_macho_file
-        from sizeguard.formats.macho.image import MachO
         from sizeguard.formats.macho.needed import needed_dylibs
 
-        file = read_macho_file(image)
-        slices = [file] if isinstance(file, MachO) else list(file.images)
-        return tuple(sorted({name for each in slices for name in needed_dylibs(each)}))
+        return tuple(sorted({name for each in _slices(image) for name in needed_dylibs(each)}))
     return needed_libraries(read_elf(image))
 
 
@@ -224,6 +220,30 @@ def _has_build(folder: Path) -> bool:
     except SizeguardError:
         return False
     return image.is_file() and image.parent.resolve() == folder.resolve()
+
+
+def stated_name(path: Path) -> str:
+    """Return the file name by which images need a library of ELF or Mach-O; empty for none."""
+    try:
+        if not _reads_linked(str(path)):
+            return ""
+        if image_format(path) == ELF:
+            return PurePosixPath(library_name(read_elf(path))).name
+        from sizeguard.formats.macho.needed import install_name
+
+        return next((PurePosixPath(install_name(each)).name for each in _slices(path)), "")
+    except SizeguardError:
+        return ""  # damaged, as inputs of tests are
+
+
+def _slices(path: Path) -> Sequence[MachO]:
+    """Read the Mach-O images of a file."""
+    # takes 12 ms, which reports of ELF images save
+    from sizeguard.formats.macho import read_macho_file
+    from sizeguard.formats.macho.image import MachO
+
+    file = read_macho_file(path)
+    return [file] if isinstance(file, MachO) else file.images
 
 
 def is_linked(path: Path) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from sizeguard.formats.elf.needed import SEARCH_PATH
+from sizeguard.formats.macho.constants import LC_ID_DYLIB
 from sizeguard.formats.macho.image import LoadCommand, MachO
 
 
@@ -14,8 +15,14 @@ def needed_dylibs(image: MachO) -> tuple[str, ...]:
     return tuple(sorted({*image.dylibs, *paths}))
 
 
+def install_name(image: MachO) -> str:
+    """Return the path by which images need a library (LC_ID_DYLIB); empty if it has none."""
+    found = (_path(image, c) for c in image.commands if c.number == LC_ID_DYLIB)
+    return next(found, "")
+
+
 def _path(image: MachO, command: LoadCommand) -> str:
-    """Return the path of an LC_RPATH command; empty if it is damaged."""
+    """Return the path of a command; empty if it is damaged."""
     content = image.data[command.offset : command.offset + command.size].tobytes()
     if len(content) < 12:  # number, size, and where in the command the path is
         return ""

@@ -15,11 +15,12 @@ from sizeguard.base import OWN_FOLDER
 from sizeguard.builds.image_tools import MEASURED, image_tools, kind_of_image, spelling_for
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.packages.members import Package, split_pattern
-from sizeguard.builds.shipped_libraries import needed_files
+from sizeguard.builds.shipped_libraries import needed_files, stated_name
 from sizeguard.projects.gathering.linked_globs import files_matching
 from sizeguard.toolchains.recipe import DoesNotBuildError
 
 _HWCAPS = "glibc-hwcaps"
+_LIBRARIES = (".so", ".dylib")  # in the names of files that may state another name
 # Folders of a system's own libraries, which no build makes.
 _SYSTEM = ("/usr/", "/lib/", "/lib32/", "/lib64/", "/libx32/", "/bin/", "/sbin/", "/opt/", "/etc/")
 
@@ -73,7 +74,7 @@ class Surroundings:
             return
         left = [each for user in users for each in _needs(user)]
         spelled = spelling_for(users[0])
-        files = _by_name(self._files(), spelled)
+        files = _by_name(self._files(), spelled, stated=_stated_name)
         packed = sorted(self.package.members()) if self.package is not None else []
         members = _by_name(packed, spelled)
         known, seen = frozenset(counted), set[tuple[str, str]]()
@@ -134,12 +135,26 @@ def _way_out(tree: Path, image: str) -> Path | None:
     return None
 
 
-def _by_name(paths: Iterable[str], spelled: Callable[[str], str]) -> Mapping[str, list[str]]:
-    """Group paths by the name of the file, in the form that is compared."""
+def _by_name(
+    paths: Iterable[str],
+    spelled: Callable[[str], str],
+    stated: Callable[[str], str] = lambda path: "",
+) -> Mapping[str, list[str]]:
+    """Group paths by the name of the file, and by that which it states, in the compared form."""
     found: dict[str, list[str]] = {}
     for path in paths:
-        found.setdefault(spelled(path.rpartition("/")[2]), []).append(path)
+        for name in {path.rpartition("/")[2], stated(path)} - {""}:
+            found.setdefault(spelled(name), []).append(path)
     return found
+
+
+def _stated_name(path: str) -> str:
+    """Return the name by which images need a library.
+
+    A loader finds libf.so.1.2 by a link libf.so.1, which may be made when it is installed.
+    """
+    file = path.rpartition("/")[2]
+    return stated_name(Path(path)) if any(each in file for each in _LIBRARIES) else ""
 
 
 def copy_needed(
