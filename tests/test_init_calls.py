@@ -158,7 +158,13 @@ def test_ninja_in_the_projects_folder(tmp_path: Path) -> None:
     root = project_of(tmp_path, "/out/\n")
     put(root / "build.ninja", "builddir = out\n")
     put(root / "out/app")
-    assert propose(root).build == "ninja out/app"
+    put(root / "configure.py", "")
+    proposal = propose(root)
+    assert proposal.build == "ninja out/app"
+    note = "git does not track build.ninja: set the command that writes it as setup"
+    assert f"{note}, such as ./configure.py" in proposal.notes
+    subprocess.run(["git", "-C", root, "add", "build.ninja"], check=True)
+    assert not any(note in each for each in propose(root).notes)
 
 
 def test_one_configuration_of_several_is_measured(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Protocol
 
 from sizeguard.base import OWN_FOLDER
+from sizeguard.base.errors import SizeguardError
 from sizeguard.base.files import path_below
 from sizeguard.formats.sniff import MACHO, image_format
+from sizeguard.git.git import git
 
 # Parts that init reports if they are missing.
 SECTIONS, MAP, BUILD_ID, SYMBOLS = "-ffunction-sections", "map", "build id", "symbols"
@@ -149,3 +151,20 @@ def files_of_build(folder: Path, *, skipped: frozenset[str] = NO_IMAGES) -> Iter
             if name not in skipped and not Path(at, name, "pyvenv.cfg").exists()
         )
         yield from (Path(at, name) for name in sorted(files))
+
+
+def is_tracked(path: Path) -> bool:
+    """Return whether git tracks a file; True outside git."""
+    try:
+        return bool(git(path.parent, "ls-files", "--", path.name))
+    except SizeguardError:
+        return True
+
+
+def untracked(folder: Path, name: str) -> tuple[str, ...]:
+    """Tell that the command which writes a file is unknown: worktrees do not have the file."""
+    if is_tracked(folder / name):
+        return ()
+    scripts = (each for each in ("configure", "configure.py") if (folder / each).is_file())
+    hint = next((f", such as ./{each}" for each in scripts), "")
+    return (f"git does not track {name}: set the command that writes it as setup{hint}",)

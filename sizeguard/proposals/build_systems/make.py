@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from sizeguard.base.errors import SizeguardError
 from sizeguard.base.files import text_of_file
-from sizeguard.git.git import git
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
     MAP,
@@ -20,8 +18,10 @@ from sizeguard.proposals.build_folder import (
     Commands,
     LinkedFile,
     Place,
+    is_tracked,
     map_option,
     shell_words,
+    untracked,
 )
 from sizeguard.proposals.build_systems.automake import automake_files
 from sizeguard.proposals.build_systems.make_rules import (
@@ -54,7 +54,7 @@ class Make:
         source = script.parent if script is not None else folder
         facts = {
             "configured": line if script is not None else "",
-            "generated": "yes" if script is not None and not _is_tracked(script) else "",
+            "generated": "yes" if script is not None and not is_tracked(script) else "",
             RECURSIVE: "yes" if _CALLS_MAKE.search(_makefile(folder)) else "",
         }
         return BuildFolder(source, folder, automake_files(folder), facts)
@@ -72,7 +72,7 @@ class Make:
             made.append(shell_words(words, place.root))
         configure = _configure(build, place)
         setup = " && ".join(filter(None, [*folders, configure]))
-        return Commands(setup, " && ".join(made), tuple(_notes(build, configure)))
+        return Commands(setup, " && ".join(made), _notes(build, configure))
 
     def advice(self, missing: str, build: BuildFolder, image: LinkedFile) -> str:
         """Return the make variable to set."""
@@ -88,12 +88,10 @@ class Make:
         }[missing]
 
 
-def _notes(build: BuildFolder, configure: str) -> Iterator[str]:
+def _notes(build: BuildFolder, configure: str) -> tuple[str, ...]:
     """Tell that the command which writes the makefile is unknown, as with nginx's configure."""
     name = next(iter(makefiles(build.folder)), "")
-    if not configure and name and not _is_tracked(build.folder / name):
-        hint = ", such as ./configure" if (build.folder / "configure").is_file() else ""
-        yield f"git does not track {name}: set the command that writes it as setup{hint}"
+    return () if configure or not name else untracked(build.folder, name)
 
 
 def _configure(build: BuildFolder, place: Place) -> str:
@@ -121,14 +119,6 @@ def _script(folder: Path, line: str) -> Path | None:
         return None
     path = Path(os.path.normpath(folder / words[0])) if words else None
     return path if path is not None and path.is_file() else None
-
-
-def _is_tracked(path: Path) -> bool:
-    """Return whether git tracks a file; True outside git."""
-    try:
-        return bool(git(path.parent, "ls-files", "--", path.name))
-    except SizeguardError:
-        return True
 
 
 def _makefile(folder: Path) -> str:

@@ -18,6 +18,7 @@ from sizeguard.proposals.build_folder import (
     map_option,
     path_from,
     shell_words,
+    untracked,
 )
 
 _FILE, _ARGUMENTS = "build.ninja", "args.gn"
@@ -52,7 +53,7 @@ class Ninja:
             words += ["--root", place.source] if place.source != "." else []
             return Commands(shell_words(words, place.root), made)
         if build.folder == build.source and place.is_fresh and place.folder == place.source:
-            return Commands("", made)
+            return Commands("", made, untracked(build.folder, _FILE))
         return Commands(
             "",
             "",
