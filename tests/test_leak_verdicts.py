@@ -19,7 +19,7 @@ from sizeguard.verify.branches.dtype_arguments import served_dtypes
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
-from sizeguard.verify.leaks import explained_bytes, toolchain_files
+from sizeguard.verify.leaks import explained_bytes, hidden_code, toolchain_files
 from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode, FoundCopy
 from sizeguard.verify.leaks.explained_bytes import (
     FRAGMENTS,
@@ -242,6 +242,8 @@ def test_a_function_named_like_a_body_fails_if_it_serves_a_deselected_dtype(
     code = with_functions(opened("11"), [symbol], full=True, known=known)
     bodies = {"sums": frozenset({"Double"}), "products": frozenset({"Float"})}
     assert judge_namesakes(code, [], bodies=bodies).verdict == expected
+    alone = with_functions(opened("11"), [symbol], full=False)
+    assert judge_namesakes(alone, [], bodies=bodies).verdict == PASS
 
 
 IN_A_NAMESPACE = "_ZN2my4relu3runEi"
@@ -272,11 +274,20 @@ def test_code_in_a_scope_of_a_kernels_name_is_undecided(
     """A namespace `log` need not have the kernel log."""
     code = with_functions(opened("11"), symbols, full=full, known=known)
     found = judge_namesakes(code, ["relu", "gelu"])
-    assert found.verdict == expected
+    assert (found.expect, found.verdict) == (ABSENT, expected)
     if expected == INCONCLUSIVE:
         assert ": 10 bytes at 0x" in found.evidence[0]
         assert found.evidence[-1].startswith("a scope or template argument has the name of a k")
     assert judge_namesakes(code, []).verdict == PASS
+
+
+@pytest.mark.parametrize(("fewest", "expected"), [(33, INCONCLUSIVE), (34, PASS)])
+def test_few_bytes_in_a_scope_of_a_kernels_name_pass(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, fewest: int, expected: str
+) -> None:
+    monkeypatch.setattr(hidden_code, "FEWEST_BYTES", fewest)
+    code = with_functions(opened("11"), [IN_A_NAMESPACE] * 3, full=True)
+    assert judge_namesakes(code, ["relu"]).verdict == expected
 
 
 @pytest.mark.parametrize("full", [True, False])
