@@ -203,3 +203,20 @@ def test_a_new_file_among_the_baselines_may_be_read(tmp_path: Path) -> None:
     project.write({"baselines/app.a.b.yaml": LARGE})
     project.commit("Change")
     assert project.run("gate", "--base", "main").code == FAIL
+
+
+def test_a_library_of_a_package_counts_by_the_name_that_it_states(tmp_path: Path) -> None:
+    build = (
+        "cc -Os -fPIC -shared -o libf.so.1.2 -Wl,-soname,libf.so.1 f.c\n"
+        "cc -Os -o app main.c libf.so.1.2\n"
+        "python3 -m zipfile -c app.zip app libf.so.1.2\nrm app libf.so.1.2\n"
+    )
+    main = "int f(void);\nint main(void) { return f(); }\n"
+    files = {"build.sh": build, "main.c": main, "f.c": "int f(void) { return 1; }\n"}
+    config = CONFIG.replace("image: app", "image: app.zip!app")
+    assert config != CONFIG
+    project = made_project(tmp_path, config, files)
+    project.git("checkout", "-q", "-b", "work")
+    project.write({"f.c": "char a[6000] = {1};\nint f(void) { return a[0]; }\n"})
+    project.commit("Change")
+    assert project.run("gate", "--base", "main").code == FAIL

@@ -86,8 +86,7 @@ class Surroundings:
             seen.add((name, machine))
             places = {path.resolve(): path for path in map(Path, files.get(name, ()))}
             paths = sorted(path for path in places if self._is_made(path))
-            if self.package is not None:
-                paths += [self.package.copy(each, unpacked) for each in members.get(name, ())]
+            paths += self._members(name, members, spelled, unpacked)
             names = {path: self._name(path, places, unpacked) for path in paths}
             anyway = {path for path in paths if names[path] in known}
             for variant in sorted({*map(_variant, paths)}):
@@ -96,6 +95,24 @@ class Surroundings:
                 if path is not None:
                     left += _needs(path)
                     yield path, names[path]
+
+    def _members(
+        self,
+        name: str,
+        members: Mapping[str, Sequence[str]],
+        spelled: Callable[[str], str],
+        unpacked: Path,
+    ) -> Iterator[Path]:
+        """Copy the package's members that have a name, or state it as libraries do."""
+        if self.package is None:
+            return
+        yield from (self.package.copy(each, unpacked) for each in members.get(name, ()))
+        stem = name.partition(".")[0]
+        for file in sorted(members.keys() - {name}):
+            for each in members[file] if file.partition(".")[0] == stem else ():
+                copy = self.package.copy(each, unpacked)
+                if spelled(stated_name(copy)) == name:
+                    yield copy
 
     def _name(self, path: Path, places: Mapping[Path, Path], unpacked: Path) -> Path:
         """Return the path that names a library. places: paths in the tree that lead to files."""
