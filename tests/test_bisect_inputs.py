@@ -11,6 +11,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.git.commits import read_history
 from sizeguard.history.points_in_time import commits
 from sizeguard.projects import command
+from sizeguard.projects.steps import native_code
 from tests.support.drawn_history import run_git
 
 
@@ -64,11 +65,41 @@ def test_a_bisect_does_not_begin_in_a_merged_history(root: Path) -> None:
         read_history(root, ("side", "other"), (side, bad))
 
 
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        ("make CFLAGS=-march=native", True),
+        ("RUSTFLAGS='-C target-cpu=native' make", True),
+        ("make CC='icx -xHost'", True),
+        ("make ARCH=native -march=x86-64-v2", False),
+    ],
+)
+def test_the_processor_counts_for_code_of_its_own(
+    root: Path, monkeypatch: pytest.MonkeyPatch, text: str, *, counts: bool
+) -> None:
+    """Machines that share a store may have other processors."""
+    monkeypatch.setattr(native_code, "host_toolchain", str)
+    recipe = command.CommandRecipe(text, "app")
+
+    def keys() -> list[Mapping[str, object]]:
+        return [recipe.key(root, commit, 9) for commit in ("HEAD~1", "HEAD")]
+
+    (root / "README.md").write_text("Use -march=native.\n")
+    run_git(root, "add", "README.md")
+    _commit(root, "page")
+    (root / "flags.cmake").write_text("add_compile_options(-mcpu=native)\n")
+    run_git(root, "add", "flags.cmake")
+    _commit(root, "flags")
+    before = keys()
+    monkeypatch.setattr(native_code, "processor", lambda: "another")
+    assert [one != other for one, other in zip(before, keys(), strict=True)] == [counts, True]
+
+
 def test_variables_that_a_command_names_or_compilers_use_are_inputs(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second bisect with another variable took the sizes of the first one."""
-    monkeypatch.setattr(command, "host_toolchain", str)  # starts compilers
+    monkeypatch.setattr(native_code, "host_toolchain", str)  # starts compilers
     recipe = command.CommandRecipe("make $EXTRA level=${LEVEL:-2}", "app")
 
     def key() -> Mapping[str, object]:

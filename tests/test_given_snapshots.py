@@ -20,9 +20,9 @@ from sizeguard.gate.reference.given_snapshot import snapshot_reference
 from sizeguard.gate.reference.history import History
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.snapshot_origin import parts_of, rules_part
-from sizeguard.projects import any_build
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import BuildSteps, ImageFiles
+from sizeguard.projects.steps import native_code
 from sizeguard.snapshots.origin import Origin
 from sizeguard.snapshots.snapshot import write_snapshot
 from tests.support.drawn_history import run_git
@@ -88,7 +88,7 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
 @pytest.fixture(autouse=True)
 def host(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unit tests start no compiler, not even for its version."""
-    monkeypatch.setattr(any_build, "host_toolchain", lambda: {"cc": "gcc 12.2.0"})
+    monkeypatch.setattr(native_code, "host_toolchain", lambda: {"cc": "gcc 12.2.0"})
 
 
 def test_the_bases_own_snapshot_is_the_reference(case: Case) -> None:

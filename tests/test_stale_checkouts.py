@@ -13,9 +13,9 @@ import pytest
 from sizeguard.git.git import branch_id
 from sizeguard.git.own_filters import own_filters
 from sizeguard.git.worktrees import EVERYTHING, Worktree
-from sizeguard.projects import any_build
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import BuildSteps, ImageFiles
+from sizeguard.projects.steps import native_code
 from sizeguard.toolchains.read_files import watch
 from tests.support.drawn_history import run_git
 from tests.test_gate_failures import UNPRIVILEGED
@@ -70,7 +70,7 @@ def test_a_filter_of_the_clone_runs_again(
 def test_all_files_count_if_a_filter_may_read_them(
     root: Path, clean: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(any_build, "host_toolchain", str)  # starts compilers
+    monkeypatch.setattr(native_code, "host_toolchain", str)  # starts compilers
     steps = BuildSteps({"": ImageFiles("app")}, "true", clean=clean, ignore=("*.txt",))
     recipe = AnyBuildRecipe("a", "t", steps)
     ids = [commit(root, _gitattributes=ATTRIBUTES, a_txt=text, z_h="") for text in ("1", "2")]
@@ -80,7 +80,7 @@ def test_all_files_count_if_a_filter_may_read_them(
 def test_other_folders_of_pkg_config_make_another_build(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(any_build, "host_toolchain", str)  # starts compilers
+    monkeypatch.setattr(native_code, "host_toolchain", str)  # starts compilers
     recipe = AnyBuildRecipe("a", "t", BuildSteps({"": ImageFiles("app")}, "make"))
     id_ = commit(root, a_txt="1")
     keys = []

@@ -28,12 +28,12 @@ from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
 from sizeguard.projects.steps.commit_steps import scope_of_commit, steps_of_commit
 from sizeguard.projects.steps.kept_setup import is_as_noted, note_setup, setup_key
 from sizeguard.projects.steps.left_outputs import check_made, note_shipped, remove_outputs
+from sizeguard.projects.steps.native_code import tools_of
 from sizeguard.toolchains.environment import (
     build_environment,
     command_variables,
     recorded_environment,
 )
-from sizeguard.toolchains.host import host_toolchain
 from sizeguard.toolchains.installed import package_lists
 from sizeguard.toolchains.links.recording import Recording
 from sizeguard.toolchains.links.watched_git import begin_now, differing, git_watch, outside_files
@@ -87,7 +87,8 @@ class AnyBuildRecipe:
 
         path_length: length of the worktree's path, which compilers write into binaries.
         """
-        steps, files = self.steps, self.files
+        steps, files, environment = self.steps, self.files, self._recorded()
+        told = (steps.setup, steps.build, *environment.values())
         return {
             "build": "steps",
             "tree": self._tree_hash(repository, commit),
@@ -96,9 +97,9 @@ class AnyBuildRecipe:
             "commands": [steps.setup, steps.build, steps.clean],
             "image": [files.image, files.map, files.debug, files.shipped, files.strip],
             "lists": [*files.objects, "", *files.also],
-            "environment": self._recorded(),
+            "environment": environment,
             "path_length": path_length,
-            "toolchain": host_toolchain(),
+            "toolchain": tools_of(repository, commit, told),
             "packages": files_key(package_lists()),
             "package": package_hash(),
             **({"rules": steps.rules} if steps.rules else {}),

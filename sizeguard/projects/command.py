@@ -15,8 +15,8 @@ from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.git.trees import Scope, check_scope, tree_hash
 from sizeguard.git.worktrees import Worktree
 from sizeguard.projects.compiler_cache import ccache_path
+from sizeguard.projects.steps.native_code import tools_of
 from sizeguard.toolchains.environment import command_variables, recorded_environment
-from sizeguard.toolchains.host import host_toolchain
 from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
@@ -49,7 +49,7 @@ class CommandRecipe:
             "image": self.image,
             "map": self.map,
             "path_length": path_length,
-            "toolchain": host_toolchain(),
+            "toolchain": tools_of(repository, commit, [self.command, *self._variables().values()]),
             "environment": self._variables(),
             "package": package_hash(),
         }
