@@ -47,3 +47,20 @@ def test_a_linked_module_may_have_the_symbols_of_its_objects() -> None:
     linking = bytes.fromhex("0009076c696e6b696e6702")
     assert module(linking).is_object
     assert not module(bytes.fromhex("0503010001") + linking).is_object
+
+
+@pytest.mark.parametrize(
+    ("custom", "ram"),
+    [
+        ("09 076c696e6b696e67 02", 3),  # linking: an object, with 3 bytes of data
+        ("10 0864796c696e6b2e30 01 05 8827020000", 5000),  # dylink.0, memory of 5000 bytes
+        ("0c 0664796c696e6b 8827020000", 5000),  # dylink of older linkers
+        ("", 1 << 16),
+    ],
+)
+def test_objects_and_side_modules_import_the_memory_of_their_program(custom: str, ram: int) -> None:
+    """Each object of an archive counted for a page, and side modules for none of their data."""
+    section = bytes.fromhex(f"00{custom}") if custom else b""
+    imports = bytes.fromhex("020a 01 03656e76 016d 02 00 01")  # (import "env" "m" (memory 1))
+    data = bytes.fromhex("0b09 01 00 41000b 03 010203")
+    assert module(section + imports + data).ram == ram

@@ -9,6 +9,7 @@ from sizeguard.formats.wasm.stream import Stream
 FUNCTION, TABLE, MEMORY, GLOBAL, TAG = range(5)
 _NAME_FUNCTIONS, _NAME_DATA = 1, 9
 _LINKING_SYMBOLS, _LINKING_SEGMENTS = 8, 5
+_DYLINK_MEMORY = 1
 _SYMBOL_FUNCTION, _SYMBOL_DATA, _SYMBOL_SECTION = 0, 1, 3
 _PAGE, _MEMORY_64, _MOST_MEMORY = 16, 4, 1 << 56
 _REFERENCES = (0x63, 0x64)  # (ref null TYPE), (ref TYPE)
@@ -30,6 +31,8 @@ class ModuleNames:
     """Names by index; for functions, imported ones count first.
 
     imported: number of imported functions; memory: bytes of memory that the module requests
+    reserved: bytes that a side module needs in its program's memory; None for other modules
+    content:  bytes of the data segments
     modules:  modules that it imports from
     is_64:    whether a memory has addresses of 64 bits
     """
@@ -41,6 +44,8 @@ class ModuleNames:
     modules: set[bytes] = field(default_factory=set)
     imported: int = 0
     memory: int = 0
+    reserved: int | None = None
+    content: int = 0
     is_64: bool = False
 
     def function(self, index: int) -> tuple[bytes, ...]:
@@ -124,6 +129,23 @@ def read_names(names: ModuleNames, stream: Stream) -> None:
                 index = stream.number()
                 found[index] = stream.name()
         stream.at = end
+
+
+def read_dylink(names: ModuleNames, stream: Stream) -> None:
+    """Read the memory that a side module needs; it imports that of its program."""
+    while not stream.is_at_end:
+        kind = stream.data[stream.skip(1)]
+        size = stream.number()
+        end = stream.skip(size) + size
+        if kind == _DYLINK_MEMORY:
+            stream.at = end - size
+            names.reserved = min(stream.number(), _MOST_MEMORY)
+        stream.at = end
+
+
+def read_old_dylink(names: ModuleNames, stream: Stream) -> None:
+    """Read the section of linkers before LLVM 13, which begins with the memory."""
+    names.reserved = min(stream.number(), _MOST_MEMORY)
 
 
 def read_linking(names: ModuleNames, stream: Stream) -> None:

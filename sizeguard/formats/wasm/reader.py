@@ -13,11 +13,13 @@ from sizeguard.formats.sectioned import FilePart, NamedPart, SectionedImage
 from sizeguard.formats.wasm.names import (
     DataSymbol,
     ModuleNames,
+    read_dylink,
     read_exports,
     read_imports,
     read_linking,
     read_memories,
     read_names,
+    read_old_dylink,
 )
 from sizeguard.formats.wasm.stream import Stream
 
@@ -85,7 +87,7 @@ def read_wasm(path: Path) -> SectionedImage:
     """Read a module, an object or a component.
 
     load: all sections except custom ones, which an engine may ignore. ram: the initial memory of
-    the module.
+    the module, or what an object or a side module adds to that of its program.
 
     Raises InputError for a damaged file.
     """
@@ -113,12 +115,12 @@ def parse_wasm(path: Path, data: Bytes) -> SectionedImage:
         parts.append(
             FilePart(section.name, "", section.kind, section.start, size, section.start, load, load)
         )
-    if names.memory:
-        memory, at = names.memory, _MEMORY_ADDRESS
-        parts.append(FilePart("(linear memory)", "", "zero", len(data), 0, at, memory, 0, True))
     # A module that wasm-ld --emit-relocs linked has the symbols of its objects, too.
     is_linked = not _OF_LINKED.isdisjoint(section.number for section in sections)
     is_object = not is_linked and any(section.name == "linking" for section in sections)
+    if memory := _memory(names, is_object=is_object):
+        at = _MEMORY_ADDRESS
+        parts.append(FilePart("(linear memory)", "", "zero", len(data), 0, at, memory, 0, True))
     needed = tuple(sorted(name.decode("utf-8", "backslashreplace") for name in names.modules))
     return SectionedImage(
         path,
@@ -132,6 +134,13 @@ def parse_wasm(path: Path, data: Bytes) -> SectionedImage:
         is_object,
         data,
     )
+
+
+def _memory(names: ModuleNames, *, is_object: bool) -> int:
+    """Return the bytes of memory: objects and side modules import that of their program."""
+    if is_object:
+        return names.content
+    return names.memory if names.reserved is None else names.reserved
 
 
 def _sections(
@@ -159,7 +168,12 @@ def _sections(
 def _names(path: Path, content: bytes, sections: list[_WasmSection]) -> ModuleNames:
     names = ModuleNames()
     read = {_IMPORT: read_imports, _MEMORY: read_memories, _EXPORT: read_exports}
-    custom = {"name": read_names, "linking": read_linking}
+    custom = {
+        "name": read_names,
+        "linking": read_linking,
+        "dylink.0": read_dylink,
+        "dylink": read_old_dylink,
+    }
     for section in sections:
         reader = custom.get(section.name) if section.number == _CUSTOM else read.get(section.number)
         if reader is not None:
@@ -203,6 +217,7 @@ def _segments(
             _expression(stream)
         size = stream.number()
         at = stream.skip(size) + shift
+        names.content += size
         name = names.segments.get(index, b"")
         of_segment = (name,) if name else ()
         done = begin
