@@ -245,6 +245,7 @@ SAME = b"\xcc" * 2 + CODE + CODE
         (CODE, {}, [pattern(CODE)], {(0, 0): BASE}),  # by its bytes alone
         (CODE, {"f0": BASE + 1}, [pattern(CODE)], {(0, 0): BASE}),
         (CODE[:-1] + b"\0", {"f0": BASE}, [pattern(CODE)], {}),
+        (CODE, {}, [pattern(CODE, *range(4))], {(0, 0): BASE}),
         (CODE, {}, [pattern(CODE, *range(5))], {}),
         (CODE, {"f0": BASE}, [pattern(CODE, *range(5))], {(0, 0): BASE}),
         # Two functions with the same code have two places.
@@ -271,6 +272,25 @@ def test_without_a_map_symbols_and_bytes_place_code(
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("flags", "is_placed"),
+    [
+        ({}, True),
+        ({"is_allocated": False}, False),
+        ({"flags": SHF_MERGE}, False),
+        ({"type": SHT_NOTE}, False),
+    ],
+)
+def test_without_a_map_data_with_bytes_of_its_own_is_placed(
+    flags: dict[str, object], is_placed: bool
+) -> None:
+    symbol = SimpleNamespace(name="f0", address=BASE, section=1, type=1)
+    image: Any = SimpleNamespace(symbols=[symbol], is_stripped=False, machine="x86_64")
+    objects = objects_of(pattern(CODE), is_executable=False, **flags)
+    found = by_symbols(objects, image, image_of(CODE))
+    assert found == ({(0, 0): BASE} if is_placed else {})
+
+
 def test_output_sections_of_one_name_are_those_of_the_image() -> None:
     """--unique makes several of one name; the map was one of another build."""
     rows = [
@@ -285,6 +305,99 @@ def test_output_sections_of_one_name_are_those_of_the_image() -> None:
     rows[1].size = 20
     with pytest.raises(InconclusiveError, match=r"app.map is a map of another build: .text is at"):
         check_outputs(image, made, Path("app.map"))
+
+
+@pytest.mark.parametrize(
+    ("section", "output", "message"),
+    [
+        ((".init", 0x2000, 8, True, True), None, ""),
+        ((".init", 0x2000, 8, True, True), (".init", 0x2000, 0), ""),  # nothing is in it
+        ((".init", 0x2000, 8, True, True), (".init", 0x2004, 8), ".init is at 0x2004 with 8"),
+        ((".note", 0x2000, 8, True, False), (".note", 0x2000, 9), ".note is at 0x2000 with 9"),
+        ((".comment", 0x2000, 8, True, False), (".comment", 0, 9), ""),  # the map does not load it
+        ((".comment", 0x2000, 8, False, False), (".comment", 0x2000, 9), ""),
+        ((".tbss", 0, 8, True, False), (".tbss", 0x2000, 8), ""),
+        ((".empty", 0x2000, 0, True, False), (".empty", 0x2000, 8), ""),
+    ],
+)
+@pytest.mark.parametrize("has_text", [True, False])
+def test_a_map_has_the_sections_that_the_image_loads(
+    section: tuple[str, int, int, bool, bool],
+    output: tuple[str, int, int] | None,
+    message: str,
+    has_text: bool,
+) -> None:
+    """A map that places no code of the image is of another build."""
+    fields = ("name", "address", "size", "is_allocated", "is_executable")
+    given = [(".text", BASE, 16, True, True), section]
+    rows = [SimpleNamespace(**dict(zip(fields, each, strict=True))) for each in given]
+    image: Any = SimpleNamespace(sections=rows, path="app")
+    outputs = [OutputSection(".text", BASE, 16)] if has_text else []
+    outputs += [OutputSection(*output)] if output else []
+    made = LinkMap("lld", tuple(outputs), (), (), (), ())
+    if not message and has_text:
+        check_outputs(image, made, Path("app.map"))
+        return
+    with pytest.raises(InconclusiveError, match=message or "app.map places no code of app"):
+        check_outputs(image, made, Path("app.map"))
+
+
+@pytest.mark.parametrize(
+    ("row", "is_told"),
+    [
+        (InputSection(".text", ".text.g", "a.o", BASE + 16, 8, False), True),
+        (InputSection(".text", ".text.g", "a.o", BASE + 16, 8, True), False),  # merged
+        (InputSection(".text", ".text.g", "b.o", BASE + 16, 8, False), False),  # not given
+    ],
+)
+def test_merged_rows_and_those_of_other_files_place_nothing(
+    row: InputSection, is_told: bool
+) -> None:
+    objects, image = objects_of(pattern(CODE), name=".text"), image_of(CODE + OTHER)
+    rows = [InputSection(".text", ".text", "a.o", BASE, 16, False), row]
+    if not is_told:
+        assert _by_map(objects, rows, image, 1) == {(0, 0): BASE}
+        return
+    with pytest.raises(InconclusiveError, match=r"a.o is of another build"):
+        _by_map(objects, rows, image, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "is_told"),
+    [
+        (".data", (0,), True),
+        (".rodata", (SHF_MERGE,), False),  # linkers drop equal strings
+        (".rodata", (SHF_MERGE, 0), True),
+        ("notes", (0,), False),
+    ],
+)
+def test_data_of_another_size_is_of_another_build(
+    name: str, flags: tuple[int, ...], is_told: bool
+) -> None:
+    objects = objects_of(*[pattern(CODE)] * len(flags), name=name, is_executable=False)
+    for section, each in zip(objects.files[0].elf.sections, flags, strict=True):
+        section.flags = each
+    rows = [InputSection(name, name, "a.o", BASE, 8, False)]
+    if not is_told:
+        assert _by_map(objects, rows, image_of(CODE), 1) == {}
+        return
+    with pytest.raises(InconclusiveError, match=f"it has no {name} of 8 bytes"):
+        _by_map(objects, rows, image_of(CODE), 1)
+
+
+@pytest.mark.parametrize(("at", "is_told"), [(-1, False), (0, True), (31, True), (32, False)])
+def test_a_row_in_code_is_of_another_build_if_its_object_lacks_it(at: int, is_told: bool) -> None:
+    objects, image = objects_of(pattern(CODE), name=".text"), image_of(CODE + OTHER)
+    (code,) = image.elf.sections
+    code.is_executable, code.size = True, 32
+    data = SimpleNamespace(address=BASE + 32, size=8, is_executable=False)
+    image.elf.sections.append(data)
+    rows = [InputSection(".text", "kernels", "a.o", BASE + at, 4, False)]
+    if not is_told:
+        assert _by_map(objects, rows, image, 1) == {}
+        return
+    with pytest.raises(InconclusiveError, match="it has no kernels of 4 bytes"):
+        _by_map(objects, rows, image, 1)
 
 
 def test_sections_of_an_overlay_share_addresses() -> None:
