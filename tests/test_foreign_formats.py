@@ -13,6 +13,7 @@ import pytest
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InputError
 from sizeguard.builds.measured_sizes import measure
+from sizeguard.formats.elf import parse_elf
 from sizeguard.formats.pe.reader import parse_pe, read_pe
 from sizeguard.formats.wasm.reader import parse_wasm, read_wasm
 from sizeguard.ledger.sectioned.sectioned_ledger import sectioned_ledger
@@ -179,12 +180,20 @@ def test_what_is_no_image_is_called_what_it_is(tmp_path: Path) -> None:
         "words": (b"int main() {}\n", "text"),
         "noise": (bytes(range(200, 256)), "data of an unknown format"),
         "code": (b"BC\xc0\xde1234", "LLVM bitcode"),
+        "aix": (b"\x01\xf7\x00\x04", "an XCOFF file, as of AIX"),
         "core": (b"\x7fELF\2\1\1" + bytes(9) + struct.pack("<H", 4) + bytes(100), "an ELF core"),
     }
     for name, (content, words) in kinds.items():
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=words):
             analysis_of(tmp_path / name)
+
+
+def test_a_command_that_reads_no_objects_of_windows_names_them() -> None:
+    """COFF objects have no magic; verify called one data of an unknown format."""
+    coff = struct.pack("<HHIIIHH", 0x8664, 1, 0, 0, 0, 0, 0) + bytes(40)
+    with pytest.raises(InputError, match=r"a\.obj: not an ELF file: a Windows \(COFF\) object$"):
+        parse_elf(Path("a.obj"), coff)
 
 
 @pytest.mark.parametrize("head, id_", [(b"\x03", "0b0c0d"), (b"", "0b0c0d"), (b"\x30", "300b0c0d")])

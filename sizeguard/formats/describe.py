@@ -15,6 +15,7 @@ _FORMATS = {
     magics.ELF: "an ELF file",
     magics.MACHO: "a Mach-O file",
     magics.PE: "a Windows (PE) image",
+    magics.COFF: "a Windows (COFF) object",
     magics.WASM: "WebAssembly",
     magics.DEBIAN: "a Debian package",
     magics.ARCHIVE: "an archive; name one of its members: FILE!MEMBER",
@@ -39,6 +40,8 @@ _MAGICS: tuple[tuple[bytes, str], ...] = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "a compound document, such as an MSI package"),
     (b"\xca\xfe\xba\xbe", "a Java class"),
     (b"dex\n", "Dalvik bytecode"),
+    (b"\x01\xdf\x00", "an XCOFF file, as of AIX"),
+    (b"\x01\xf7\x00", "an XCOFF file, as of AIX"),
     (b"\x89PNG", "a PNG picture"),
     (b"\xff\xd8\xff", "a JPEG picture"),
     (b"GIF8", "a GIF picture"),
@@ -94,16 +97,16 @@ _TEXTS = (
 def describe_file(path: Path) -> str:
     """Describe a file by its first bytes. Raises OSError if it cannot be read."""
     with readable(path).open("rb") as file:
-        return describe_bytes(file.read(HEAD))
+        return describe_bytes(file.read(HEAD), file.seek(0, 2))
 
 
-def describe_bytes(head: bytes) -> str:
-    """Describe a file that begins with these bytes."""
+def describe_bytes(head: bytes, size: int) -> str:
+    """Describe a file of a size that begins with these bytes."""
     if not head:
         return "an empty file"
     if magics.is_fat(head):
         return "a universal binary"
-    if words := _FORMATS.get(magics.format_of(head)):
+    if words := _FORMATS.get(magics.format_of(head, size)):
         return words
     for magic, words in _MAGICS:
         if head.startswith(magic):

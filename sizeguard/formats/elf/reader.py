@@ -81,7 +81,7 @@ def parse_elf(path: Path, data: bytes | Bytes) -> Elf:
     if content[:4].tobytes() != ELF_MAGIC:
         from sizeguard.formats.describe import HEAD, describe_bytes  # 1 ms
 
-        what = describe_bytes(content[:HEAD].tobytes())
+        what = describe_bytes(content[:HEAD].tobytes(), len(content))
         hint = _READABLE if what in ("text", "an empty file", "data of an unknown format") else ""
         raise InputError(f"{path}: not an ELF file: {what}{hint}")
     try:

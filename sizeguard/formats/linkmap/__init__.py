@@ -52,11 +52,11 @@ def _check_text(path: Path) -> None:
     """Raise InputError for a file whose first bytes are not text."""
     try:
         with readable(path).open("rb") as file:
-            head = file.read(HEAD)
+            head, size = file.read(HEAD), file.seek(0, 2)
     except OSError as error:
         raise cannot_read(path, error) from error
     if b"\0" in head:
-        raise InputError(f"{path}: not a linker map: {describe_bytes(head)} (see --map)")
+        raise InputError(f"{path}: not a linker map: {describe_bytes(head, size)} (see --map)")
 
 
 def read_map(path: Path) -> tuple[InputSection, ...]:
