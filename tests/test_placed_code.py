@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE
-from sizeguard.formats.linkmap.link_map import InputSection, LinkMap, OutputSection
+from sizeguard.formats.linkmap.link_map import InputSection
 from sizeguard.verify.evidence.code_search import ImageBytes, Pattern
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.evidence.placement import (
@@ -20,7 +19,6 @@ from sizeguard.verify.evidence.placement import (
     _by_map,
     by_symbols,
     check_bytes,
-    check_outputs,
 )
 
 CODE = bytes(range(1, 17))
@@ -85,6 +83,22 @@ def placed(content: bytes, objects: Any, address: Mapping[tuple[int, int], int])
     return Placement(objects, image_of(content), address, (), True)
 
 
+def check_rows(
+    objects: Any,
+    rows: Sequence[InputSection],
+    image: Any,
+    expected: Mapping[tuple[int, int], int],
+    message: str,
+    own: int = 1,
+) -> None:
+    """Place the rows of a map; a message, if any, is expected in place of the addresses."""
+    if not message:
+        assert _by_map(objects, rows, image, own) == expected
+        return
+    with pytest.raises(InconclusiveError, match=message):
+        _by_map(objects, rows, image, own)
+
+
 PIECE = NamedPiece(0, 0, 0, 16, "f0")
 
 
@@ -128,11 +142,7 @@ def test_code_that_linkers_shorten_is_told_from_other_code(
     objects = objects_of(pattern(CODE), name=name)
     image = image_of(CODE[:14], machine)
     rows = [InputSection(".text", name, "a.o", BASE, 14, False)]
-    if not message:
-        assert _by_map(objects, rows, image, own) == {}
-        return
-    with pytest.raises(InconclusiveError, match=message):
-        _by_map(objects, rows, image, own)
+    check_rows(objects, rows, image, {}, message, own)
 
 
 @pytest.mark.parametrize(
@@ -157,11 +167,8 @@ def test_a_section_that_no_object_has_is_of_another_build(
         InputSection(".text", ".text", "a.o", BASE, 16, False),
         InputSection(".text", name, "a.o", BASE + 16, 16, False),
     ]
-    if not is_told:
-        assert _by_map(objects, rows, image, 1) == {(0, 0): BASE}
-        return
-    with pytest.raises(InconclusiveError, match=rf"it has no {name} of 16 bytes"):
-        _by_map(objects, rows, image, 1)
+    message = f"it has no {name} of 16 bytes" if is_told else ""
+    check_rows(objects, rows, image, {(0, 0): BASE}, message)
 
 
 @pytest.mark.parametrize(
@@ -291,57 +298,6 @@ def test_without_a_map_data_with_bytes_of_its_own_is_placed(
     assert found == ({(0, 0): BASE} if is_placed else {})
 
 
-def test_output_sections_of_one_name_are_those_of_the_image() -> None:
-    """--unique makes several of one name; the map was one of another build."""
-    rows = [
-        SimpleNamespace(name=".text", address=at, size=16, is_allocated=True, is_executable=True)
-        for at in (BASE, BASE + 16)
-    ]
-    image: Any = SimpleNamespace(sections=rows, path="app")
-    made = LinkMap(
-        "lld", tuple(OutputSection(".text", row.address, 16) for row in rows), (), (), (), ()
-    )
-    check_outputs(image, made, Path("app.map"))
-    rows[1].size = 20
-    with pytest.raises(InconclusiveError, match=r"app.map is a map of another build: .text is at"):
-        check_outputs(image, made, Path("app.map"))
-
-
-@pytest.mark.parametrize(
-    ("section", "output", "message"),
-    [
-        ((".init", 0x2000, 8, True, True), None, ""),
-        ((".init", 0x2000, 8, True, True), (".init", 0x2000, 0), ""),  # nothing is in it
-        ((".init", 0x2000, 8, True, True), (".init", 0x2004, 8), ".init is at 0x2004 with 8"),
-        ((".note", 0x2000, 8, True, False), (".note", 0x2000, 9), ".note is at 0x2000 with 9"),
-        ((".comment", 0x2000, 8, True, False), (".comment", 0, 9), ""),  # the map does not load it
-        ((".comment", 0x2000, 8, False, False), (".comment", 0x2000, 9), ""),
-        ((".tbss", 0, 8, True, False), (".tbss", 0x2000, 8), ""),
-        ((".empty", 0x2000, 0, True, False), (".empty", 0x2000, 8), ""),
-    ],
-)
-@pytest.mark.parametrize("has_text", [True, False])
-def test_a_map_has_the_sections_that_the_image_loads(
-    section: tuple[str, int, int, bool, bool],
-    output: tuple[str, int, int] | None,
-    message: str,
-    has_text: bool,
-) -> None:
-    """A map that places no code of the image is of another build."""
-    fields = ("name", "address", "size", "is_allocated", "is_executable")
-    given = [(".text", BASE, 16, True, True), section]
-    rows = [SimpleNamespace(**dict(zip(fields, each, strict=True))) for each in given]
-    image: Any = SimpleNamespace(sections=rows, path="app")
-    outputs = [OutputSection(".text", BASE, 16)] if has_text else []
-    outputs += [OutputSection(*output)] if output else []
-    made = LinkMap("lld", tuple(outputs), (), (), (), ())
-    if not message and has_text:
-        check_outputs(image, made, Path("app.map"))
-        return
-    with pytest.raises(InconclusiveError, match=message or "app.map places no code of app"):
-        check_outputs(image, made, Path("app.map"))
-
-
 @pytest.mark.parametrize(
     ("row", "is_told"),
     [
@@ -355,11 +311,8 @@ def test_merged_rows_and_those_of_other_files_place_nothing(
 ) -> None:
     objects, image = objects_of(pattern(CODE), name=".text"), image_of(CODE + OTHER)
     rows = [InputSection(".text", ".text", "a.o", BASE, 16, False), row]
-    if not is_told:
-        assert _by_map(objects, rows, image, 1) == {(0, 0): BASE}
-        return
-    with pytest.raises(InconclusiveError, match=r"a.o is of another build"):
-        _by_map(objects, rows, image, 1)
+    message = "a.o is of another build" if is_told else ""
+    check_rows(objects, rows, image, {(0, 0): BASE}, message)
 
 
 @pytest.mark.parametrize(
@@ -378,11 +331,8 @@ def test_data_of_another_size_is_of_another_build(
     for section, each in zip(objects.files[0].elf.sections, flags, strict=True):
         section.flags = each
     rows = [InputSection(name, name, "a.o", BASE, 8, False)]
-    if not is_told:
-        assert _by_map(objects, rows, image_of(CODE), 1) == {}
-        return
-    with pytest.raises(InconclusiveError, match=f"it has no {name} of 8 bytes"):
-        _by_map(objects, rows, image_of(CODE), 1)
+    message = f"it has no {name} of 8 bytes" if is_told else ""
+    check_rows(objects, rows, image_of(CODE), {}, message)
 
 
 @pytest.mark.parametrize(("at", "is_told"), [(-1, False), (0, True), (31, True), (32, False)])
@@ -393,11 +343,7 @@ def test_a_row_in_code_is_of_another_build_if_its_object_lacks_it(at: int, is_to
     data = SimpleNamespace(address=BASE + 32, size=8, is_executable=False)
     image.elf.sections.append(data)
     rows = [InputSection(".text", "kernels", "a.o", BASE + at, 4, False)]
-    if not is_told:
-        assert _by_map(objects, rows, image, 1) == {}
-        return
-    with pytest.raises(InconclusiveError, match="it has no kernels of 4 bytes"):
-        _by_map(objects, rows, image, 1)
+    check_rows(objects, rows, image, {}, "it has no kernels of 4 bytes" if is_told else "")
 
 
 def test_sections_of_an_overlay_share_addresses() -> None:
