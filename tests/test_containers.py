@@ -92,6 +92,25 @@ def test_each_member_of_a_package_is_an_image(folder: Path, tmp_path: Path) -> N
         assert measure(Path(f"{path}!{member}")) == measure(folder / file)
 
 
+def test_slices_of_a_universal_file_may_be_static_libraries(folder: Path, tmp_path: Path) -> None:
+    """As in frameworks for iOS, which were said to contain no image."""
+    parts = []
+    for arch in ("arm64", "x86_64"):
+        parts.append(tmp_path / f"{arch}.a")
+        tool("llvm-ar-19", "rc", parts[-1], folder / f"{arch}.o")
+    path = tmp_path / "lib.a"
+    tool("llvm-lipo-19", "-create", *parts, "-output", path)
+    slices = images(folder / "fat")
+    assert {name: load for name, (_, load) in images(path).items() if load} == {
+        f"{arch}!{arch}.o": slices[arch][1] for arch in ("arm64", "x86_64")
+    }
+    assert analysis_of(Path(f"{path}!arm64")).image.load == slices["arm64"][1]
+    with pytest.raises(
+        InputError, match=r"of static libraries; name one of them: .*lib\.a!x86_64$"
+    ):
+        measure(path)
+
+
 def test_load_of_a_universal_binary_is_that_of_all_images(folder: Path) -> None:
     """As the rows of a report, so that head and base of a gate are measured alike."""
     loads = {arch: measure(folder / f"{arch}.o").load for arch in ("arm64", "x86_64")}

@@ -19,7 +19,8 @@ from sizeguard.formats.containers.container import (
 )
 from sizeguard.formats.containers.file_slice import FileSlice
 from sizeguard.formats.containers.packages import open_deb, open_zip
-from sizeguard.formats.macho.reader import FatFile, read_macho_file
+from sizeguard.formats.macho.reader import read_slices
+from sizeguard.formats.mapped import mapped
 
 
 def open_container(path: Path) -> Container | None:
@@ -69,21 +70,21 @@ def _archive(path: Path) -> Container:
 
 
 def _universal(path: Path) -> Container:
-    fat = read_macho_file(path)
-    if not isinstance(fat, FatFile):
-        raise InputError(f"{path}: not a universal binary")
-    names = without_twins([image.arch for image in fat.images])
+    data = mapped(path, "Mach-O")
+    slices = read_slices(path, data)
+    contents = [data[each.offset : each.offset + each.size] for each in slices]
+    names = without_twins([each.arch for each in slices])
     rows = (
         ContainerMember(
             name,
-            len(image.data),
-            len(image.data),
-            image.data[: magics.HEAD].tobytes(),
-            FileSlice.maker(image.data.data),
+            len(content),
+            len(content),
+            content[: magics.HEAD].tobytes(),
+            FileSlice.maker(content.data),
         )
-        for name, image in zip(names, fat.images, strict=True)
+        for name, content in zip(names, contents, strict=True)
     )
-    return Container(path, magics.FAT, fat.size, tuple(rows), loads_one=True)
+    return Container(path, magics.FAT, len(data), tuple(rows), loads_one=True)
 
 
 def _folder(path: Path) -> Container:

@@ -21,7 +21,7 @@ from sizeguard.formats.macho.image import (
     Section,
 )
 from sizeguard.formats.macho.segments import ADDRESS_LIMIT, SegmentReader
-from sizeguard.formats.magics import is_fat
+from sizeguard.formats.magics import ARCHIVE, HEAD, format_of, is_fat
 from sizeguard.formats.mapped import mapped
 
 MOST_NAME_BYTES = 64
@@ -89,7 +89,13 @@ def parse_macho_file(path: Path, data: Bytes) -> MachO | FatFile:
     magic = data[:8].tobytes()
     if not is_fat(magic):
         return parse_macho(path, data, 0)
-    slices = _slices(path, data)
+    slices = read_slices(path, data)
+    for each in slices:
+        if format_of(data[each.offset : each.offset + HEAD].tobytes()) == ARCHIVE:
+            raise InputError(
+                f"{path}: a universal file of static libraries; name one of them:"
+                f" {path}!{each.arch}"
+            )
     images = tuple(parse_macho(path, data[s.offset : s.offset + s.size], s.offset) for s in slices)
     return FatFile(path, len(data), slices, images)
 
@@ -99,8 +105,8 @@ def parse_macho(path: Path, data: Bytes, offset: int) -> MachO:
     return _Reader(path, data, offset).read()
 
 
-def _slices(path: Path, data: Bytes) -> tuple[Slice, ...]:
-    """Read the entries in the header of a universal binary."""
+def read_slices(path: Path, data: Bytes) -> tuple[Slice, ...]:
+    """Read the entries in the header of a universal binary; slices may be static archives."""
     magic, count = struct.unpack(">II", data[:8].tobytes())
     entry = struct.Struct(">IIQQII" if magic == c.FAT_MAGIC_64 else ">IIIII")
     end = 8 + count * entry.size
