@@ -45,6 +45,13 @@ def test_a_report_refuses_the_map_of_another_link(
             analysis_of(image.image, map_=map_)
 
 
+@pytest.mark.parametrize("linker", ["bfd", "lld-19"])
+def test_a_map_may_have_several_sections_of_one_name(tmp_path: Path, linker: str) -> None:
+    """The map counted as one of another build."""
+    linked = link(tmp_path, linker, make_objects(tmp_path), "-Wl,--unique")
+    assert analysis_of(linked.image, map_=linked.map).image.file == linked.image.stat().st_size
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
 def test_temporary_objects_have_one_name_in_all_builds(tmp_path: Path, compiler: str) -> None:
     """A limit of object/* failed each build, as if all code was new."""

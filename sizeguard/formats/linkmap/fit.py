@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sizeguard.base.errors import InconclusiveError
 
 if TYPE_CHECKING:
-    from sizeguard.formats.linkmap.link_map import LinkMap
+    from sizeguard.formats.linkmap.link_map import LinkMap, OutputSection
 
 # Name, address and size of a section, and whether it contains code.
 Placed = tuple[str, int, int, bool]
@@ -25,16 +25,18 @@ def check_fit(
     Raises InconclusiveError for a map of another build: a section has another place or size in it,
     or the map places no code.
     """
-    stated = {
-        output.name: output for output in link_map.outputs if output.is_loaded and output.size
-    }
+    stated: dict[str, list[OutputSection]] = {}  # --unique makes several of one name
+    for output in link_map.outputs:
+        if output.is_loaded and output.size:
+            stated.setdefault(output.name, []).append(output)
     places_code = False
     for name, address, size, is_code in sections:
-        output = stated.get(name)
-        if output is None:
+        named = stated.get(name)
+        if named is None:
             continue
         places_code = places_code or is_code
-        if (output.address, output.size) != (address, size):
+        if all((output.address, output.size) != (address, size) for output in named):
+            output = named[0]
             raise InconclusiveError(
                 f"{path} is a map of another build: {name} is at {output.address:#x} with"
                 f" {output.size} bytes there, at {address:#x} with {size} in {image}; pass the map"

@@ -16,11 +16,11 @@ from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE, Section
 from sizeguard.formats.elf.machines import place_of, shortened_code
+from sizeguard.formats.linkmap.fit import check_fit
 from sizeguard.formats.linkmap.link_map import (
     MEMBER,
     InputSection,
     LinkMap,
-    OutputSection,
     file_key,
     nearest_first,
 )
@@ -184,26 +184,12 @@ def check_outputs(image: Binary, link_map: LinkMap, path: Path | None) -> None:
 
     Raises InconclusiveError for a map of another build.
     """
-    stated: dict[str, list[OutputSection]] = {}  # --unique makes several of one name
-    for output in link_map.outputs:
-        if output.is_loaded and output.size:
-            stated.setdefault(output.name, []).append(output)
-    for section in image.sections:
-        named = stated.get(section.name)
-        if not section.is_allocated or not section.size or section.address == 0 or not named:
-            continue
-        if all((o.address, o.size) != (section.address, section.size) for o in named):
-            output = named[0]
-            raise InconclusiveError(
-                f"{path} is a map of another build: {section.name} is at {output.address:#x} with"
-                f" {output.size} bytes there, at {section.address:#x} with {section.size} in"
-                f" {image.path}; pass the map made with this image"
-            )
-    if not any(section.name in stated for section in image.sections if section.is_executable):
-        raise InconclusiveError(
-            f"{path} places no code of {image.path}: it is a map of another build; pass the map"
-            " made with this image"
-        )
+    placed = (
+        (section.name, section.address, section.size, section.is_executable)
+        for section in image.sections
+        if section.is_allocated and section.address and section.size
+    )
+    check_fit(image.path, placed, link_map, path)
 
 
 def _by_map(
