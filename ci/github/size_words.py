@@ -20,7 +20,7 @@ from sizeguard.report.gate.gate_json import LARGEST
 from sizeguard.report.gate.gate_markdown import markdown_text
 from sizeguard.report.gate.markdown_sizes import TITLE, is_changed, title_text
 from sizeguard.report.writers.markdown import code, prose
-from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.printable import at_most, printable
 from sizeguard.report.writers.source_links import links_at
 
 NUMBER = "pull-request"
@@ -294,7 +294,7 @@ def _without(run: Run, pulls: list[int], reason: str, *, is_missing: bool) -> Re
     return Report(
         run,
         "pending" if is_waiting else "error",
-        _cut(f"not measured: {reason}"),
+        at_most(printable(f"not measured: {reason}"), TITLE),
         None,
         pulls,
         printable(reason),
@@ -337,13 +337,8 @@ def _title(
     result: GateResult, against: list[str], is_informational: bool, missing: tuple[str, ...]
 ) -> str:
     if against:
-        return _cut(f"contradiction: {against[0]}")
+        return at_most(printable(f"contradiction: {against[0]}"), TITLE)
     begin = "informational, " if is_informational else ""
     if missing and result.verdict == INCONCLUSIVE:
-        return _cut(f"{begin}inconclusive: not measured: {', '.join(missing)}")
+        return at_most(printable(f"{begin}inconclusive: not measured: {', '.join(missing)}"), TITLE)
     return begin + title_text(result, TITLE - len(begin))
-
-
-def _cut(text: str) -> str:
-    shown = printable(text)
-    return shown if len(shown) <= TITLE else f"{shown[: TITLE - 1]}…"

@@ -63,7 +63,7 @@ def command(
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.operators.library import read_operator_libraries
     from sizeguard.projects.root import find_sources
-    from sizeguard.report.writers.printable import plain_text
+    from sizeguard.report.writers.printable import counted, plain_text
     from sizeguard.runtimes.known import library
     from sizeguard.runtimes.sizeguard.building.programs import cases_beside as inputs_beside
     from sizeguard.runtimes.sizeguard.importing.importer import import_model
@@ -93,7 +93,7 @@ def command(
         (len(program.instructions), "instruction"),
         (len(program.cases), "bundled case"),
     )
-    said = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts)
+    said = ", ".join(counted(count, what) for count, what in counts)
     click.echo(plain_text([f"wrote {output}: {said}"]), err=True)
 
 

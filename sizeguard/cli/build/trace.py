@@ -59,7 +59,7 @@ def command(
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.base.nearest import did_you_mean
     from sizeguard.projects.root import build_root, source_root
-    from sizeguard.report.writers.printable import plain_text
+    from sizeguard.report.writers.printable import counted, plain_text
     from sizeguard.runtimes.known import selectable
     from sizeguard.runtimes.sizeguard.building.tracing import trace
     from sizeguard.selection.read import read_selection
@@ -78,6 +78,6 @@ def command(
         root=build_root(),
         features=features,
     )
-    operators, count = len(read_selection(output).selection.operators), len(models)
-    traced = f"{operators} operators of {count} model{'' if count == 1 else 's'}"
+    operators = len(read_selection(output).selection.operators)
+    traced = f"{operators} operators of {counted(len(models), 'model')}"
     click.echo(plain_text([f"wrote {output}: {traced}"]), err=True)

@@ -9,7 +9,7 @@ from typing import Self
 from sizeguard.base.errors import InputError
 from sizeguard.base.progress import announce, clock
 from sizeguard.bisect.bisect_result import News
-from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.printable import at_most, printable
 
 
 class BisectProgress:
@@ -59,8 +59,7 @@ class BisectProgress:
             if news.remaining
             else "the last one"
         )
-        subject = printable(news.commit.subject)
-        subject = subject if len(subject) <= 40 else f"{subject[:39]}…"
+        subject = at_most(printable(news.commit.subject), 40)
         announce(
             f"  {news.commit.id[:7]} {size}  {clock(now - self._before):>6}  {subject:<40}  {left}"
         )

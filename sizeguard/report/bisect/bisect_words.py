@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sizeguard.base.errors import listed
 from sizeguard.bisect.bisect_result import BisectResult, Culprit, CulpritRow
 from sizeguard.git.commits import Commit
-from sizeguard.report.writers.printable import printable, shown
+from sizeguard.report.writers.printable import at_most, counted, printable, shown
 
 
 def verdict(result: BisectResult) -> str:
@@ -38,11 +38,6 @@ def effort(result: BisectResult) -> str:
     if result.equal_inputs:
         parts.append(f"{result.equal_inputs} share inputs")
     return ", ".join(parts)
-
-
-def counted(number: int, what: str) -> str:
-    """Write a number with its noun."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def failures_text(culprit: Culprit) -> str:
@@ -109,8 +104,7 @@ def shown_rows(rows: Sequence[CulpritRow], limit: int) -> ShownRows:
 
 def short_subject(commit: Commit, width: int) -> str:
     """Write a commit's subject in at most `width` characters."""
-    subject = printable(commit.subject)
-    return subject if len(subject) <= width else f"{subject[: width - 1]}…"
+    return at_most(printable(commit.subject), width)
 
 
 def notes_of(result: BisectResult) -> Iterator[str]:

@@ -18,7 +18,6 @@ from sizeguard.bisect.bisect_result import (
 from sizeguard.report.bisect.bisect_page import bisect_html
 from sizeguard.report.bisect.bisect_words import (
     by_dtype,
-    counted,
     effort,
     failures_text,
     notes_of,
@@ -29,7 +28,7 @@ from sizeguard.report.bisect.bisect_words import (
 )
 from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.writers.markdown import prose
-from sizeguard.report.writers.printable import NOTHING, printable
+from sizeguard.report.writers.printable import NOTHING, counted, printable
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
@@ -187,9 +186,7 @@ def _culprit_lines(culprit: Culprit, limit: int, style: Style, indent: str) -> I
         dtypes = by_dtype(culprit.rows)
         left = style.width - len(head) - len(dtypes) - 2
         width = _SUBJECT if style.full else min(max(left, 16), _SUBJECT)
-        subject = printable(last.subject)
-        if len(subject) > style.room(width):
-            subject = f"{subject[: width - 1]}…"
+        subject = printable(last.subject) if style.full else short_subject(last, width)
         yield f"{indent}{delta}  {commits_text(culprit.commits)}  {subject:<{width}}  {dtypes}"
     yield style.dim(
         f"{indent}{'':>12}{printable(last.author)}, {last.date[:10]}; total {culprit.total:+,}"

@@ -10,7 +10,7 @@ from sizeguard.doctor.diagnosis import Diagnosis, EvidencePart, SizeFinding
 from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.markdown import prose
-from sizeguard.report.writers.printable import printable, shown
+from sizeguard.report.writers.printable import counted, printable, shown
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
@@ -86,10 +86,9 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _head(diagnosis: Diagnosis) -> str:
-    count = len(diagnosis.findings)
     return (
         f"{printable(diagnosis.image)}: load {diagnosis.load:,}, file {diagnosis.file:,} bytes;"
-        f" {count} finding{'' if count == 1 else 's'}"
+        f" {counted(len(diagnosis.findings), 'finding')}"
     )
 
 
@@ -119,7 +118,7 @@ def _terminal(
 
 def _hidden(diagnosis: Diagnosis, findings: tuple[SizeFinding, ...]) -> str:
     count = len(diagnosis.findings) - len(findings)
-    return f"{count} more finding{'' if count == 1 else 's'} (-n 0 shows all)" if count else ""
+    return f"{counted(count, 'more finding')} (-n 0 shows all)" if count else ""
 
 
 def _names(parts: Sequence[EvidencePart], style: Style) -> list[str]:

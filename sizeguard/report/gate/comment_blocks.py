@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from sizeguard.report.writers.printable import counted
 from sizeguard.report.writers.source_links import SourceLinks
 
 MARKER = "<!-- sizeguard gate -->"  # later runs find the comment by it
@@ -82,7 +83,7 @@ def fitted(blocks: Sequence[Block], limit: int) -> str:
         if shown_ is not None:
             lines += [*block.head, *block.rows[:shown_], *block.foot]
     if rows or size:
-        what = f"{rows:,} {'row' if rows == 1 else 'rows'}, {size:,} bytes"
+        what = f"{counted(rows, 'row')}, {size:,} bytes"
         lines += [
             "",
             (

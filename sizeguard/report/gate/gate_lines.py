@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.report.gate.findings.gate_findings import MARKS, GateFinding
-from sizeguard.report.screen.cells import cells, first_cells
 from sizeguard.report.screen.fit import wrapped
 from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.printable import printable
@@ -24,11 +23,6 @@ def mark(verdict: str, style: Style) -> str:
     if style.colour and verdict in COLOURS:
         return f"\x1b[{COLOURS[verdict]}m{plain}\x1b[0m"
     return plain
-
-
-def cut(text: str, width: int) -> str:
-    """Cut a text to at most `width` cells of the terminal."""
-    return text if cells(text) <= width else f"{first_cells(text, max(width - 1, 1))}…"
 
 
 def numbers(values: Iterable[str], style: Style) -> str:

@@ -16,7 +16,6 @@ from sizeguard.report.gate.comment_blocks import COMMENT, Block, Frame, fitted
 from sizeguard.report.gate.findings.gate_findings import GateFinding, findings
 from sizeguard.report.gate.gate_words import (
     CheckLine,
-    counted,
     elimination_text,
     headline,
     limit_lines,
@@ -62,7 +61,7 @@ from sizeguard.report.writers.markdown import (
     prose,
     row,
 )
-from sizeguard.report.writers.printable import middle
+from sizeguard.report.writers.printable import at_most, counted, middle
 
 _NAME = 80  # characters of a name
 _NAMED = 3  # builds to name in a sentence
@@ -177,7 +176,7 @@ def _item(finding: GateFinding) -> _Item:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _MESSAGE else f"{text[: _MESSAGE - 1]}…"
+    return at_most(text, _MESSAGE)
 
 
 def _wrong(parts: GroupedFindings, count: int) -> list[Block]:

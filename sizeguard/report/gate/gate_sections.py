@@ -9,10 +9,9 @@ from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import AppResult, Check, Command, GateResult, Saving
 from sizeguard.gate.policy.terms_result import UNUSED
 from sizeguard.report.gate.findings.gate_findings import GateFinding
-from sizeguard.report.gate.gate_lines import advice_line, cut, finding_lines, marked
+from sizeguard.report.gate.gate_lines import advice_line, finding_lines, marked
 from sizeguard.report.gate.gate_words import (
     cause_name,
-    counted,
     offer_text,
     operator_of,
     others,
@@ -20,10 +19,11 @@ from sizeguard.report.gate.gate_words import (
 )
 from sizeguard.report.gate.moved_code import changed, dependency_text, file_text, moved_lines
 from sizeguard.report.gate.shared.build_findings import BuildFindings, own_claims
+from sizeguard.report.screen.cells import cut
 from sizeguard.report.screen.fit import wrapped
 from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.verify.verify_words import claim_message
-from sizeguard.report.writers.printable import middle, printable
+from sizeguard.report.writers.printable import counted, middle, printable
 from sizeguard.report.writers.style import Style
 
 CAUSES = 8  # shown when the gate fails

@@ -10,7 +10,6 @@ from sizeguard.report.gate.findings.finding_texts import growth_text
 from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.gate_lines import (
     COLOURS,
-    cut,
     finding_lines,
     mark,
     number_width,
@@ -30,7 +29,6 @@ from sizeguard.report.gate.gate_sections import (
 from sizeguard.report.gate.gate_words import (
     CheckLine,
     base_text,
-    counted,
     elimination_text,
     headline,
     limit_lines,
@@ -50,9 +48,10 @@ from sizeguard.report.gate.shared.build_findings import (
 )
 from sizeguard.report.gate.shared.shared_builds import grouped_findings
 from sizeguard.report.gate.shared.terminal_shared import shared_blocks
+from sizeguard.report.screen.cells import cut
 from sizeguard.report.screen.fit import screen_lines, wrapped
 from sizeguard.report.screen.grid import RowName, distinct
-from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.printable import counted, printable
 from sizeguard.report.writers.style import NONE, Style
 
 _NOTES = 12  # lines of passing builds

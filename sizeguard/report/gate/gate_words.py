@@ -32,6 +32,7 @@ from sizeguard.report.gate.findings.gate_findings import (
     urgency,
 )
 from sizeguard.report.gate.shared.shared_findings import once_per_cause
+from sizeguard.report.writers.printable import counted
 
 _WORDS = {PASS: "PASS", FAIL: "FAIL", INCONCLUSIVE: "INCONCLUSIVE", NOT_RUN: "NOT RUN"}
 _CAUSES = {
@@ -45,11 +46,6 @@ FOLDED = 6  # a pattern with more checks than this gets one line
 def word(verdict: str) -> str:
     """Return the verdict in capitals."""
     return _WORDS[verdict]
-
-
-def counted(count: int, one: str, many: str = "") -> str:
-    """Write a count with its noun in the right number."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def slack_text(sizes: Sizes) -> str:

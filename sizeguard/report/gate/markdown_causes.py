@@ -8,12 +8,12 @@ from sizeguard.base.errors import listed
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import AppResult
 from sizeguard.report.gate.comment_blocks import Block
-from sizeguard.report.gate.gate_words import cause_name, counted, operator_of
+from sizeguard.report.gate.gate_words import cause_name, operator_of
 from sizeguard.report.gate.moved_code import changed, dependency_text, file_text
 from sizeguard.report.gate.shared.shared_causes import SharedCause, shared_causes
 from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.markdown import code, linked, prose, row
-from sizeguard.report.writers.printable import middle, printable
+from sizeguard.report.writers.printable import counted, middle, printable
 from sizeguard.report.writers.source_links import SourceLinks
 
 CAUSES = 5  # largest causes of a growth

@@ -19,7 +19,7 @@ from sizeguard.report.gate.gate_words import CheckLine, limit_lines, word
 from sizeguard.report.gate.shared.build_findings import BuildFindings
 from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.writers.markdown import code, prose, row
-from sizeguard.report.writers.printable import middle, printable
+from sizeguard.report.writers.printable import at_most, counted, middle, printable
 from sizeguard.report.writers.style import change_text
 
 ICONS = {PASS: "✅", FAIL: "❌", INCONCLUSIVE: "⚠️", NOT_RUN: "➖"}
@@ -41,27 +41,20 @@ def title_text(result: GateResult, limit: int = TITLE) -> str:
         return f"{verdict}: {'nothing changed' if result.skipped else 'nothing was measured'}"
     if not changed:
         known = sum(app.old_sizes is not None for app in apps)
-        others = f"load has no base of {_builds(len(apps) - known)}"
-        what = [f"load +0 of {_builds(known)}"] * (known > 0) + [others] * (known < len(apps))
-        return _cut(f"{verdict}: {', '.join(what)}", limit)
+        what = [f"load +0 of {counted(known, 'build')}"] if known else []
+        if known < len(apps):
+            what.append(f"load has no base of {counted(len(apps) - known, 'build')}")
+        return at_most(printable(f"{verdict}: {', '.join(what)}"), limit)
     app, old, new = changed[0]
     many = f", {len(changed) - 1} more changed" if len(changed) > 1 else ""
     name = f"{middle(app.app, 24)} {middle(app.target, 24)}".strip()
-    return _cut(f"{verdict}: {name} load {change_text(old, new)} to {new:,}{many}", limit)
+    text = f"{verdict}: {name} load {change_text(old, new)} to {new:,}{many}"
+    return at_most(printable(text), limit)
 
 
 def _loads(app: AppResult) -> tuple[int, int]:
     old, new = app.old_sizes, app.sizes
     return (old.load if old else 0, new.load if new else 0)
-
-
-def _builds(count: int) -> str:
-    return f"{count:,} build{'' if count == 1 else 's'}"
-
-
-def _cut(text: str, limit: int) -> str:
-    shown = printable(text)
-    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
 
 
 def is_changed(app: AppResult) -> bool:
@@ -88,7 +81,7 @@ def matrix(builds: Sequence[BuildFindings]) -> Iterator[Block]:
     if len(names) <= _MATRIX:
         yield Block(0, head, rows)
         return
-    fold = ["", "<details>", f"<summary>load of all {_builds(len(builds))}</summary>"]
+    fold = ["", "<details>", f"<summary>load of all {counted(len(builds), 'build')}</summary>"]
     yield Block(1, [*fold, *head], rows, ["", "</details>"])
 
 
@@ -164,7 +157,7 @@ def unchanged_builds(builds: Sequence[BuildFindings]) -> Iterator[Block]:
     """Count the builds that pass and have the sizes of their base."""
     count = sum(build.verdict == PASS and not is_changed(build.app) for build in builds)
     if count and count < len(builds):
-        yield Block(2, ["", f"{_builds(count)} passed, with the sizes of the base."])
+        yield Block(2, ["", f"{counted(count, 'build')} passed, with the sizes of the base."])
 
 
 def growths(result: GateResult) -> Iterator[Block]:

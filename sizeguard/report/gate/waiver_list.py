@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from sizeguard.gate.policy.terms_result import Waiver
 from sizeguard.report.writers.github import WARNING, Annotation, workflow_commands
-from sizeguard.report.writers.printable import plain_text, printable
+from sizeguard.report.writers.printable import counted, plain_text, printable
 from sizeguard.report.writers.source_place import place_of
 
 SCHEMA_VERSION = 1
@@ -31,9 +31,9 @@ def waiver_list(waivers: Sequence[Waiver], today: datetime.date, format_: str) -
 def _line(waiver: Waiver, today: datetime.date) -> str:
     days = _days(waiver, today)
     when = (
-        f"ended {-days} {'day' if days == -1 else 'days'} ago" if days < 0
+        f"ended {counted(-days, 'day')} ago" if days < 0
         else "ends today" if days == 0
-        else f"ends in {days} {'day' if days == 1 else 'days'}"
+        else f"ends in {counted(days, 'day')}"
     )  # fmt: skip
     scope = " ".join(filter(None, (waiver.app, waiver.target))) or "all apps"
     return (

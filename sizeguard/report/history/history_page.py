@@ -37,6 +37,7 @@ from sizeguard.report.writers.plot import (
     direction,
     escaped,
 )
+from sizeguard.report.writers.printable import counted
 
 _SHOWN_ROWS = 20
 _LAYERS = 9  # separate layers in a stack; smaller names share one layer
@@ -58,8 +59,7 @@ def history_html(history: SizeHistory, limit: int) -> Iterator[str]:
 
     limit: rows of each change, 0 for all; at least 20 otherwise
     """
-    count = len({line.app for line in history.lines})
-    title = f"Sizes of {count} {'app' if count == 1 else 'apps'}"
+    title = f"Sizes of {counted(len({line.app for line in history.lines}), 'app')}"
     since = f" since {history.since}" if history.since else ""
     yield f"{HEAD}<title>{escaped(title + since)}</title>\n"
     yield f"<style>{STYLE}{COMMITS_STYLE}{_MORE_STYLE}</style>\n"

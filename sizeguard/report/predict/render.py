@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from sizeguard.predict.prediction import PredictedSaving, Prediction
 from sizeguard.report.screen.fit import screen_lines
-from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.printable import counted, printable
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
@@ -89,11 +89,8 @@ def _terminal(prediction: Prediction, limit: int, style: Style) -> Iterator[str]
         yield ""
         yield f"  {'without the model':40} {'frees':>9}"
         for model in prediction.per_model:
-            count = len(model.operators)
-            yield (
-                f"  {printable(model.model):40} {model.marginal:>9,}   {count}"
-                f" operator{'' if count == 1 else 's'} that only it uses"
-            )
+            own = counted(len(model.operators), "operator")
+            yield f"  {printable(model.model):40} {model.marginal:>9,}   {own} that only it uses"
     yield ""
     yield f"  {'operator':52} {'exclusive':>9} {'shared':>9} {'saving':>9} {'interval':>10}"
     shown = prediction.per_operator[: limit or None]

@@ -29,6 +29,11 @@ def first_cells(text: str, width: int) -> str:
     return text[: fitting(text, width)]
 
 
+def cut(text: str, width: int) -> str:
+    """Cut a text to at most `width` cells; … ends a cut text."""
+    return text if cells(text) <= width else f"{first_cells(text, max(width - 1, 1))}…"
+
+
 def last_cells(text: str, width: int) -> str:
     """Return the end of a text that fits in `width` cells."""
     return text[len(text) - fitting(text[::-1], width) :]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sizeguard.names.short import shortened
-from sizeguard.report.screen.cells import cells, first_cells, padded
+from sizeguard.report.screen.cells import cells, cut, first_cells, padded
 from sizeguard.report.writers.printable import middle
 from sizeguard.report.writers.style import Style, in_ascii
 
@@ -258,8 +258,7 @@ def _around(name: str, start: int, width: int) -> str:
     """Keep the beginning of a name and the part that differs from other names."""
     begin = first_cells(name, max((width - 2) // 3, 2))
     part = name[max(start - 4, len(begin)) :]
-    text = f"{begin}…{part}"
-    return text if cells(text) <= width else f"{first_cells(text, width - 1)}…"
+    return cut(f"{begin}…{part}", width)
 
 
 def _numbered(name: str, number: int, width: int, taken: set[str]) -> str:

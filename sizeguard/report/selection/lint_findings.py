@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from sizeguard.report.writers.printable import plain_text
+from sizeguard.report.writers.printable import counted, plain_text
 from sizeguard.report.writers.table import format_table
 from sizeguard.selection.finding import Level, LintFinding
 
@@ -38,7 +38,4 @@ def findings_text(findings: Sequence[LintFinding], format_: str) -> str:
 def summary(findings: Sequence[LintFinding]) -> str:
     """Count the findings: 1 error, 2 warnings."""
     counts = [(level.value, sum(finding.level is level for finding in findings)) for level in Level]
-    return (
-        ", ".join(f"{count} {level}{'' if count == 1 else 's'}" for level, count in counts if count)
-        or "nothing found"
-    )
+    return ", ".join(counted(count, level) for level, count in counts if count) or "nothing found"

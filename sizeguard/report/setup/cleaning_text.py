@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from sizeguard.report.writers.printable import plain_text
+from sizeguard.report.writers.printable import counted, plain_text
 from sizeguard.report.writers.style import size_text
 from sizeguard.snapshots.cleaning_result import Cleaning, StorePart
 
@@ -40,11 +40,11 @@ def _lines(cleaning: Cleaning) -> Iterator[str]:
         if part.count:
             yield f"goes    {_counted(part)}: {why}"
     if cleaning.in_use.count:
-        who = "process" if cleaning.users == 1 else "processes"
-        yield f"kept {_counted(cleaning.in_use)}: {cleaning.users} running {who} may use them"
+        users = counted(cleaning.users, "running process", "running processes")
+        yield f"kept {_counted(cleaning.in_use)}: {users} may use them"
     done = "would remove" if cleaning.is_dry else "removed"
     yield f"{done} {_counted(cleaning.goes)}" if cleaning.goes.count else "nothing to remove"
 
 
 def _counted(part: StorePart) -> str:
-    return f"{part.count:,} {'entry' if part.count == 1 else 'entries'}, {size_text(part.size)}"
+    return f"{counted(part.count, 'entry', 'entries')}, {size_text(part.size)}"

@@ -16,6 +16,7 @@ from sizeguard.claims.verdict import (
     Verdict,
     Verification,
 )
+from sizeguard.report.writers.printable import counted
 
 _GONE = {
     "not_generated": "not generated",
@@ -50,7 +51,7 @@ def headline(result: Verification) -> str:
     gone = sum(v.expect == ABSENT for v in applying)
     there = sum(v.expect == PRESENT for v in applying)
     what = (
-        f"{result.subject} against {result.against}: {gone} {'thing' if gone == 1 else 'things'} "
+        f"{result.subject} against {result.against}: {counted(gone, 'thing')} "
         f"must be absent, {there} must be present"
     )
     if result.canary != OK:

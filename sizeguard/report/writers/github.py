@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.files import cannot_write
-from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.printable import at_most, printable
 from sizeguard.report.writers.source_place import SourcePlace
 
 ERROR, WARNING, NOTICE = "error", "warning", "notice"
@@ -66,12 +66,8 @@ def _command(annotation: Annotation) -> str:
             for name, value in (("line", place.line), ("col", place.column))
             if value
         ]
-    message = (
-        annotation.message
-        if len(annotation.message) <= LONGEST
-        else f"{annotation.message[: LONGEST - 1]}…"
-    )
-    return f"::{annotation.level} {','.join(properties)}::{_data(message)}"
+    message = _data(at_most(annotation.message, LONGEST))
+    return f"::{annotation.level} {','.join(properties)}::{message}"
 
 
 def _data(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Make names printable: demangled, without control characters, short enough."""
+"""Make text printable: demangled, without control characters, short enough; and counts."""
 
 from __future__ import annotations
 
@@ -52,6 +52,16 @@ def inert(line: str) -> str:
 def plain_text(lines: Iterable[str]) -> str:
     """Join lines with untrusted names, so that each stays one line without a runner's command."""
     return "\n".join(inert(printable(line)) for line in lines)
+
+
+def at_most(text: str, most: int) -> str:
+    """Cut a text to at most `most` characters; … ends a cut text."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Write a count with its noun in the right number."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def middle(text: str, width: int) -> str:

@@ -8,11 +8,11 @@ from sizeguard.base.errors import listed
 from sizeguard.claims.verdict import PASS
 from sizeguard.gate.gate_result import AppResult, Check
 from sizeguard.report.gate.comment_blocks import Block
-from sizeguard.report.gate.gate_words import counted, since_release
+from sizeguard.report.gate.gate_words import since_release
 from sizeguard.report.gate.markdown_sizes import ICONS
 from sizeguard.report.gate.shared.shared_builds import SharedSizes
 from sizeguard.report.writers.markdown import code, row
-from sizeguard.report.writers.printable import middle
+from sizeguard.report.writers.printable import counted, middle
 from sizeguard.report.writers.style import NONE, change_text
 
 _NAME = 40  # characters of an app or target

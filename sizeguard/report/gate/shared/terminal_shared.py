@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sizeguard.gate.gate_result import CREEP, AppResult, Check, Command
 from sizeguard.report.gate.findings.gate_findings import GateFinding
-from sizeguard.report.gate.gate_lines import cut, mark, marked, number_width, numbers
+from sizeguard.report.gate.gate_lines import mark, marked, number_width, numbers
 from sizeguard.report.gate.gate_sections import (
     CAUSES,
     CLAIMS,
@@ -14,14 +14,15 @@ from sizeguard.report.gate.gate_sections import (
     commands_to_try,
     creep_shares,
 )
-from sizeguard.report.gate.gate_words import counted, since_release, todo, word
+from sizeguard.report.gate.gate_words import since_release, todo, word
 from sizeguard.report.gate.shared.shared_builds import GroupedFindings, SharedSizes
 from sizeguard.report.gate.shared.shared_causes import SharedCause, shared_causes
 from sizeguard.report.gate.shared.shared_findings import SharedFinding
+from sizeguard.report.screen.cells import cut
 from sizeguard.report.screen.fit import wrapped
 from sizeguard.report.screen.grid import RowName, distinct
 from sizeguard.report.verify.verify_words import claim_message
-from sizeguard.report.writers.printable import printable
+from sizeguard.report.writers.printable import counted, printable
 from sizeguard.report.writers.style import NONE, Style
 
 _ROWS = 24  # builds in a table; a change of shared code can fail hundreds
