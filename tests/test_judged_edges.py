@@ -23,6 +23,7 @@ from sizeguard.formats.elf import (
     STT_TLS,
     Symbol,
 )
+from sizeguard.names.demangle import function_text
 from sizeguard.names.registered import Registration
 from sizeguard.runtimes.sizeguard.claims.build_claims import WORDS
 from sizeguard.verify import canaries
@@ -30,7 +31,7 @@ from sizeguard.verify.code_presence import judge_code, look_for
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.features.feature_verdicts import judge_absent_feature, signs_of
-from sizeguard.verify.registrations import Kernels, Registrations, function_text, judge_registered
+from sizeguard.verify.registrations import Kernels, Registrations, judge_registered
 from sizeguard.verify.returns import is_unused, judge_returns
 from sizeguard.verify.startup import judge_exports, judge_initializers
 from sizeguard.verify.why_there import explain

@@ -112,6 +112,14 @@ def without_clones(symbol: str) -> str:
     return symbol[: found.start()] if found else symbol
 
 
+def function_text(symbol: str, most: int = MOST_COMPARED) -> str:
+    """Demangle a function, or a clone of it, to compare texts of all systems.
+
+    int64_t is always written long, although macOS uses long long. `most` as in demangle.
+    """
+    return demangle(without_clones(symbol), most).replace("long long", "long")
+
+
 def demangle_shortened(name: str) -> str:
     """Demangle a C++ name with a short class name for each reference to an earlier part.
 

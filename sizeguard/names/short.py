@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from sizeguard.names.demangle import ANONYMOUS, demangle, without_clones
+from sizeguard.names.demangle import ANONYMOUS, MOST_SHOWN, demangle, function_text
 
 _ANONYMOUS_SCOPE = f"{ANONYMOUS}::"
 
@@ -259,7 +259,7 @@ def template_of(symbol: str) -> tuple[str, tuple[str, ...]]:
     """Split off template arguments: binary_loop and (float, bool, Greater).
 
     Scopes, ABI tags and modules are removed; without a template there are no arguments. int64_t is
-    written long on all systems, although macOS uses long long.
+    written long on all systems.
     """
     text = _untagged(symbol)
     for token, begin, end in top_level(text):
@@ -286,7 +286,7 @@ def member_of_template(symbol: str) -> tuple[str, tuple[str, ...]]:
 
 def _untagged(symbol: str) -> str:
     """Return a function's name without parameters, clones, ABI tags and modules."""
-    text = without_parameters(demangle(without_clones(symbol))).replace("long long", "long")
+    text = without_parameters(function_text(symbol, MOST_SHOWN))
     return TAGS.sub("", text)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from sizeguard.claims.claim import Vocabulary
 from sizeguard.claims.listed_names import BuildNames
+from sizeguard.names.demangle import function_text
 from sizeguard.verify.branches.bodies import DtypeBodies
 from sizeguard.verify.branches.kernel_users import users_of
 from sizeguard.verify.branches.noted_code import NotedCode
 from sizeguard.verify.branches.references import References
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.registrations import Kernels, Registrations, function_text
+from sizeguard.verify.registrations import Kernels, Registrations
 
 
 def names_of(evidence: Evidence, words: Vocabulary) -> BuildNames:

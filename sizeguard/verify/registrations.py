@@ -22,7 +22,7 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.linkgraph.elf.table_entries import POINTER
-from sizeguard.names.demangle import MOST_COMPARED, demangle, without_clones
+from sizeguard.names.demangle import MOST_COMPARED, demangle, function_text, without_clones
 from sizeguard.names.registered import Registration
 from sizeguard.verify.code_presence import FoundCode, look_for
 from sizeguard.verify.evidence.evidence import Evidence
@@ -151,11 +151,6 @@ def judge_registered(tables: RegisteredNames, kind: str, name: str, expect: str)
         0,
         ("no entry of the image and none of its objects names it",),
     )
-
-
-def function_text(symbol: str) -> str:
-    """Demangle a function for comparison: int64_t is always written long; macOS has long long."""
-    return demangle(without_clones(symbol), MOST_COMPARED).replace("long long", "long")
 
 
 @dataclass(frozen=True, eq=False)

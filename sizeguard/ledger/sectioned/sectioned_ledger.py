@@ -7,8 +7,7 @@ from itertools import groupby
 
 import numpy as np
 
-from sizeguard.columns.sums import ColumnSums
-from sizeguard.columns.texts import Int
+from sizeguard.columns.sums import ColumnSums, sum_by
 from sizeguard.formats.sectioned import FilePart, NamedPart, SectionedImage
 from sizeguard.ledger.claimed_ranges import ClaimList, OwnerTable
 from sizeguard.ledger.kinds import CONTENT
@@ -119,8 +118,8 @@ class _SectionedBuilder:
         table = self.table
         file = partition(self.file.claims(), info.file)
         columns = np.array(self.pieces, np.int64).reshape(-1, 6)
-        load, ram = (_sum(columns[:, 0], columns[:, i], len(table)) for i in (1, 2))
-        apart = _sum(columns[:, 0], (columns[:, 4] > 0) & (columns[:, 5] == 0), len(table))
+        load, ram = (sum_by(columns[:, i], columns[:, 0], len(table)) for i in (1, 2))
+        apart = sum_by((columns[:, 4] > 0) & (columns[:, 5] == 0), columns[:, 0], len(table))
         count = np.bincount(file.owner, minlength=len(table)).astype(np.int64) + apart
         used = (count > 0) | (load > 0) | (ram > 0)
         new = np.cumsum(used) - 1
@@ -131,9 +130,3 @@ class _SectionedBuilder:
         sums = {"file": sizes, "load": load, "ram": ram, "count": count}
         kept = ColumnSums({name: column[used] for name, column in sums.items()})
         return table.ledger(info, used, in_file, in_memory, kept)
-
-
-def _sum(owner: Int, column: Int, count: int) -> Int:
-    sums = np.zeros(count, np.int64)
-    np.add.at(sums, owner, column)
-    return sums

@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from sizeguard.names.demangle import without_clones
+from sizeguard.names.demangle import function_text, without_clones
 from sizeguard.names.short import bare_name, member_of_template, template_of
 from sizeguard.verify.branches.dtype_arguments import (
     OVERLOADS,
     dtype_argument,
-    full_name,
     parameter_dtypes,
     plain_patterns,
 )
@@ -52,7 +51,7 @@ def dtype_in(pattern: str, instance: Instance) -> str:
     """Return the dtype that an instance serves according to a pattern; empty if none."""
     dtype, colon, function = pattern.partition(": ")
     if colon and "<" not in dtype:
-        names = (instance.name, full_name(instance.piece.symbol))
+        names = (instance.name, function_text(instance.piece.symbol))
         return dtype if not instance.arguments and function in names else ""
     if pattern.endswith(OVERLOADS):
         served = parameter_dtypes(instance.piece.symbol)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sizeguard.names.demangle import MOST_COMPARED, demangle, without_clones
+from sizeguard.names.demangle import demangle, function_text, without_clones
 from sizeguard.names.short import last_arguments, split_name, top_level
 from sizeguard.operators.dtypes import (
     CODES,
@@ -52,11 +52,6 @@ def dtype_argument(argument: str) -> TypedArgument | None:
         return None
     dtypes = {NAME_OF_CPP_TYPE[found] for found in _TYPE.findall(argument)}
     return TypedArgument(_TYPE.sub(T, argument), dtypes.pop()) if len(dtypes) == 1 else None
-
-
-def full_name(symbol: str) -> str:
-    """Return the name of a function with scopes and parameters; int64_t is written long."""
-    return demangle(without_clones(symbol), MOST_COMPARED).replace("long long", "long")
 
 
 def parameter_dtypes(symbol: str) -> set[str]:
@@ -103,7 +98,7 @@ def plain_patterns(name: str, called: Mapping[str, Iterable[str]]) -> list[str]:
     pairs = sorted((dtype, symbol) for dtype, symbols in called.items() for symbol in symbols)
     if all(parameter_dtypes(symbol) == {dtype} for dtype, symbol in pairs):
         return [f"{name}{OVERLOADS}"]
-    names = [(dtype, full_name(symbol)) for dtype, symbol in pairs]
+    names = [(dtype, function_text(symbol)) for dtype, symbol in pairs]
     several = len(called) > 1
     if several and any(_LAMBDA in each for _, each in names):
         return []  # compilers number lambdas

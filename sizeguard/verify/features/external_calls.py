@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from sizeguard.names.demangle import function_text
 from sizeguard.verify.branches.references import References
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import ObjectFile
 from sizeguard.verify.evidence.placement import Node
-from sizeguard.verify.registrations import function_text
 
 # Compilers call these without a call in the source, and replace calls of others by them:
 # `-ffreestanding` in gcc's manual, and SimplifyLibCalls of LLVM.
