@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.bisect.bisect_result import CulpritRow
 from sizeguard.builds.image_tools import image_tools
 from sizeguard.builds.link_record import LinkRecord, write_link_record
 from sizeguard.builds.open_build import Files
 from sizeguard.builds.sizes import Sizes
+from sizeguard.diff.diff_result import DiffRow
 from sizeguard.linkgraph.open_graph import has_graph
 from sizeguard.projects.project import no_one_app
 from sizeguard.projects.reader import parse_config
@@ -100,9 +100,9 @@ def test_an_entry_of_several_images_is_not_one_app() -> None:
 
 
 def test_types_of_a_program_without_operators_are_no_dtypes() -> None:
-    rows = [CulpritRow(("(core)", "Long", "walk"), 0, 8, "added")]
+    rows = [DiffRow(("(core)", "Long", "walk"), 0, 8, "added")]
     assert by_dtype(rows) == ""
-    rows.append(CulpritRow(("aten::add", "Float", "add<float>"), 0, 4, "added"))
+    rows.append(DiffRow(("aten::add", "Float", "add<float>"), 0, 4, "added"))
     assert by_dtype(rows) == "Long +8  Float +4"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sizeguard.diff.diff_result import DiffRow
 from sizeguard.git.commits import Commit
 from sizeguard.measurement.metric import Metric
 
@@ -18,25 +19,6 @@ BUILT = "built"
 EQUAL_INPUTS = "equal inputs"
 BETWEEN_EQUALS = "between equals"
 DOES_NOT_BUILD = "does not build"
-
-
-@dataclass(frozen=True, slots=True)
-class CulpritRow:
-    """A row of the diff at a culprit, in bytes of the metric.
-
-    keys:  a value for each of LEVELS
-    cause: one of diff_result.CAUSES
-    """
-
-    keys: tuple[str, ...]
-    old: int
-    new: int
-    cause: str
-
-    @property
-    def delta(self) -> int:
-        """Bytes by which the row grew."""
-        return self.new - self.old
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +48,7 @@ class Culprit:
     delta: int
     total: int
     sizes: tuple[int, int, int]
-    rows: tuple[CulpritRow, ...]
+    rows: tuple[DiffRow, ...]
     failures: tuple[Failure, ...] = ()
     branch: Branch | None = None
 

@@ -21,7 +21,6 @@ from sizeguard.bisect.bisect_result import (
     Branch,
     Builds,
     Culprit,
-    CulpritRow,
     Failure,
     News,
     Point,
@@ -30,7 +29,7 @@ from sizeguard.bisect.bisect_result import (
 )
 from sizeguard.bisect.search import Built, Failed, Interval, Outcome, Search
 from sizeguard.diff.compare import diff
-from sizeguard.diff.diff_result import CAUSES
+from sizeguard.diff.diff_result import DiffRow
 from sizeguard.git.commits import Commit, CommitRange, branch_of, read_history, undone_pairs
 from sizeguard.measurement.measured_commits import MeasuredCommit, MeasurementPlace, measurement_key
 from sizeguard.measurement.measurers import Measurer, Wish, measured_by
@@ -306,27 +305,23 @@ def buckets_hash(analysis: Analysis, question: Question) -> str:
     return fingerprint({"buckets": vector})
 
 
-def rows_of(old: Analysis, new: Analysis, metric: Metric) -> tuple[CulpritRow, ...]:
+def rows_of(old: Analysis, new: Analysis, metric: Metric) -> tuple[DiffRow, ...]:
     """Diff the metric by operator, dtype and symbol; the rows sum to its change."""
     column = metric.column(old, new)
+
+    def diffed() -> tuple[DiffRow, ...]:
+        return diff(old, new, LEVELS, metric.filters, column).rows()
+
     if metric.kind != "region":
-        return _diffed(old, new, metric, column)
+        return diffed()
     before, after = (beside_rows(each, metric, column) for each in (old, new))
-    beside: tuple[CulpritRow, ...] = ()
+    beside: tuple[DiffRow, ...] = ()
     if before != after:
         cause = "grew" if after > before else "shrank"
-        beside = (CulpritRow((BESIDE, "", ""), before, after, cause),)
+        beside = (DiffRow((BESIDE, "", ""), before, after, cause),)
     has_any = any(has_rows(each, metric) for each in (old, new))
-    rows = (*beside, *(_diffed(old, new, metric, column) if has_any else ()))
+    rows = (*beside, *(diffed() if has_any else ()))
     return tuple(sorted(rows, key=lambda row: -abs(row.delta)))
-
-
-def _diffed(old: Analysis, new: Analysis, metric: Metric, column: str) -> tuple[CulpritRow, ...]:
-    found = diff(old, new, LEVELS, metric.filters, column)
-    return tuple(
-        CulpritRow(found.keys(i), int(found.old[i]), int(found.new[i]), CAUSES[found.cause[i]])
-        for i in range(len(found))
-    )
 
 
 def _points(history: CommitRange, search: Search, measured: set[str]) -> tuple[Point, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sizeguard.builds.sizes import Sizes
+from sizeguard.diff.diff_result import DiffRow
 from sizeguard.git.commits import Commit
 
 RELEASES, COMMITS = "releases", "commits"  # the kinds of points
@@ -33,25 +34,6 @@ class Release:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedPart:
-    """A row that differs between two points, in loaded bytes.
-
-    keys:  a value for each level of the change
-    cause: one of diff_result.CAUSES; empty in a comparison with a baseline
-    """
-
-    keys: tuple[str, ...]
-    old: int
-    new: int
-    cause: str = ""
-
-    @property
-    def delta(self) -> int:
-        """Bytes by which the row grew."""
-        return self.new - self.old
-
-
-@dataclass(frozen=True, slots=True)
 class SizeChange:
     """The difference between a point and the last known point before it.
 
@@ -65,7 +47,7 @@ class SizeChange:
     ram: int
     file: int
     by: tuple[str, ...]
-    rows: tuple[ChangedPart, ...] | None
+    rows: tuple[DiffRow, ...] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from sizeguard.attribution.size_report import UNATTRIBUTED
 from sizeguard.base.errors import BuildError, InconclusiveError, InputError
 from sizeguard.builds.sizes import Sizes
 from sizeguard.diff.compare import diff
-from sizeguard.diff.diff_result import CAUSES
+from sizeguard.diff.diff_result import DiffRow
 from sizeguard.gate.request import Request
 from sizeguard.gate.review_result import Baseline
 from sizeguard.history.history_result import (
@@ -22,7 +22,6 @@ from sizeguard.history.history_result import (
     NOT_KNOWN,
     RELEASES,
     REVIEWED,
-    ChangedPart,
     HistoryLine,
     HistoryPoint,
     Release,
@@ -268,12 +267,12 @@ def _change(old: _KnownSize, new: _KnownSize, level: str) -> SizeChange:
     if before is None or after is None:
         raise ValueError("a change needs two known points")
     by: tuple[str, ...] = (level,)
-    rows: tuple[ChangedPart, ...] | None
+    rows: tuple[DiffRow, ...] | None
     if old.key and old.key == new.key:
         rows = ()
     elif old.analysis is not None and new.analysis is not None:
         by = (level, "symbol") if level != "symbol" else by
-        rows = _rows(old.analysis, new.analysis, by)
+        rows = diff(old.analysis, new.analysis, by).rows()
     else:
         rows = _rows_of_parts(old.point.parts, new.point.parts)
     return SizeChange(
@@ -286,24 +285,12 @@ def _change(old: _KnownSize, new: _KnownSize, level: str) -> SizeChange:
     )
 
 
-def _rows(old: Analysis, new: Analysis, by: tuple[str, ...]) -> tuple[ChangedPart, ...]:
-    found = diff(old, new, by)
-    return tuple(
-        ChangedPart(
-            found.keys(i), int(found.old[i]), int(found.new[i]), CAUSES[int(found.cause[i])]
-        )
-        for i in range(len(found))
-    )
-
-
-def _rows_of_parts(
-    old: Mapping[str, int], new: Mapping[str, int]
-) -> tuple[ChangedPart, ...] | None:
+def _rows_of_parts(old: Mapping[str, int], new: Mapping[str, int]) -> tuple[DiffRow, ...] | None:
     """Compare parts by name; None if one of the two is unknown."""
     if not old or not new:
         return None
     rows = [
-        ChangedPart((name,), old.get(name, 0), new.get(name, 0))
+        DiffRow((name,), old.get(name, 0), new.get(name, 0))
         for name in sorted({*old, *new})
         if old.get(name, 0) != new.get(name, 0)
     ]

@@ -9,11 +9,11 @@ from sizeguard.bisect.bisect_result import (
     BisectResult,
     Builds,
     Culprit,
-    CulpritRow,
     Failure,
     Point,
     Smaller,
 )
+from sizeguard.diff.diff_result import DiffRow
 from sizeguard.git.commits import Commit
 from sizeguard.measurement.metric import Metric
 from tests.support.hostile_results import HOSTILE
@@ -37,7 +37,7 @@ def several_culprits() -> BisectResult:
     culprits = tuple(
         Culprit(
             (commits[1], commit) if i == 1 else (commit,), 100, 100 * i, (100, 0, 0),
-            (CulpritRow(("aten::add", "Float", HOSTILE[i % len(HOSTILE)]), 300, 400, "grew"),),
+            (DiffRow(("aten::add", "Float", HOSTILE[i % len(HOSTILE)]), 300, 400, "grew"),),
             (Failure(commits[1], "main.c:1: error: expected ';'"),) if i == 1 else (),
         )
         for i, commit in enumerate(commits[2:], 1)
@@ -63,9 +63,9 @@ def three_culprits() -> BisectResult:
         Point(commit, load, BUILT if load else DOES_NOT_BUILD)
         for commit, load in zip(commits, loads, strict=True)
     )
-    tiles = CulpritRow(("aten::convolution", "Float", "conv_body<float>"), 2104, 5124, "grew")
-    doubles = CulpritRow(("aten::convolution", "Double", LONG_SYMBOL), 1830, 1090, "shrank")
-    checks = CulpritRow(("aten::convolution", "", "check_stride"), 0, 132, "new")
+    tiles = DiffRow(("aten::convolution", "Float", "conv_body<float>"), 2104, 5124, "grew")
+    doubles = DiffRow(("aten::convolution", "Double", LONG_SYMBOL), 1830, 1090, "shrank")
+    checks = DiffRow(("aten::convolution", "", "check_stride"), 0, 132, "new")
     failure = Failure(commits[3], "convolution.cpp:88: error: expected ';'")
     culprits = (
         Culprit((commits[1],), 3020, 3020, (3020, 0, 0), (tiles,), ()),

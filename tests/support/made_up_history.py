@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sizeguard.builds.sizes import Sizes
+from sizeguard.diff.diff_result import DiffRow
 from sizeguard.git.commits import Commit
 from sizeguard.history.history_result import (
     DOES_NOT_BUILD,
@@ -10,7 +11,6 @@ from sizeguard.history.history_result import (
     NOT_KNOWN,
     RELEASES,
     REVIEWED,
-    ChangedPart,
     HistoryLine,
     HistoryPoint,
     Release,
@@ -28,9 +28,9 @@ def _vision() -> HistoryLine:
     first, second, third = _release(1, "v1.0"), _release(2, "v1.1"), _release(3, "v2.0", "stable")
     last = _release(4, subject='Use <b>tiles</b> | "quoted"')
     grown = (
-        ChangedPart(("aten::convolution", "_Z9conv_bodyIfEvPKT_"), 2104, 3244, "grew"),
-        ChangedPart(("aten::gelu", "gelu"), 471, 0, "removed"),
-        ChangedPart(("aten::add", "loop<1>"), 0, 31, "added"),
+        DiffRow(("aten::convolution", "_Z9conv_bodyIfEvPKT_"), 2104, 3244, "grew"),
+        DiffRow(("aten::gelu", "gelu"), 471, 0, "removed"),
+        DiffRow(("aten::add", "loop<1>"), 0, 31, "added"),
     )
     points = (
         HistoryPoint(

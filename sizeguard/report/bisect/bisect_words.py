@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from sizeguard.base.errors import listed
-from sizeguard.bisect.bisect_result import BisectResult, Culprit, CulpritRow
+from sizeguard.bisect.bisect_result import BisectResult, Culprit
+from sizeguard.diff.diff_result import DiffRow
 from sizeguard.git.commits import Commit
 from sizeguard.report.writers.printable import at_most, counted, printable, shown
 
@@ -64,12 +65,12 @@ class ShownNames(NamedTuple):
 class ShownRows(NamedTuple):
     """The rows to show, and the number and the bytes of the others."""
 
-    rows: Sequence[CulpritRow]
+    rows: Sequence[DiffRow]
     others: int
     other_bytes: int
 
 
-def row_texts(row: CulpritRow, width: int) -> ShownNames:
+def row_texts(row: DiffRow, width: int) -> ShownNames:
     """Return the names to show; width: most characters of the symbol."""
     operator, dtype, symbol = row.keys
     return ShownNames(
@@ -79,7 +80,7 @@ def row_texts(row: CulpritRow, width: int) -> ShownNames:
     )
 
 
-def by_dtype(rows: Sequence[CulpritRow]) -> str:
+def by_dtype(rows: Sequence[DiffRow]) -> str:
     """Sum by dtype and show the three that changed most: Float -410  Double -330.
 
     Without a row of an operator, the types of C++ code are not dtypes.
@@ -96,7 +97,7 @@ def by_dtype(rows: Sequence[CulpritRow]) -> str:
     return "  ".join(f"{printable(dtype)} {size:+,}" for _, dtype, size in named[:3])
 
 
-def shown_rows(rows: Sequence[CulpritRow], limit: int) -> ShownRows:
+def shown_rows(rows: Sequence[DiffRow], limit: int) -> ShownRows:
     """Choose the first rows; all if the limit is 0."""
     kept = rows if limit == 0 else rows[:limit]
     return ShownRows(kept, len(rows) - len(kept), sum(row.delta for row in rows[len(kept) :]))

@@ -12,7 +12,6 @@ from sizeguard.bisect.bisect_result import (
     BisectResult,
     Branch,
     Culprit,
-    CulpritRow,
     commits_text,
 )
 from sizeguard.report.bisect.bisect_page import bisect_html
@@ -29,6 +28,7 @@ from sizeguard.report.bisect.bisect_words import (
 from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.writers.markdown import prose
 from sizeguard.report.writers.printable import NOTHING, counted, printable
+from sizeguard.report.writers.size_rows import row_json
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
@@ -113,7 +113,7 @@ def _culprit_json(culprit: Culprit) -> dict[str, object]:
         "delta": culprit.delta,
         "total": culprit.total,
         "sizes": dict(zip(("load", "ram", "file"), culprit.sizes, strict=True)),
-        "rows": [_row_json(row) for row in culprit.rows],
+        "rows": [row_json(LEVELS, row) for row in culprit.rows],
         "does_not_build": [
             {"commit": each.commit.id, "message": each.message} for each in culprit.failures
         ],
@@ -127,16 +127,6 @@ def _culprit_json(culprit: Culprit) -> dict[str, object]:
             "merge_itself": branch.merge_itself,
         }
     return result
-
-
-def _row_json(row: CulpritRow) -> dict[str, object]:
-    return {
-        **dict(zip(LEVELS, row.keys, strict=True)),
-        "old": row.old,
-        "new": row.new,
-        "delta": row.delta,
-        "cause": row.cause,
-    }
 
 
 def _csv(culprit: Culprit) -> list[object]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from sizeguard.diff.diff_result import DiffRow
 from sizeguard.history.history_result import (
     NOT_KNOWN,
     RELEASES,
     REVIEWED,
-    ChangedPart,
     HistoryLine,
     HistoryPoint,
     SizeHistory,
@@ -68,7 +68,7 @@ def without_size(point: HistoryPoint) -> str:
     return f"{point.source}: {printable(point.why)}" if point.why else point.source
 
 
-def part_text(row: ChangedPart, width: int) -> str:
+def part_text(row: DiffRow, width: int) -> str:
     """Name a row: its level's name, and the symbol if it has one."""
     names = [printable(row.keys[0] or NOTHING), *(shown("symbol", key) for key in row.keys[1:])]
     text = "  ".join(dict.fromkeys(name for name in names if name != NOTHING)) or NOTHING

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from sizeguard.history.history_result import (
     REVIEWED,
-    ChangedPart,
     HistoryLine,
     HistoryPoint,
     SizeChange,
@@ -28,6 +27,7 @@ from sizeguard.report.screen.fit import screen_lines
 from sizeguard.report.writers.markdown import code, prose
 from sizeguard.report.writers.markdown import row as markdown_row
 from sizeguard.report.writers.printable import middle, printable
+from sizeguard.report.writers.size_rows import row_json
 from sizeguard.report.writers.style import NONE, Style
 from sizeguard.report.writers.table import csv_rows
 
@@ -110,18 +110,8 @@ def _change_json(change: SizeChange) -> dict[str, object]:
         "file": change.file,
         "by": list(change.by),
         "rows": (
-            None if change.rows is None else [_row_json(change.by, row) for row in change.rows]
+            None if change.rows is None else [row_json(change.by, row) for row in change.rows]
         ),
-    }
-
-
-def _row_json(by: tuple[str, ...], row: ChangedPart) -> dict[str, object]:
-    return {
-        **dict(zip(by, row.keys, strict=True)),
-        "old": row.old,
-        "new": row.new,
-        "delta": row.delta,
-        "cause": row.cause,
     }
 
 

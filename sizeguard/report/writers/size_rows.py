@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from sizeguard.attribution.size_report import ByteSums, Report
 from sizeguard.columns.label import RowTexts
 from sizeguard.ledger.ledger import ImageInfo
+
+if TYPE_CHECKING:
+    from sizeguard.diff.diff_result import DiffRow
 
 _PIECE = 10_000  # rows
 
@@ -40,6 +44,17 @@ def regions_json(image: ImageInfo) -> list[dict[str, object]]:
         }
         for region in image.regions or ()
     ]
+
+
+def row_json(by: Sequence[str], row: DiffRow) -> dict[str, object]:
+    """Return a row of a diff by the levels `by`."""
+    return {
+        **dict(zip(by, row.keys, strict=True)),
+        "old": row.old,
+        "new": row.new,
+        "delta": row.delta,
+        "cause": row.cause,
+    }
 
 
 def columns_of(report: Report) -> dict[str, list[int]]:
