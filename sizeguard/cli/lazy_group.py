@@ -35,7 +35,24 @@ WIDTH = "sizeguard.width"  # in the context's meta: the width at which lines are
 _WIDE = "sizeguard.wide"
 
 
-class LazyGroup(click.Group):
+class PlainGroup(click.Group):
+    """A group of commands that suggests the nearest name for an unknown one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the words name. Raises UsageError with the nearest name."""
+        known = self.list_commands(ctx)
+        is_named = bool(args) and not args[0].startswith("-")
+        if is_named and args[0] not in known and not ctx.resilient_parsing:  # not in completion
+            # Imported on call: 3 ms that a valid command line need not wait for.
+            from sizeguard.cli.usage_errors import unknown_command
+
+            raise click.UsageError(unknown_command(args[0], args[1:], known, ctx), ctx)
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(PlainGroup):
     """A group of commands that are imported when they are called.
 
     commands_by_name: name → (module in sizeguard.cli, help of one line); the module has `command`
@@ -77,13 +94,6 @@ class LazyGroup(click.Group):
                 _add_screen(words, each)
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the words name. Raises UsageError with the nearest name."""
-        check_command(self, ctx, args)
-        return super().resolve_command(ctx, args)
-
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the commands without importing them, and the group's options."""
         # Imported when a shell asks: 5 ms.
@@ -100,29 +110,6 @@ class LazyGroup(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in self._by_name.items()])
-
-
-class PlainGroup(click.Group):
-    """A group of commands that are defined in its own file."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the words name. Raises UsageError with the nearest name."""
-        check_command(self, ctx, args)
-        return super().resolve_command(ctx, args)
-
-
-def check_command(group: click.Group, context: click.Context, words: list[str]) -> None:
-    """Raise UsageError if the group has no command of that name."""
-    known = group.list_commands(context)
-    if context.resilient_parsing or not words:  # during completion
-        return
-    if words[0] not in known and not words[0].startswith("-"):
-        # Imported on call: 3 ms that a valid command line need not wait for.
-        from sizeguard.cli.usage_errors import unknown_command
-
-        raise click.UsageError(unknown_command(words[0], words[1:], known, context), context)
 
 
 def _tell_exit_codes(path: str, command: click.Command) -> None:

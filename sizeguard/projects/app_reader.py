@@ -27,6 +27,7 @@ from sizeguard.projects.steps.steps_reader import (
 )
 from sizeguard.runtimes.runtime import VARIANTS
 
+_NAME_RULE = "at most 64 letters, digits, '.', '-' and '_'"
 _SELECTIVE = ("selection", "models", "targets", "limits")
 _ANY_BUILD = (*STEPS, SELECTION, "targets", "limits")
 
@@ -151,21 +152,22 @@ class AppReader:
         return found
 
     def _add(self, name: str, place: str) -> None:
-        if not NAME.fullmatch(name):
-            raise InputError(
-                f"{place}: '{name}' is not a target name: at most 64 letters, digits, '.', '-' and"
-                " '_'"
-            )
+        check_target_name(name, place)
         self.targets[name] = Target(name, name, place=place)
         self.more.append(self.targets[name])
+
+
+def check_target_name(name: str, place: str) -> None:
+    """Raise InputError for a name that no target can have; `place` begins its message."""
+    if not NAME.fullmatch(name):
+        raise InputError(f"{place}: '{name}' is not a target name: {_NAME_RULE}")
 
 
 def check_app_name(name: str, place: str) -> None:
     """Raise InputError for a name that no app can have; `place` begins its message."""
     if not NAME.fullmatch(name) or name in VARIANTS:
         raise InputError(
-            f"{place}: '{name}' is not an app name: at most 64 letters, digits, '.', '-' and"
-            f" '_', and none of {', '.join(VARIANTS)}"
+            f"{place}: '{name}' is not an app name: {_NAME_RULE}, and none of {', '.join(VARIANTS)}"
         )
 
 

@@ -13,7 +13,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import check_no_outputs
 from sizeguard.base.nearest import nearest_is
 from sizeguard.base.yaml_nodes import Node, parse_nodes, read_nodes, value_of
-from sizeguard.projects.app_reader import AppReader, limits_of
+from sizeguard.projects.app_reader import AppReader, check_target_name, limits_of
 from sizeguard.projects.config_nodes import (
     flag_of,
     is_empty,
@@ -36,7 +36,6 @@ from sizeguard.projects.project import (
     with_twins,
 )
 from sizeguard.projects.rules.own_rules import read_own_rules, with_own_rules
-from sizeguard.projects.steps.steps_reader import NAME
 from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS
 from sizeguard.toolchains.targets import TARGETS, find_target, host_target
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS
@@ -163,11 +162,7 @@ class _ProjectReader:
                 else table_of(value, _TARGET, "a target is a table, or nothing")
             )
             place = place_of(key_node(node, name))
-            if not NAME.fullmatch(name):
-                raise InputError(
-                    f"{place}: '{name}' is not a target name: at most 64 letters, digits, '.', '-'"
-                    " and '_'"
-                )
+            check_target_name(name, place)
             machine = text_of(fields["machine"]) if "machine" in fields else name
             self.machines[name] = place_of(fields["machine"]) if "machine" in fields else place
             if "limits" in fields:

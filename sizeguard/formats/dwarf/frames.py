@@ -23,7 +23,7 @@ from sizeguard.formats.dwarf.code_sections import (
 )
 from sizeguard.formats.dwarf.dwarf_constants import UT_SKELETON
 from sizeguard.formats.dwarf.function_names import FunctionNames, scoped_names
-from sizeguard.formats.dwarf.sections import elf_sections, macho_sections
+from sizeguard.formats.dwarf.sections import NO_DSYM, damaged, elf_sections, macho_sections
 from sizeguard.formats.dwarf.units import Info
 from sizeguard.formats.dwarf.walk import NONE, InlineTree, read_tree
 from sizeguard.formats.elf import Elf, read_elf
@@ -150,10 +150,7 @@ def _dsym(image: MachO, debug: Path | None) -> MachO:
 
     dsym = with_debug_information(image, debug)
     if dsym is None:
-        raise NoDebugInformationError(
-            f"{image.path}: no debug information: it is in the objects; make a dSYM next to it with"
-            " dsymutil"
-        )
+        raise NoDebugInformationError(f"{image.path}: {NO_DSYM}")
     return dsym
 
 
@@ -185,7 +182,7 @@ def _frames(
             )
         return _named(code, info, tree, wanted, _painted(tree))
     except DwarfError as error:
-        raise InputError(f"{path}: damaged debug information: {error}") from error
+        raise damaged(path, str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ _WANTED = frozenset(
 )
 # Mach-O cuts section names at 16 characters.
 _CUT = {"str_offs": "str_offsets"}
+NO_DSYM = "no debug information: it is in the objects; make a dSYM next to it with dsymutil"
 
 
 def elf_sections(elf: Elf, *more: str) -> dict[str, bytes]:
@@ -52,7 +53,7 @@ def unpacked(elf: Elf, section: Section) -> bytes:
     if section.flags & SHF_COMPRESSED:
         layout = struct.Struct(elf.layout.order + ("I4xQ8x" if elf.layout.is_64 else "II4x"))
         if len(content) < layout.size:
-            raise _damaged(elf.path, f"{section.name} is cut")
+            raise damaged(elf.path, f"{section.name} is cut")
         kind, size = layout.unpack_from(content)
         return _unpack(elf.path, section.name, kind, size, content[layout.size :])
     if section.name.startswith(OLD_DEBUG) and content[:4] == b"ZLIB":
@@ -71,25 +72,22 @@ def macho_sections(image: MachO) -> dict[str, bytes]:
                 section.offset : section.offset + section.file_size
             ].tobytes()
     if not found.get("info"):
-        raise InconclusiveError(
-            f"{image.path}: no debug information: it is in the objects; make a dSYM next to it with"
-            " dsymutil"
-        )
+        raise InconclusiveError(f"{image.path}: {NO_DSYM}")
     return found
 
 
 def _unpack(path: Path, name: str, kind: int, size: int, content: bytes) -> bytes:
     """Decompress a section that states its size."""
     if size > MOST_TIMES * len(content) + MOST_MORE:
-        raise _damaged(path, f"{name} states {size} bytes in {len(content)}")
+        raise damaged(path, f"{name} states {size} bytes in {len(content)}")
     if kind not in (ZLIB, ZSTD):
-        raise _damaged(path, f"{name} is compressed by the unknown method {kind}")
+        raise damaged(path, f"{name} is compressed by the unknown method {kind}")
     try:
         data = (_zlib if kind == ZLIB else _zstd)(content, size) if size else b""
     except ValueError as error:
-        raise _damaged(path, f"{name}: {error}") from error
+        raise damaged(path, f"{name}: {error}") from error
     if len(data) != size:
-        raise _damaged(path, f"{name} states {size} bytes but has {len(data)}")
+        raise damaged(path, f"{name} states {size} bytes but has {len(data)}")
     return data
 
 
@@ -113,6 +111,6 @@ def _zstd(content: bytes, size: int) -> bytes:
         raise ValueError(str(error)) from error
 
 
-def _damaged(path: Path, what: str) -> InputError:
+def damaged(path: Path, what: str) -> InputError:
     """Make the error for damaged debug information."""
     return InputError(f"{path}: damaged debug information: {what}")

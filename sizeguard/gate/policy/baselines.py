@@ -64,14 +64,18 @@ def tools_text(toolchain: Toolchain | None, build: Build) -> str:
     return ", ".join([*tools, *filter(None, [toolchain.headers_version])])
 
 
+def inseparable(then: str, now: str) -> str:
+    """End a message about sizes by other tools `then` than those of this build."""
+    return (
+        f"{then}, but this is {now}: effects of the compiler and of the change cannot be separated"
+    )
+
+
 def made_otherwise(baseline: Baseline, toolchain: Toolchain | None, build: Build) -> str:
     """Say what else made a baseline than a build; empty if nothing is known to differ."""
     tools = tools_text(toolchain, build)
     if baseline.tools not in ("", tools):
-        return (
-            f"is for {baseline.tools}, but this is {tools}: effects of the compiler and of the "
-            f"change cannot be separated"
-        )
+        return f"is for {inseparable(baseline.tools, tools)}"
     if baseline.rules == rules_part(build).get(RULES, ""):
         return ""
     if baseline.rules:

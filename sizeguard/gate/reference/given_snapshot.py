@@ -13,7 +13,7 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InputError
 from sizeguard.gate.gate_result import Base
-from sizeguard.gate.policy.baselines import tools_text
+from sizeguard.gate.policy.baselines import inseparable, tools_text
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.history import History
 from sizeguard.gate.reference.reference import MeasuredApp, counted_from, measured_as
@@ -135,10 +135,7 @@ def _other_tools(path: Path, origin: Origin, subject: MeasuredApp) -> str:
     tools = tools_text(subject.toolchain, subject.build)
     if not origin.tools or not tools or origin.tools == tools:
         return ""
-    return (
-        f"{path} is by {origin.tools}, but this is {tools}: effects of the compiler and of the "
-        f"change cannot be separated"
-    )
+    return f"{path} is by {inseparable(origin.tools, tools)}"
 
 
 def _notes(differing: set[str]) -> str:
