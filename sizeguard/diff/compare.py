@@ -48,8 +48,8 @@ def diff_of(
     old: Callable[[], Analysis],
     new: Callable[[], Analysis],
     by: Sequence[str],
-    where: Sequence[str] = (),
-    metric: str = "load",
+    where: Sequence[str],
+    metric: str,
 ) -> Diff:
     """Compare like diff, but make the analyses one after the other, when they are needed.
 

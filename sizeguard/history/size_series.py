@@ -81,7 +81,7 @@ class _SizeLine:
 
 
 def size_history(
-    question: HistoryQuestion, measurer: Measurer | None, tell: Tell | None = None
+    question: HistoryQuestion, measurer: Measurer | None, tell: Tell | None
 ) -> SizeHistory:
     """Collect the sizes of a project's apps over its releases or commits.
 

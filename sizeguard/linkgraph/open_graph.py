@@ -30,13 +30,13 @@ from sizeguard.linkgraph.recorded_files import missing_record, with_record
 NOT_REMOVED = "not removed"  # why an unrecorded link keeps what nothing refers to
 
 
-def graph_of_path(path: Path, objects: Sequence[Path] = ()) -> SectionGraph:
-    """Make the section graph of a build (folder or build.json), or of an image with its objects.
+def graph_of_path(path: Path) -> SectionGraph:
+    """Make the section graph of a build (folder or build.json), or of an image with a record.
 
     Raises InconclusiveError if objects or the record of the link are missing, or if the objects are
     from another build.
     """
-    return graph_of_files(open_build(path, Files(path, objects=tuple(objects))))
+    return graph_of_files(open_build(path, Files(path)))
 
 
 def graph_of_files(files: Files) -> SectionGraph:

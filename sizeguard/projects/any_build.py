@@ -385,7 +385,7 @@ def _code_environment(given: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     return command_variables(recorded_environment(dict(given)))
 
 
-def recipe_of_app(app: App, target: str, store: Path | None = None) -> AnyBuildRecipe | None:
+def recipe_of_app(app: App, target: str, store: Path | None) -> AnyBuildRecipe | None:
     """Return the recipe for commits of an app; None if its image is measured as found.
 
     store: folder with the known reads of earlier builds

@@ -65,13 +65,13 @@ def build_environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {**recorded_environment(given), **places, "LC_ALL": "C.UTF-8", **EXACT_CACHES}
 
 
-def android_ndk(given: Mapping[str, str] = os.environ) -> Path | None:
+def android_ndk() -> Path | None:
     """Return the folder of the Android NDK that the environment names; None if it names none.
 
     native/cmake/toolchains/arm64-android.cmake reads the same variables in the same order.
     """
     names = ("ANDROID_NDK", "ANDROID_NDK_HOME", "ANDROID_NDK_ROOT")
-    return next((Path(given[name]) for name in names if given.get(name)), None)
+    return next((Path(os.environ[name]) for name in names if os.environ.get(name)), None)
 
 
 def code_variables(environment: Mapping[str, str]) -> dict[str, str]:

@@ -26,7 +26,7 @@ def asks_for_pieces(levels: Collection[str] | None) -> bool:
     return levels is None or not _ASKING.isdisjoint(levels)
 
 
-def levels_asked(by: Iterable[str], where: Iterable[str] = ()) -> frozenset[str]:
+def levels_asked(by: Iterable[str], where: Iterable[str]) -> frozenset[str]:
     """Return the levels that rows are grouped and filtered by.
 
     Raises InputError for a text that is not a filter.

@@ -17,7 +17,7 @@ from sizeguard.projects.project import CONFIG
 
 
 def any_terms(
-    request: Request, packages: Iterable[Path], *, by_all_files: bool = False
+    request: Request, packages: Iterable[Path], *, by_all_files: bool
 ) -> Mapping[str, object]:
     """Collect what the verdict depends on, except waivers and the inputs of other commits' builds.
 

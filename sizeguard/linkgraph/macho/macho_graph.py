@@ -51,26 +51,24 @@ _INITIALIZERS = {
 POINTER = 8
 # Added to the architecture's relocation types, to distinguish them from those of ELF.
 TYPES = {CPU_X86_64: 0x1000, CPU_ARM64: 0x2000}
+_ENTRY = b"_main"
 _LONGEST = 1000  # bytes of a text that a table or an operator name may have
 
 
-def build_macho_graph(
-    files: Sequence[Path], *, library: bool, entry: str = "_main"
-) -> SectionGraph:
+def build_macho_graph(files: Sequence[Path], *, library: bool) -> SectionGraph:
     """Build the graph of a link with -dead_strip.
 
     library: whether the link makes a dynamic library, which exports all it can; otherwise an
-             executable that starts at `entry`
+             executable that starts at _ENTRY
     """
-    asked = [] if library else [entry.encode()]
-    return _Builder(list(load_objects(files, asked)), library, entry.encode()).build()
+    asked = [] if library else [_ENTRY]
+    return _Builder(list(load_objects(files, asked)), library).build()
 
 
 class _Builder:
-    def __init__(self, objects: list[LinkedObject], library: bool, entry: bytes) -> None:
+    def __init__(self, objects: list[LinkedObject], library: bool) -> None:
         self.objects = objects
         self.library = library
-        self.entry = entry
         # Object, section, offset, size and alignment of each atom.
         self.rows: list[tuple[int, int, int, int, int]] = []
         self.definition: dict[bytes, tuple[int, int]] = {}
@@ -251,7 +249,7 @@ class _Builder:
 
     def _roots(self) -> dict[int, str]:
         found: dict[int, str] = {}
-        place = self.definition.get(self.entry)
+        place = self.definition.get(_ENTRY)
         if place is not None and not self.library:
             found[self._symbol_atom(*place)] = "entry"
         for k, held in enumerate(self.objects):

@@ -49,7 +49,7 @@ def data_model(machine: str, *, is_windows: bool = False) -> str:
     return LLP64 if is_windows else LP64
 
 
-def second_readings(text: str, model: str = LP64) -> Iterator[tuple[str, ...]]:
+def second_readings(text: str, model: str) -> Iterator[tuple[str, ...]]:
     """Yield readings in the order of their likelihood; of several at once only one may be known.
 
     A mangled name has types instead of size_t and int64_t, which depend on the system.

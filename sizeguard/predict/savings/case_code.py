@@ -46,7 +46,7 @@ def read_case_code(
     build: Build,
     runtime: Runtime,
     functions: Collection[str],
-    link_map: LinkMap | None = None,
+    link_map: LinkMap | None,
 ) -> CaseCode:
     """Read the pieces of a build.
 

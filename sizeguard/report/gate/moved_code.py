@@ -14,7 +14,7 @@ def changed(app: AppResult) -> tuple[Cause, ...]:
     return tuple(cause for cause in app.causes if cause.kind != MOVED)
 
 
-def moved_lines(app: AppResult, room: int = 0) -> list[tuple[str, str]]:
+def moved_lines(app: AppResult, room: int) -> list[tuple[str, str]]:
     """Write the bytes that moved between operators: source, destination and the largest parts.
 
     room: characters of each name; 0 for no limit

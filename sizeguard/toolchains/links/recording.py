@@ -142,13 +142,14 @@ def record_build(
     environment: Mapping[str, str],
     records: Path,
     *,
-    wrappers: bool = False,
+    wrappers: bool,
 ) -> RecordedBuild:
     """Run a build command and record its links.
 
     folder:      working directory of the command
     environment: whole environment of the build
     records:     folder of the records
+    wrappers:    as in Recording
 
     Raises InputError if the command cannot be started.
     """
