@@ -145,7 +145,7 @@ def test_another_compiler_and_a_snapshot_without_origin_are_inconclusive(
     nothing = Origin()
     code, found = _gate(saved, _written(saved, commit=nothing.commit, parts=nothing.parts))
     assert code == 3
-    assert "does not say of which commit it is" in json.dumps(found)
+    assert "does not name its commit" in json.dumps(found)
     assert _gate(saved, ".sizeguard/builds/a.x86_64-linux/app")[0] == 3
 
 

@@ -234,7 +234,7 @@ def test_copies_in_functions_of_the_full_build_are_larger(
     wanted = [count for count in expected if count >= fewest]
     assert [copy.bytes for copy in copies] == wanted
     assert all((c.where, c.address, c.piece) == ("known", 0x2000, known.piece) for c in copies)
-    # What the full build's kept functions have is no copy.
+    # Code that the full build's kept functions also have is no copy.
     found.__dict__.update(_of_full=[known])
     del found.__dict__["_kept"]
     assert not [*found._in_known()]

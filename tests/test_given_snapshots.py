@@ -201,7 +201,7 @@ def test_a_snapshot_by_other_rules_is_none(case: Case, rules: str, is_known: boo
 def test_a_snapshot_without_a_commit_is_none_for_a_build(case: Case, origin: Origin | None) -> None:
     found = case.judged(origin)
     assert found.measured is None
-    assert "does not say of which commit it is" in found.why
+    assert "does not name its commit" in found.why
     # An image that is measured as found has no build to compare
     assert case.judged(origin, recipe=None).measured is not None
 

@@ -83,7 +83,7 @@ def test_an_image_of_another_project_has_only_named_claims(lister: Lister) -> No
     selection = lister.runtime.root / "mlp.yaml"
     found = lister.list(path, selection=selection, present=("g",))
     own = lister.list(lister.runtime.build.image.parent, present=("g",))
-    # What the build itself selected is unknown
+    # The build's own selection is unknown
     of_build = {each for each in claims(own) if each.kind == "selection"}
     assert of_build
     assert {*claims(found)} == {*claims(own)} - of_build

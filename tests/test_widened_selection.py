@@ -58,7 +58,7 @@ RICH = Selection(
         ),
         (ALL, NONE, [narrower("include_all_operators", "true", "false")]),
         (ALL_ELSE, NONE, [narrower("include_all_non_op_selectives", "true", "false")]),
-        # What is left of everything is not wider, whatever the file names
+        # A part of everything is not wider, whatever the file names
         (ALL, RICH, [narrower("include_all_operators", "true", "false")]),
         (ALL_ELSE, replace(RICH, operators={}), [
             narrower("include_all_non_op_selectives", "true", "false"),

@@ -149,7 +149,7 @@ Reader = Callable[[], Files]  # raises Refused if they cannot be read
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the forge itself says, whatever an artifact claims.
+    """Answers of the forge itself, which no artifact can change.
 
     is_merge_of:   whether a commit merges another one
     are_documents: whether pull requests change only documents

@@ -138,7 +138,7 @@ def _meant(name: str, context: click.Context | None) -> str:
         kind = parameter.type
         if isinstance(kind, click.Choice) and name.removeprefix("--") in kind.choices:
             return f"{max(parameter.opts, key=len)} {name.removeprefix('--')}"
-    # -by, of which the parser reads -b
+    # The parser reads only -b of -by
     typed = [word for word in _typed(context) if word.startswith(name) and f"-{word}" in known]
     return f"-{typed[0]}" if typed and len(name) == 2 else ""
 

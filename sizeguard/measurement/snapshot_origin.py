@@ -61,7 +61,7 @@ def _hashes(parts: Mapping[str, object]) -> dict[str, str]:
 
 
 class _CheckedOut(NamedTuple):
-    """What made a build of the checked-out files. root: of the project."""
+    """The recipe and the commit of checked-out files. root: of the project."""
 
     root: Path
     recipe: AnyBuildRecipe

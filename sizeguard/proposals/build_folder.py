@@ -128,7 +128,7 @@ def shell_words(words: Sequence[str], root: Path) -> str:
     return " ".join(_word(word, str(root)) for word in words)
 
 
-# What a path begins after: nothing, a separator as in -DX=/a;/b, or a flag as in -I/a.
+# A path follows nothing, a separator as in -DX=/a;/b, or a flag as in -I/a.
 _BEFORE_PATH = r"(?:^|[=:;,\s'\"])(?:-(?:[A-Za-z]|isystem|iquote|include))?"
 
 

@@ -26,7 +26,7 @@ _MOST = 64 << 20  # bytes; the names of the runtime's own full build have 0.1 MB
 
 
 class KeptInputs(NamedTuple):
-    """What a result comes from, as far as it is known before it is made.
+    """Inputs of a result that are known before it is made.
 
     said:  values that JSON can write
     files: files, and folders with all files below them

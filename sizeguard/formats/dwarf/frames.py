@@ -138,7 +138,7 @@ def inline_frames(
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What is read besides names (see inline_frames)."""
+    """Options of inline_frames for its reader."""
 
     templates: tuple[str, ...]
     scoped: bool

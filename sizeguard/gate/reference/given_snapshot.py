@@ -81,7 +81,7 @@ def _compared(
     if origin is None or not origin.commit:
         folder = f".sizeguard/builds/{subject.app.name}.{subject.target}"
         return (
-            f"{path} does not say of which commit it is; on the base, run sizeguard gate, then"
+            f"{path} does not name its commit; on the base, run sizeguard gate, then"
             f" sizeguard report {folder} --save FILE"
         ), ""
     commit = counted_from(history, base, subject)

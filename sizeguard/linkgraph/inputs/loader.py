@@ -33,7 +33,7 @@ def load(inputs: LinkInputs) -> Loaded:
 def as_placed(
     objects: Sequence[Object], placed: Sequence[Collection[int]], inputs: LinkInputs
 ) -> Loaded:
-    """Describe a link of which only the image is known.
+    """Describe a link without its command line, from the sections in its image.
 
     objects: in link order
     placed:  for each object, its sections in the image

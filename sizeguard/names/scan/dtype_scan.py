@@ -265,7 +265,7 @@ class ChunkDtypes:
 
     @cached_property
     def _is_driven(self) -> Bool:
-        """Whether each name of the chunk names a driver; the last entry is for other places."""
+        """For each name of the chunk, whether it names a driver; last, False for other places."""
         is_driven = np.zeros(len(self.chunk.start) + 1, np.bool_)
         is_driven[self.words.name[self.kinds.is_driver[self.words.word]] - self.chunk.first] = True
         return is_driven

@@ -57,7 +57,7 @@ def exact_path(symbol: str) -> PlainPath:
 
 
 def may_have_path(symbol: str, special: str, last: str) -> bool:
-    """Return false for most symbols of which another kind or a name of another kind is written.
+    """Return false for most symbols that are written as another kind, or with a name of one.
 
     It decides in 0.2 µs about the tables of classes, and about members other than destructors.
 

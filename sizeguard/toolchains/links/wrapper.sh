@@ -4,7 +4,7 @@
 #   sh wrapper.sh PROGRAM NAME WORDS…    run PROGRAM under NAME
 #   FOLDER/ld WORDS…                     find the linker of this name that comes after FOLDER
 #
-# What is noted stands in record_links.c.
+# record_links.c describes the note.
 record=$SIZEGUARD_LINKS
 case ${0##*/} in
 wrapper.sh)

@@ -269,7 +269,7 @@ def _section_of(
 ) -> Node | None:
     """Remove the section for a row of the map from the free ones and return it.
 
-    Objects may have several sections with the same name, of which the linker discards some. An
+    Objects may have several sections with the same name, and the linker discards some of them. An
     archive may have several members with the same name.
     """
     fitting = [

@@ -26,7 +26,7 @@ class SharedSizes:
 
     @property
     def summary(self) -> str:
-        """What the builds have in common; the metric follows."""
+        """The beginning of a line about the builds; the metric follows."""
         count = f"{len(self.apps):,} builds"
         return f"{count} exceed" if self.verdict == FAIL else f"undecided for {count}:"
 

@@ -60,7 +60,7 @@ _KEYWORDS = frozenset(
 
 
 def identifier(name: str) -> str:
-    """Turn a schema's name into a C++ identifier."""
+    """Return the C++ identifier for a schema's name."""
     return f"{name}_" if name in _KEYWORDS else name
 
 
