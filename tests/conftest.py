@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -24,6 +25,9 @@ from tests.support.operator_table import pytest_terminal_summary  # noqa: F401  
 from tests.support.recorded_builds import recorded_runtime
 from tests.support.unit_guard import UnitGuard
 from tests.support.whole_products import choose
+
+if TYPE_CHECKING:
+    from tests.support.browser import Browser
 
 ROOT = Path(__file__).resolve().parents[1]
 MACOS = ("arm64-macos", "x86_64-macos")
@@ -86,6 +90,26 @@ def pytest_unconfigure() -> None:
 def recorded_build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Unpack the recorded build with the selection mlp.yaml, once for the tests of a file."""
     return recorded_runtime(tmp_path_factory.mktemp("recorded")).build
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Start a browser for the tests of a file."""
+    from tests.support.browser import Browser
+
+    with Browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """Start a Dask cluster of two processes; return its address."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        yield cluster.scheduler_address
 
 
 @pytest.fixture(scope="session")

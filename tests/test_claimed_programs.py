@@ -17,8 +17,8 @@ from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.open_graph import graph_of_objects
 from sizeguard.linkgraph.subjects import find_subject
 from sizeguard.names.dtype_of import dtype_of
-from tests.support.macho_samples import tool
 from tests.support.places import LLD
+from tests.support.tools import tool
 
 pytestmark = pytest.mark.native
 

@@ -16,7 +16,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.diff.compare import diff_of
 from tests.support.gate_history import SIZEGUARD
-from tests.support.macho_samples import tool
+from tests.support.tools import tool
 
 pytestmark = pytest.mark.native
 

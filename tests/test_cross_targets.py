@@ -31,6 +31,7 @@ from sizeguard.toolchains import toolchain as toolchain_module
 from sizeguard.toolchains.targets import find_target, run_prefix
 from sizeguard.toolchains.toolchain import find_toolchain
 from tests.support.image_laws import check_laws, check_report, check_runs, check_stripped_twin
+from tests.support.tools import tool
 from tests.support.whole_products import choose
 
 MACOS = ("arm64-macos", "x86_64-macos")
@@ -164,7 +165,7 @@ def test_macos_executables(target: str, root: Path) -> None:
         target, lief.MachO.Header.CPU_TYPE.X86_64
     )
     assert [library.name for library in binary.libraries] == ["/usr/lib/libSystem.B.dylib"]
-    sizes = re.findall(r"Section (\w+): (\d+)", output("llvm-size-19", "-m", full.shipped))
+    sizes = re.findall(r"Section (\w+): (\d+)", tool("llvm-size-19", "-m", full.shipped))
     assert full.sizes.load == sum(
         int(size) for name, size in sizes if name not in ("__bss", "__common")
     )
@@ -188,10 +189,10 @@ def test_macos_debug_information_is_of_the_image(target: str, root: Path) -> Non
     assert len(uuids) == 1
     address = next(
         line.split()[0]
-        for line in output("llvm-nm-19", core.image).splitlines()
+        for line in tool("llvm-nm-19", core.image).splitlines()
         if line.endswith(" _main")
     )
-    told = output("llvm-symbolizer-19", f"--obj={inside}", f"0x{address}")
+    told = tool("llvm-symbolizer-19", f"--obj={inside}", f"0x{address}")
     assert told.splitlines()[0] == "main"
     assert "native/apps/run_program.cpp" in told.splitlines()[1]
 
@@ -224,10 +225,10 @@ def test_macos_lto(target: str, root: Path) -> None:
 def test_both_macos_machines_in_one_file(root: Path, tmp_path: Path) -> None:
     images = [built(root, Variant("core"), target).shipped for target in MACOS]
     fat = tmp_path / "fat"
-    output("llvm-lipo-19", "-create", *images, "-output", fat)
+    tool("llvm-lipo-19", "-create", *images, "-output", fat)
     magic, count = struct.unpack(">II", fat.read_bytes()[:8])
     assert (magic, count) == (0xCAFEBABE, 2)
-    assert output("llvm-lipo-19", "-archs", fat).split() in (
+    assert tool("llvm-lipo-19", "-archs", fat).split() in (
         ["arm64", "x86_64"],
         ["x86_64", "arm64"],
     )
@@ -352,9 +353,3 @@ def test_folders_records_and_baselines_name_what_was_built(root: Path) -> None:
         == "core.aarch64-linux.clang-19.1-lld-19.1-O2-static-lto.yaml"
     )
     assert find_target(None).is_native
-
-
-def output(*command: str | Path) -> str:
-    return subprocess.run(
-        [str(word) for word in command], check=True, capture_output=True, text=True
-    ).stdout

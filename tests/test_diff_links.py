@@ -16,6 +16,7 @@ from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.snapshots.snapshot import Snapshot, snapshot_bytes
 from tests.support.places import LLD
+from tests.support.tools import tool
 
 pytestmark = pytest.mark.native
 
@@ -49,12 +50,6 @@ int main(int argc, char**) { return first(argc) + second(argc); }
 """
 
 
-def run(*command: str | Path) -> str:
-    return subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=True
-    ).stdout
-
-
 def link(
     folder: Path, sources: dict[str, str], *flags: str, order: list[str] | None = None
 ) -> Path:
@@ -62,7 +57,7 @@ def link(
     folder.mkdir()
     for name, text in sources.items():
         (folder / f"{name}.cpp").write_text(COMMON + text)
-        run(
+        tool(
             "g++",
             "-O2",
             "-ffunction-sections",
@@ -72,7 +67,7 @@ def link(
             folder / f"{name}.o",
         )
     objects = [folder / f"{name}.o" for name in order or sources]
-    run("g++", *objects, "-o", folder / "app", f"-Wl,-Map={folder / 'app.map'}", *flags)
+    tool("g++", *objects, "-o", folder / "app", f"-Wl,-Map={folder / 'app.map'}", *flags)
     return folder / "app"
 
 
@@ -86,7 +81,7 @@ def causes(found: Diff) -> dict[tuple[str, ...], str]:
 
 
 def symbols(path: Path) -> set[str]:
-    return {line.split()[-1] for line in run("nm", path).splitlines()}
+    return {line.split()[-1] for line in tool("nm", path).splitlines()}
 
 
 def test_a_link_against_itself_and_its_snapshot(tmp_path: Path) -> None:
@@ -118,8 +113,8 @@ def test_renamed_clones_do_not_come_and_go(tmp_path: Path) -> None:
         f"--redefine-sym={name}={name.replace('.0', '.7').replace('.constprop', '.isra')}"
         for name in clones
     ]
-    run("objcopy", *renames, tmp_path / "old" / "main.o", new / "main.o")
-    run("g++", new / "main.o", "-o", new / "app", f"-Wl,-Map={new / 'app.map'}")
+    tool("objcopy", *renames, tmp_path / "old" / "main.o", new / "main.o")
+    tool("g++", new / "main.o", "-o", new / "app", f"-Wl,-Map={new / 'app.map'}")
     assert {name for name in symbols(new / "app") if ".isra.7" in name or ".cold" in name}
     found = of(new / "app", "symbol", old=old)
     assert not {"added", "removed"} & set(causes(found).values())
@@ -132,7 +127,7 @@ def test_folded_functions_do_not_come_and_go(tmp_path: Path, other: str) -> None
     folded = link(tmp_path / "folded", {"main": FOLDED}, *LLD, "-Wl,--icf=all")
     places = {
         line.split()[-1]: line.split()[0]
-        for line in run("nm", folded).splitlines()
+        for line in tool("nm", folded).splitlines()
         if len(line.split()) == 3
     }
     assert places["_Z5firsti"] == places["_Z6secondi"]

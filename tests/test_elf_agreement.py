@@ -25,8 +25,8 @@ from tests.support.binutils import (
     check_section_sizes_against_size,
     check_sections_against_readelf,
     check_symbols_against_nm,
-    tool,
 )
+from tests.support.tools import tool
 
 pytestmark = pytest.mark.native
 

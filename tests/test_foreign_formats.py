@@ -17,7 +17,7 @@ from sizeguard.formats.elf import parse_elf
 from sizeguard.formats.pe.reader import parse_pe, read_pe
 from sizeguard.formats.wasm.reader import parse_wasm, read_wasm
 from sizeguard.ledger.sectioned.sectioned_ledger import sectioned_ledger
-from tests.support.macho_samples import tool
+from tests.support.tools import tool
 from tests.support.windows_and_web import (
     MACHINES,
     WebSamples,

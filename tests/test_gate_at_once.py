@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -99,16 +98,6 @@ def test_what_fails_is_said_by_the_gate(project: AnyProject) -> None:
     assert said[0] == said[1]
     assert said[0][0] == 4
     assert "no table" in said[0][1]
-
-
-@pytest.fixture(scope="module")
-def scheduler() -> Iterator[str]:
-    from distributed import LocalCluster
-
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as cluster:
-        yield cluster.scheduler_address
 
 
 @pytest.mark.native

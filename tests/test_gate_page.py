@@ -5,7 +5,7 @@ Nothing overflows, details are folded, and hostile strings have no effect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import cmarkgfm
@@ -26,12 +26,6 @@ table{display:block;width:max-content;max-width:100%;overflow:auto;border-collap
 th,td{border:1px solid;padding:6px 13px}
 code{padding:.2em .4em;font:85% monospace;white-space:break-spaces}
 pre{padding:16px;overflow:auto} pre code{white-space:pre}"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("browser")) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ They open, zoom, search, go back, sum to the file, escape names, and can have 50
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -35,12 +34,6 @@ HOSTILE = [
     "line\nbreak\r\u2028\x00\x1b[31m",
     "<!--", "]]>", "$title", "\\u003c", "\udcff",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("browser")) as opened:
-        yield opened
 
 
 def sample() -> MadeUp:

@@ -8,7 +8,7 @@ import pytest
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.verify.evidence.gather_evidence import gather
-from tests.support.macho_samples import tool
+from tests.support.tools import tool
 from tests.test_claimed_programs import BODY, CALLER, MAIN, NOINLINE, judged, linked, outcomes
 
 pytestmark = pytest.mark.native

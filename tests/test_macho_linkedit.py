@@ -19,20 +19,11 @@ from sizeguard.formats.macho.linkedit import (
 )
 from sizeguard.formats.macho.uleb import read_ulebs
 from sizeguard.formats.macho.unwind import compact_unwind, eh_frame, unwind_info
-from tests.support.macho_samples import LINKED, OBJECTS, MachoSamples, tool
+from tests.support.macho_samples import LINKED, OBJECTS, MachoSamples, fixup_rows
+from tests.support.tools import tool
 
 CHAINED = [name for name in LINKED if "opcodes" not in name and "arm64_32" not in name]
 OPCODES = [name for name in LINKED if name not in CHAINED]
-
-
-def rows_of(image: MachO) -> list[tuple[int, str, int]]:
-    """Return each fix-up's address, its import if it has one, and its target or addend."""
-    found = fixups(image)
-    rows = zip(found.address.tolist(), found.symbol.tolist(), found.target.tolist(), strict=True)
-    return [
-        (address, found.imports[symbol] if symbol >= 0 else "", target)
-        for address, symbol, target in rows
-    ]
 
 
 @pytest.mark.parametrize("name", CHAINED)
@@ -45,12 +36,12 @@ def test_chained_fixups_are_those_of_llvm_objdump(macho: MachoSamples, name: str
         elif columns[4:5] == ["rebase"]:
             theirs.append((int(columns[2], 16), "", int(columns[5], 16)))
     assert len(theirs) > 20
-    assert rows_of(read_macho(macho.path(name))) == theirs
+    assert fixup_rows(read_macho(macho.path(name))) == theirs
 
 
 @pytest.mark.parametrize("name", OPCODES)
 def test_rebases_and_binds_are_those_of_llvm_objdump(macho: MachoSamples, name: str) -> None:
-    rows = rows_of(read_macho(macho.path(name)))
+    rows = fixup_rows(read_macho(macho.path(name)))
     text = tool("llvm-objdump-19", "--macho", "--rebase", "--bind", "--lazy-bind", macho.path(name))
     rebased, _, bound = text.partition("Bind table:")
     addresses = [

@@ -15,6 +15,7 @@ from sizeguard.columns.texts import Texts
 from sizeguard.formats.macho.fixups import fixups
 from sizeguard.formats.macho.image import Extent, MachO, MachoSymbols, Segment
 from sizeguard.formats.macho.uleb import UlebReader
+from tests.support.macho_samples import fixup_rows
 
 SEGMENTS = ((0x1000, 0, 0x400), (0x3000, 0x400, 0x800))  # address, offset and size of each
 POINTER = 8
@@ -43,13 +44,6 @@ def image_of(tables: dict[str, bytes]) -> MachO:
         symbols=symbols, indirect=np.zeros(0, np.uint32), linkedit=tuple(extents), dylibs=(),
         uuid="", data=np.frombuffer(data, np.uint8),
     )  # fmt: skip
-
-
-def rows_of(image: MachO) -> list[Row]:
-    """Return each fix-up's address, its import if it has one, and its target or addend."""
-    found = fixups(image)
-    rows = zip(found.address.tolist(), found.symbol.tolist(), found.target.tolist(), strict=True)
-    return [(a, found.imports[symbol] if symbol >= 0 else "", t) for a, symbol, t in rows]
 
 
 @dataclass
@@ -216,7 +210,7 @@ def test_pointers_are_those_of_a_loop() -> None:
                 fixups(image)
         else:
             compared += len(rows)
-            assert rows_of(image) == rows
+            assert fixup_rows(image) == rows
     assert compared > 5000 and refused > 50
 
 

@@ -6,7 +6,7 @@ axe reports contrast below WCAG AA, elements without a name, tables without head
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from importlib.resources import files
 from pathlib import Path
 
@@ -83,12 +83,6 @@ WIDER = """[...document.querySelectorAll('body *')].filter(e => {
 VIOLATIONS = """axe.run(document, {resultTypes: ['violations']}).then(found =>
   found.violations.map(v => v.id + ': '
     + v.nodes.map(n => n.html.slice(0, 90)).slice(0, 3).join(' | ')))"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("browser")) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

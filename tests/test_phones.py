@@ -28,6 +28,7 @@ from sizeguard.toolchains.targets import find_target, run_prefix
 from sizeguard.toolchains.toolchain import find_toolchain
 from tests.support.image_laws import check_laws, check_report, check_stripped_twin
 from tests.support.places import ROOT
+from tests.support.tools import tool
 
 PHONES = ("arm64-android", "arm64-ios")
 TOOLCHAINS = ROOT / "native" / "cmake" / "toolchains"
@@ -89,7 +90,7 @@ def test_android_has_bionics_names_pages_and_relocations() -> None:
     types = {one.name: one.type for one in binary.sections}
     assert types[".rela.dyn"] == lief.ELF.Section.TYPE.ANDROID_RELA
     assert types[".relr.dyn"] == lief.ELF.Section.TYPE.RELR
-    dynamic = output("readelf", "--dyn-syms", "-W", image)
+    dynamic = tool("readelf", "--dyn-syms", "-W", image)
     undefined = set(re.findall(r"UND (\S+) \(\d\)$|UND (\S+)$", dynamic, re.M))
     names = {versioned or plain for versioned, plain in undefined}
     assert {"__libc_init@LIBC", "__errno@LIBC", "malloc@LIBC"} <= names
@@ -122,12 +123,6 @@ def test_android_libraries() -> None:
     assert "__libc_init" not in [one.name for one in binary.imported_symbols]
 
 
-def output(*command: str | Path) -> str:
-    return subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, check=True
-    ).stdout
-
-
 @pytest.mark.native
 @pytest.mark.parametrize("target", PHONES)
 @pytest.mark.parametrize(
@@ -156,7 +151,7 @@ def ndk_of(folder: Path) -> Path:
         ("clang++", "clang++-19"),
         ("ld.lld", "ld.lld-19"),
     ):
-        (programs / name).symlink_to(output("which", program).strip())
+        (programs / name).symlink_to(tool("which", program).strip())
     file = folder / "build" / "cmake" / "android.toolchain.cmake"
     file.parent.mkdir(parents=True)
     file.write_text("set(CMAKE_SYSTEM_NAME Android)\n")

@@ -9,9 +9,9 @@ from elftools.elf.elffile import ELFFile
 
 from sizeguard.formats.elf import parse_elf, read_elf
 from sizeguard.formats.elf.plt import NOWHERE, stubs
-from tests.support.macho_samples import tool
 from tests.support.made_elf import Form, MadeSection, make_elf
 from tests.support.places import LLD
+from tests.support.tools import tool
 
 
 def slots_of(name: str, content: bytes, entry_size: int = 0) -> list[tuple[int, int]]:

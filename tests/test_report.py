@@ -7,7 +7,6 @@ import io
 import json
 import random
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,6 +31,7 @@ from sizeguard.runtimes.known import kernel_of, short_name
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
 from sizeguard.toolchains.toolchain import find_toolchain
+from tests.support.tools import tool
 
 BY = [
     ("operator",),
@@ -46,10 +46,6 @@ BY = [
 
 def report_of(path: Path, by: Sequence[str]) -> Report:
     return group(analysis_of(path), by)
-
-
-def tool(*command: str) -> str:
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from sizeguard.attribution.teams.team_levels import source_of_object
 from sizeguard.names.scan.scopes import ScopeReader
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
 from tests.support.gate_history import SIZEGUARD
-from tests.support.macho_samples import tool
+from tests.support.tools import tool
 
 _NET = """
 namespace net {

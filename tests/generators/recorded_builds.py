@@ -32,8 +32,9 @@ from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.snapshots.snapshot import write_snapshot
 from sizeguard.toolchains.toolchain import find_toolchain
 from tests.support import retention_programs
-from tests.support.macho_samples import build_samples, tool
+from tests.support.macho_samples import build_samples
 from tests.support.places import DATA, ROOT
+from tests.support.tools import tool
 from tests.support.windows_and_web import build_web, build_windows
 
 RECORDED = DATA / "recorded"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -11,12 +10,7 @@ import numpy as np
 
 from sizeguard.formats.elf import read_elf
 from sizeguard.ledger.elf import elf_ledger
-
-
-def tool(*command: str | Path) -> str:
-    return subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, check=True
-    ).stdout
+from tests.support.tools import tool
 
 
 def check_sections_against_readelf(path: Path) -> None:

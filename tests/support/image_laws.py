@@ -21,7 +21,7 @@ from sizeguard.ledger.macho.macho_ledger import macho_ledger
 from sizeguard.models.array_difference import difference
 from sizeguard.models.npy import read_npy
 from sizeguard.toolchains.targets import run_prefix
-from tests.support.macho_samples import tool
+from tests.support.tools import tool
 from tests.support.vectors import run_program
 
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"

@@ -5,11 +5,13 @@ No SDK is needed, because the library is a list of names.
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.formats.macho.fixups import fixups
+from sizeguard.formats.macho.image import MachO
 from tests.support.places import DATA
+from tests.support.tools import tool
 
 SOURCES = DATA / "macho"
 TARGETS = {
@@ -36,12 +38,6 @@ OBJECTS = (
 )
 FAT = ("fat", "fat64")
 THIN = LINKED + OBJECTS
-
-
-def tool(*command: str | Path) -> str:
-    return subprocess.run(
-        [str(part) for part in command], check=True, capture_output=True, text=True
-    ).stdout
 
 
 @dataclass(frozen=True)
@@ -110,3 +106,13 @@ def _link(samples: MachoSamples, output: str, arch: str, debug: str, *flags: str
     target = ("-arch", arch, "-platform_version", platform, version, version)
     out = ("-map", samples.path(f"{output}.map"), "-o", samples.path(output))
     tool("ld64.lld-19", *target, *objects, SOURCES / "libSystem.tbd", *flags, *out)
+
+
+def fixup_rows(image: MachO) -> list[tuple[int, str, int]]:
+    """Return each fix-up's address, its import if it has one, and its target or addend."""
+    found = fixups(image)
+    rows = zip(found.address.tolist(), found.symbol.tolist(), found.target.tolist(), strict=True)
+    return [
+        (address, found.imports[symbol] if symbol >= 0 else "", target)
+        for address, symbol, target in rows
+    ]

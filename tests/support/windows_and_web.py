@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.macho_samples import tool
+from tests.support.tools import tool
 
 MACHINES = ("x86_64", "aarch64", "i686")
 
