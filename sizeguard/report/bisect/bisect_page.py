@@ -40,10 +40,10 @@ from sizeguard.report.writers.plot import (
     Scale,
     direction,
     escaped,
+    rows_on_page,
 )
 
 _MOST_DOTS = 3000  # beyond this number of points only the line is drawn
-_SHOWN_ROWS = 20
 
 
 def bisect_html(result: BisectResult, limit: int) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _culprit(culprit: Culprit, limit: int, anchor: str) -> Iterator[str]:
         f"<td>{subject}</td><td>{escaped(last.author)}<br>"
         f'<span class="dim day">{escaped(last.date[:10])}</span></td></tr>\n'
     )
-    part = shown_rows(culprit.rows, 0 if limit == 0 else max(limit, _SHOWN_ROWS))
+    part = shown_rows(culprit.rows, rows_on_page(limit))
     yield '<tr><td></td><td colspan="4"><details><summary>what changed</summary>'
     yield f"{TABLE}\n"
     for row in part.rows:
@@ -149,8 +149,7 @@ def _plot(result: BisectResult) -> str:
     """
     points = result.points
     sizes = [point.value for point in points if point.value is not None]
-    margin = max((max(sizes) - min(sizes)) // 10, 8)
-    scale = Scale(len(points), max(min(sizes) - margin, 0), max(sizes) + margin)
+    scale = Scale.around(sizes, len(points))
     parts = [
         (
             f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="group"'
@@ -170,9 +169,7 @@ def _plot(result: BisectResult) -> str:
 def _axes(scale: Scale, result: BisectResult) -> Iterator[str]:
     yield from scale.grid()
     for i, anchor, name in ((0, "start", result.good), (len(result.points) - 1, "end", result.bad)):
-        point = result.points[i]
-        label = escaped(f"{name} {point.commit.date[:10]}")
-        yield f'<text x="{scale.x(i)}" y="{HEIGHT - 12}" text-anchor="{anchor}">{label}</text>\n'
+        yield scale.label(i, anchor, f"{name} {result.points[i].commit.date[:10]}")
 
 
 def _steps(points: Sequence[Point], scale: Scale) -> str:

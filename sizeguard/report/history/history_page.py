@@ -36,10 +36,10 @@ from sizeguard.report.writers.plot import (
     Scale,
     direction,
     escaped,
+    rows_on_page,
 )
 from sizeguard.report.writers.printable import counted
 
-_SHOWN_ROWS = 20
 _LAYERS = 9  # separate layers in a stack; smaller names share one layer
 _OTHERS = "others"
 # Colours that colour-blind people can distinguish (Okabe and Ito), then shades of grey.
@@ -78,9 +78,7 @@ def history_html(history: SizeHistory, limit: int) -> Iterator[str]:
 def _overview(lines: Sequence[HistoryLine]) -> Iterator[str]:
     """Draw a line for each app, and name their colours."""
     sizes = [size for line in lines for size in _loads(line.points) if size is not None]
-    margin = max((max(sizes) - min(sizes)) // 10, 8)
-    count = max(len(line.points) for line in lines)
-    scale = Scale(count, max(min(sizes) - margin, 0), max(sizes) + margin)
+    scale = Scale.around(sizes, max(len(line.points) for line in lines))
     yield f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="load of each app">\n'
     yield from scale.grid()
     yield from _ends(lines[0].points, scale)
@@ -134,8 +132,7 @@ def _ends(points: Sequence[HistoryPoint], scale: Scale) -> Iterator[str]:
         if i == 0 and anchor == "end":
             return
         release = points[i].release
-        label = escaped(f"{release.name} {release.commit.date[:10]}")
-        yield f'<text x="{scale.x(i)}" y="{HEIGHT - 12}" text-anchor="{anchor}">{label}</text>\n'
+        yield scale.label(i, anchor, f"{release.name} {release.commit.date[:10]}")
 
 
 def _line_section(line: HistoryLine, number: int, limit: int) -> Iterator[str]:
@@ -256,7 +253,7 @@ def _details(point: HistoryPoint, limit: int) -> str:
     change = point.change
     if change is None or not change.rows:
         return ""
-    most = len(change.rows) if limit == 0 else max(limit, _SHOWN_ROWS)
+    most = rows_on_page(limit) or len(change.rows)
     rows = "".join(
         f'<tr><td class="n {direction(row.delta)}">{row.delta:+,}</td>'
         f'<td class="n">{row.old:,} → {row.new:,}</td>'

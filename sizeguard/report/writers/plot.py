@@ -6,7 +6,7 @@ Such a page needs nothing else and runs nothing: it has no script, and its polic
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sizeguard.report.writers.printable import printable
@@ -58,6 +58,8 @@ content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 """
 
+_LEAST_ROWS = 20
+
 # A table in a box that scrolls on narrow screens, also by keyboard.
 TABLE = '<div class="scroll" tabindex="0"><table>'
 TABLE_END = "</table></div>"
@@ -71,6 +73,11 @@ def escaped(text: str) -> str:
 def direction(delta: int) -> str:
     """Return the class of a change."""
     return "grew" if delta > 0 else "shrank"
+
+
+def rows_on_page(limit: int) -> int:
+    """Return how many rows of a change a page has, at least 20; 0 for all."""
+    return max(limit, _LEAST_ROWS) if limit else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,17 @@ class Scale:
             - (HEIGHT - TOP - BOTTOM) * (size - self.low) / max(self.high - self.low, 1),
             1,
         )
+
+    @classmethod
+    def around(cls, sizes: Sequence[int], commits: int) -> Scale:
+        """Return a scale for the sizes, with a margin above and below them."""
+        margin = max((max(sizes) - min(sizes)) // 10, 8)
+        return cls(commits, max(min(sizes) - margin, 0), max(sizes) + margin)
+
+    def label(self, commit: int, anchor: str, text: str) -> str:
+        """Write a text below a commit. anchor: start or end, the side of the text at the commit."""
+        place = f'x="{self.x(commit)}" y="{HEIGHT - 12}" text-anchor="{anchor}"'
+        return f"<text {place}>{escaped(text)}</text>\n"
 
     def grid(self) -> Iterator[str]:
         """Draw the grid lines of five sizes."""
