@@ -17,7 +17,7 @@ from sizeguard.base.files import is_folder, is_there, write_atomic
 from sizeguard.base.tuning import keep_freed
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import LEAST_WIDTH, MOST_WIDTH, terminal_width
-from sizeguard.cli.option_groups import Decorator, NamedPath, OutputPath, option_group
+from sizeguard.cli.option_groups import EXISTING, Decorator, NamedPath, OutputPath, option_group
 from sizeguard.formats.link_kind import OBJECT
 from sizeguard.report.result_formats import (
     HISTORY_FORMATS,
@@ -222,8 +222,6 @@ class Output:
         sys.stdout.buffer.flush()
 
 
-_EXISTING = NamedPath(path_type=Path, exists=True)
-
 # Options for an image's files, names and architecture; the command gets one ImageOptions.
 evidence_options = option_group(
     "evidence",
@@ -231,19 +229,19 @@ evidence_options = option_group(
     click.option(
         "--objects",
         multiple=True,
-        type=_EXISTING,
+        type=EXISTING,
         metavar="FILE",
         help="Object or archive of the link.",
     ),
     click.option(
         "--map",
-        type=_EXISTING,
+        type=EXISTING,
         metavar="FILE",
         help="The linker map made with the image.",
     ),
     click.option(
         "--debug-file",
-        type=_EXISTING,
+        type=EXISTING,
         metavar="FILE",
         help="The same build with symbols or debug information.",
     ),
@@ -257,7 +255,7 @@ evidence_options = option_group(
     ),
     click.option(
         "--rules",
-        type=_EXISTING,
+        type=EXISTING,
         metavar="FILE",
         help="Your own rules; they take precedence over the preset's.",
     ),
@@ -270,7 +268,7 @@ evidence_options = option_group(
     click.option(
         "--linker-script",
         multiple=True,
-        type=_EXISTING,
+        type=EXISTING,
         metavar="FILE",
         help="A script of the link, whose MEMORY names the regions.",
     ),
@@ -300,7 +298,7 @@ OUTPUT_FILE = click.option(
 
 
 def _output_options(formats: Sequence[str]) -> Decorator:
-    """Make the options --format, --output and --ascii; the command gets one Output."""
+    """Make the options of a printed result; the command gets one Output."""
     return option_group(
         "output",
         Output,

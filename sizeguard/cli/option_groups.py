@@ -64,6 +64,12 @@ class NamedPath(click.Path):
         return False
 
 
+PATH = NamedPath(path_type=Path)  # of a file or a folder
+EXISTING = NamedPath(path_type=Path, exists=True)
+FILE = NamedPath(path_type=Path, dir_okay=False)
+FOLDER = NamedPath(path_type=Path, exists=True, file_okay=False)
+
+
 class WrittenPath(NamedPath):
     """The path of a file that the command writes."""
 

@@ -8,7 +8,7 @@ import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
-from sizeguard.cli.option_groups import Decorator, NamedPath
+from sizeguard.cli.option_groups import PATH, Decorator
 
 
 def _compiler_option(text: str) -> Decorator:
@@ -23,7 +23,7 @@ def _linker_option(names: str, text: str) -> Decorator:
 
 RUNTIME_SOURCE = click.option(
     "--runtime-source",
-    type=NamedPath(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="Folder that contains the runtime's sources in native/. Default: the project's.",
 )
@@ -72,6 +72,12 @@ only_targets = click.option(
     metavar="NAME",
     help="Only this target of sizeguard.yaml.",
     shell_complete=candidates.one_of(candidates.targets),
+)
+
+in_place_option = click.option(
+    "--in-place",
+    is_flag=True,
+    help="Measure the images that the build in the checkout made; paths in them may differ.",
 )
 
 

@@ -8,7 +8,7 @@ import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
-from sizeguard.cli.option_groups import NamedPath, format_option
+from sizeguard.cli.option_groups import PATH, NamedPath, format_option
 from sizeguard.cli.project_options import (
     COMPILER,
     LINKER,
@@ -17,8 +17,6 @@ from sizeguard.cli.project_options import (
     TARGET,
     configured_selection,
 )
-
-FILE = NamedPath(path_type=Path)
 
 
 @click.command()
@@ -35,7 +33,7 @@ FILE = NamedPath(path_type=Path)
     shell_complete=candidates.one_of(candidates.apps),
 )
 @click.option(
-    "--selection", type=FILE, metavar="FILE", help="Use this selection file instead of an app's."
+    "--selection", type=PATH, metavar="FILE", help="Use this selection file instead of an app's."
 )
 @TARGET
 @COMPILER

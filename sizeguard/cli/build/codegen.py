@@ -8,10 +8,8 @@ from pathlib import Path
 import click
 
 from sizeguard.base.files import cannot_write, write_if_changed
-from sizeguard.cli.option_groups import NamedPath, WrittenFolder, WrittenPath
+from sizeguard.cli.option_groups import PATH, WrittenFolder, WrittenPath
 from sizeguard.operators.library import DISPATCH_KEYS
-
-FILE = NamedPath(path_type=Path)
 
 
 def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -29,14 +27,14 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
 @click.option(
     "--operators-yaml",
     multiple=True,
-    type=FILE,
+    type=PATH,
     metavar="FILE",
     help="The operators.yaml of a kernel library.",
 )
 @click.option(
     "--kernel-sources",
     multiple=True,
-    type=FILE,
+    type=PATH,
     metavar="DIR",
     help="Sources whose dtype switches get selection headers.",
 )
@@ -44,7 +42,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
     "--selection",
     "selections",
     multiple=True,
-    type=FILE,
+    type=PATH,
     metavar="FILE",
     help="Selection file. Several files are merged.",
 )
@@ -52,28 +50,28 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
 @click.option(
     "--ops-schema-yaml",
     multiple=True,
-    type=FILE,
+    type=PATH,
     metavar="FILE",
     help="Keep all operators of this operators.yaml.",
 )
 @click.option(
     "--ops-from-model",
     multiple=True,
-    type=FILE,
+    type=PATH,
     metavar="MODEL",
     help="Keep the operators that a model names.",
 )
 @click.option(
     "--op-deps",
     multiple=True,
-    type=FILE,
+    type=PATH,
     metavar="FILE",
     help="Also keep the callees of named operators and models, as listed in this op_deps.yaml.",
 )
 @click.option(
     "--pytorch-names",
     multiple=True,
-    type=FILE,
+    type=PATH,
     metavar="FILE",
     help="Translate names of PyTorch and ExecuTorch with this pytorch_names.yaml; selections and "
     "models need --op-deps, too.",
@@ -97,7 +95,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
 @click.option(
     "--shared-with",
     multiple=True,
-    type=FILE,
+    type=PATH,
     metavar="FILE",
     help="Selection of another app that uses the same kernels and runtime.",
 )
@@ -126,7 +124,7 @@ def print_inputs(context: click.Context, _: click.Parameter, value: bool) -> Non
 @click.option(
     "--merge-yaml",
     nargs=2,
-    type=FILE,
+    type=PATH,
     metavar="FUNCTIONS FALLBACK",
     help="Only merge two lists of operators into merged.yaml; the first list wins.",
 )

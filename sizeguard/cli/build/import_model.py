@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from sizeguard.base.errors import InputError
-from sizeguard.cli.option_groups import NamedPath, WrittenPath
+from sizeguard.cli.option_groups import FILE, WrittenPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 
 @click.command(name="import")
-@click.argument("model", type=NamedPath(path_type=Path, dir_okay=False))
+@click.argument("model", type=FILE)
 @click.option(
     "-o",
     "--output",
@@ -42,7 +42,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "--operators-yaml",
     "operator_files",
     multiple=True,
-    type=NamedPath(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Operators to use instead of the runtime's own.",
 )

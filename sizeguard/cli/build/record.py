@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import FOLDER, PATH
 
 NOTHING = 3  # exit code: nothing was linked
 
@@ -16,7 +16,7 @@ NOTHING = 3  # exit code: nothing was linked
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
     "--records",
-    type=NamedPath(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="Folder for the records. Default: .sizeguard/links.",
 )
@@ -27,7 +27,7 @@ NOTHING = 3  # exit code: nothing was linked
 )
 @click.option(
     "--built",
-    type=NamedPath(path_type=Path, exists=True, file_okay=False),
+    type=FOLDER,
     metavar="DIR",
     help="Run nothing; read the links of a finished Ninja or CMake build.",
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sizeguard.base.errors import InputError
-from sizeguard.cli.option_groups import NamedPath, WrittenPath
+from sizeguard.cli.option_groups import FILE, WrittenPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
 
@@ -16,7 +16,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE
     "models",
     nargs=-1,
     required=True,
-    type=NamedPath(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="MODEL...",
 )
 @click.option(

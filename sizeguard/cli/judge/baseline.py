@@ -13,6 +13,7 @@ from sizeguard.cli.option_groups import format_option
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import (
     RUNTIME_SOURCE,
+    in_place_option,
     only_apps,
     only_targets,
     override_compiler,
@@ -34,11 +35,7 @@ def command() -> None:
 @override_compiler
 @override_linker
 @RUNTIME_SOURCE
-@click.option(
-    "--in-place",
-    is_flag=True,
-    help="Measure the images that the build in the checkout made; paths in them may differ.",
-)
+@in_place_option
 def update(
     apps: tuple[str, ...],
     targets: tuple[str, ...],

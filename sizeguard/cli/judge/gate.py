@@ -13,7 +13,7 @@ from sizeguard.base.files import is_folder, is_there
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import OUTPUT_FILE, SCREEN_OPTIONS, Output
 from sizeguard.cli.option_groups import (
-    NamedPath,
+    FILE,
     Seconds,
     WrittenCopy,
     given_besides,
@@ -22,6 +22,7 @@ from sizeguard.cli.option_groups import (
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import (
     RUNTIME_SOURCE,
+    in_place_option,
     only_apps,
     only_targets,
     override_compiler,
@@ -33,8 +34,6 @@ from sizeguard.report.result_formats import GATE_FORMATS
 
 if TYPE_CHECKING:
     from sizeguard.gate.gate_result import GateResult
-
-FILE = NamedPath(path_type=Path, dir_okay=False)
 
 
 class CopyFile(WrittenCopy):
@@ -179,11 +178,7 @@ _output_options = option_group(
     metavar="FILE",
     help="Show the result of an earlier run from its JSON, and build nothing.",
 )
-@click.option(
-    "--in-place",
-    is_flag=True,
-    help="Measure the images that the build in the checkout made; paths in them may differ.",
-)
+@in_place_option
 @click.option(
     "--base-snapshot",
     "base_snapshots",

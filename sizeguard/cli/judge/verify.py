@@ -9,45 +9,43 @@ import click
 from sizeguard.base.errors import InputError
 from sizeguard.cli.exit_codes import BY_VERDICT
 from sizeguard.cli.image_options import Output, check_objects, judged_output_options
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import PATH
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 
-FILE = NamedPath(path_type=Path)
 _CANARY_PASSED = 4  # exit code: the verifier is broken, so no verdict is given
 
 
 @click.command()
-@click.argument("path", type=FILE, metavar="[IMAGE|BUILD]", required=False)
-@click.option("--image", type=FILE, metavar="FILE", help="The image, instead of the argument.")
+@click.argument("path", type=PATH, metavar="[IMAGE|BUILD]", required=False)
+@click.option("--image", type=PATH, metavar="FILE", help="The image, instead of the argument.")
 @click.option(
     "--selection",
-    type=FILE,
+    type=PATH,
     metavar="FILE",
     help="Selection to verify. Default: the build's selection.",
 )
 @click.option(
     "--shared-with",
-    type=FILE,
+    type=PATH,
     multiple=True,
     metavar="FILE",
-    help="Selection of another app whose dtypes and features the kernels also have. May be given "
-    "again.",
+    help="Selection of another app whose dtypes and features the kernels also have.",
 )
 @click.option(
     "--objects",
-    type=FILE,
+    type=PATH,
     multiple=True,
     metavar="FILE|DIR",
     help="Objects and archives of the link.",
 )
 @click.option(
-    "--map", "link_map", type=FILE, metavar="FILE", help="The linker map made with the image."
+    "--map", "link_map", type=PATH, metavar="FILE", help="The linker map made with the image."
 )
 @click.option(
-    "--gc-log", type=FILE, metavar="FILE", help="Output of the linker's --print-gc-sections."
+    "--gc-log", type=PATH, metavar="FILE", help="Output of the linker's --print-gc-sections."
 )
 @click.option(
-    "--shipped", type=FILE, metavar="FILE", help="The stripped image; claims must also hold on it."
+    "--shipped", type=PATH, metavar="FILE", help="The stripped image; claims must also hold on it."
 )
 @click.option(
     "--absent",
@@ -62,7 +60,7 @@ _CANARY_PASSED = 4  # exit code: the verifier is broken, so no verdict is given
     help="Claim that a symbol, operator or glob is present.",
 )
 @click.option(
-    "--base", type=FILE, metavar="IMAGE|BUILD", help="An earlier image; its names count as known."
+    "--base", type=PATH, metavar="IMAGE|BUILD", help="An earlier image; its names count as known."
 )
 @click.option(
     "--unknown",
@@ -73,7 +71,7 @@ _CANARY_PASSED = 4  # exit code: the verifier is broken, so no verdict is given
 )
 @click.option(
     "--full",
-    type=FILE,
+    type=PATH,
     metavar="BUILD",
     help="The full build, which has everything that can be selected. Default: the one beside the "
     "build.",

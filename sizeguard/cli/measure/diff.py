@@ -25,7 +25,7 @@ from sizeguard.cli.image_options import (
     output_options,
     rows_option,
 )
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import PATH
 
 if TYPE_CHECKING:
     from sizeguard.attribution.analysis import Analysis
@@ -62,8 +62,8 @@ def _file(context: click.Context, parameter: click.Parameter, path: Path) -> Pat
 
 
 @click.command()
-@click.argument("old", type=NamedPath(path_type=Path), metavar="OLD", callback=_file)
-@click.argument("new", type=NamedPath(path_type=Path), metavar="NEW", callback=_file)
+@click.argument("old", type=PATH, metavar="OLD", callback=_file)
+@click.argument("new", type=PATH, metavar="NEW", callback=_file)
 @levels_option("depends on OLD.")
 @rows_option
 @click.option(

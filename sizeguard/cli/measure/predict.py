@@ -9,14 +9,14 @@ import click
 from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import Output, output_options
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import PATH
 from sizeguard.cli.project_options import RUNTIME_SOURCE, configured_selection
 
 
 @click.command()
 @click.option(
     "--selection",
-    type=NamedPath(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="The selection. Default: the selection of --app, else everything.",
 )
@@ -29,7 +29,7 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE, configured_selection
 )
 @click.option(
     "--full",
-    type=NamedPath(path_type=Path),
+    type=PATH,
     metavar="BUILD",
     help="The full build. Default: build/full.",
 )

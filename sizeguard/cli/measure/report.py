@@ -22,7 +22,7 @@ from sizeguard.cli.image_options import (
     output_options,
     rows_option,
 )
-from sizeguard.cli.option_groups import NamedPath, WrittenPath
+from sizeguard.cli.option_groups import PATH, WrittenPath
 from sizeguard.formats.link_kind import LIBRARY, PIE, PROGRAM
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _OF_SOURCES = ("source", "directory", "owner")
 
 
 @click.command()
-@click.argument("path", type=NamedPath(path_type=Path), metavar="IMAGE|BUILD|SNAPSHOT")
+@click.argument("path", type=PATH, metavar="IMAGE|BUILD|SNAPSHOT")
 @levels_option("depends on the image.")
 @rows_option
 @click.option(

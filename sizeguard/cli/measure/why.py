@@ -8,7 +8,7 @@ import click
 
 from sizeguard.cli import candidates
 from sizeguard.cli.image_options import ImagePath, Output, output_options
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import EXISTING
 
 
 @click.command()
@@ -20,14 +20,14 @@ from sizeguard.cli.option_groups import NamedPath
 @click.option(
     "--objects",
     multiple=True,
-    type=NamedPath(path_type=Path, exists=True),
+    type=EXISTING,
     metavar="FILE|DIR",
     help="Objects of the link.",
 )
 @click.option(
     "--map",
     "link_map",
-    type=NamedPath(path_type=Path, exists=True),
+    type=EXISTING,
     metavar="FILE",
     help="The linker map made with the image.",
 )

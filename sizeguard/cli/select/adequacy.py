@@ -7,21 +7,14 @@ from pathlib import Path
 import click
 
 from sizeguard.base.errors import GateError
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import FILE, NamedPath
 from sizeguard.cli.project_options import RUNTIME_SOURCE
-from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT
+from sizeguard.cli.select.options import DISPATCHER, FORMAT, FULL
 
 
 @click.command()
 @click.argument("model", type=FILE)
-@click.option(
-    "--full",
-    "--build",
-    "full",
-    type=FOLDER,
-    metavar="BUILD",
-    help="The full build. Default: build/full.",
-)
+@FULL
 @click.option(
     "--trace",
     "traced",

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sizeguard.base.errors import GateError
+from sizeguard.cli.option_groups import FILE, PATH
 from sizeguard.cli.project_options import RUNTIME_SOURCE
-from sizeguard.cli.select.options import FILE, FOLDER, FORMAT
+from sizeguard.cli.select.options import FORMAT
 
 if TYPE_CHECKING:
     from sizeguard.selection.lint_rules import HasPlace
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--kernel-sources",
     multiple=True,
-    type=FOLDER,
+    type=PATH,
     metavar="DIR",
     help="Folders with dtype switches, instead of the runtime's.",
 )

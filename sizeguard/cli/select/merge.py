@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from sizeguard.cli.select.options import FILE, WRITTEN
+from sizeguard.cli.option_groups import FILE
+from sizeguard.cli.select.options import WRITTEN
 
 
 @click.command()

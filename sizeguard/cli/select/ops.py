@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from sizeguard.cli.lazy_group import screen_width
+from sizeguard.cli.option_groups import FILE
 from sizeguard.cli.project_options import RUNTIME_SOURCE
-from sizeguard.cli.select.options import FILE, FORMAT, WRITTEN
+from sizeguard.cli.select.options import FORMAT, WRITTEN
 
 
 @click.command()

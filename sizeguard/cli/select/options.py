@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from sizeguard.cli.option_groups import NamedPath, WrittenPath, format_option
+from sizeguard.cli.option_groups import PATH, WrittenPath, format_option
 from sizeguard.report.result_formats import TABLE_FORMATS
 
-FILE = NamedPath(path_type=Path, dir_okay=False)
 WRITTEN = WrittenPath()
-FOLDER = NamedPath(path_type=Path)
 FORMAT = format_option(TABLE_FORMATS)
+FULL = click.option(
+    "--full",
+    "--build",
+    "full",
+    type=PATH,
+    metavar="BUILD",
+    help="The full build. Default: build/full.",
+)
 DISPATCHER = click.option(
     "--dispatcher",
     multiple=True,

@@ -6,20 +6,14 @@ from pathlib import Path
 
 import click
 
+from sizeguard.cli.option_groups import FILE
 from sizeguard.cli.project_options import RUNTIME_SOURCE
-from sizeguard.cli.select.options import DISPATCHER, FILE, FOLDER, FORMAT, WRITTEN
+from sizeguard.cli.select.options import DISPATCHER, FORMAT, FULL, WRITTEN
 
 
 @click.command()
 @click.argument("models", nargs=-1, type=FILE, metavar="MODEL...")
-@click.option(
-    "--full",
-    "--build",
-    "full",
-    type=FOLDER,
-    metavar="BUILD",
-    help="The full build. Default: build/full.",
-)
+@FULL
 @click.option(
     "-o",
     "--output",

@@ -10,18 +10,16 @@ import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import is_there, write_atomic
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import PATH
 from sizeguard.cli.project_options import RUNTIME_SOURCE
-
-FILE = NamedPath(path_type=Path)
 
 
 @click.command()
 @click.argument("name")
-@click.argument("models", nargs=-1, required=True, type=FILE, metavar="MODEL...")
+@click.argument("models", nargs=-1, required=True, type=PATH, metavar="MODEL...")
 @click.option(
     "--selection",
-    type=FILE,
+    type=PATH,
     metavar="FILE",
     help="Selection file to write. Default: native/apps/NAME/selected_operators.yaml.",
 )

@@ -10,7 +10,7 @@ import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
-from sizeguard.cli.option_groups import NamedPath
+from sizeguard.cli.option_groups import FOLDER
 
 if TYPE_CHECKING:
     from sizeguard.projects.project import Config
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.argument(
     "build",
     required=False,
-    type=NamedPath(path_type=Path, exists=True, file_okay=False),
+    type=FOLDER,
     metavar="[BUILD_FOLDER]",
 )
 @click.option("--check", is_flag=True, help="Show what would be measured, and write nothing.")

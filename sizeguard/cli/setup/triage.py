@@ -10,10 +10,8 @@ import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import is_there
-from sizeguard.cli.option_groups import NamedPath, format_option
+from sizeguard.cli.option_groups import PATH, format_option
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
-
-FILE = NamedPath(path_type=Path)
 
 
 @click.command()
@@ -23,7 +21,7 @@ FILE = NamedPath(path_type=Path)
     "--selection",
     "selections",
     multiple=True,
-    type=FILE,
+    type=PATH,
     metavar="FILE",
     help="The selection of the device's build, instead of the selections in sizeguard.yaml.",
 )
