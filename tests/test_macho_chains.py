@@ -14,7 +14,8 @@ from sizeguard.formats.macho.fixups import (
     PTR_ARM64E_USERLAND24,
 )
 from sizeguard.formats.macho.image import MachO
-from tests.test_macho_opcodes import SEGMENTS, image_of, rows_of
+from tests.support.macho_samples import fixup_rows
+from tests.test_macho_opcodes import SEGMENTS, image_of
 
 BIND, SIGNED = 1 << 62, 1 << 63
 NO_ADDEND = [struct.pack("<I", 0)]
@@ -42,7 +43,7 @@ def test_addends_of_arm64e_have_a_sign(form: int) -> None:
     addends = (0, 1, -1, 0x3FFFF, -0x40000)
     words = [BIND | (addend & 0x7FFFF) << 32 for addend in addends]
     address = SEGMENTS[0][0]
-    assert rows_of(chained(form, words, NO_ADDEND, 1)) == [
+    assert fixup_rows(chained(form, words, NO_ADDEND, 1)) == [
         (address + 8 * i, "_f", addend) for i, addend in enumerate(addends)
     ]
 
@@ -50,7 +51,7 @@ def test_addends_of_arm64e_have_a_sign(form: int) -> None:
 def test_a_signed_pointer_has_no_addend() -> None:
     """The bits are those of its signature."""
     words = [SIGNED | BIND | 0x7FFFF << 32]
-    ((_, name, addend),) = rows_of(chained(PTR_ARM64E, words, NO_ADDEND, 1))
+    ((_, name, addend),) = fixup_rows(chained(PTR_ARM64E, words, NO_ADDEND, 1))
     assert (name, addend) == ("_f", 0)
 
 
@@ -58,5 +59,5 @@ def test_a_signed_pointer_has_no_addend() -> None:
 def test_addends_of_imports(form: int, layout: str) -> None:
     imports = [struct.pack(layout, 0, addend) for addend in (-8, 8)]
     words = [BIND, BIND | 1]
-    rows = rows_of(chained(PTR_ARM64E, words, imports, form))
+    rows = fixup_rows(chained(PTR_ARM64E, words, imports, form))
     assert [(name, addend) for _, name, addend in rows] == [("_f", -8), ("_f", 8)]

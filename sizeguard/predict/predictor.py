@@ -8,10 +8,10 @@ few effects, each measured on the eleven sample models:
 - omitted branches call one handler
 - clang's table of bodies becomes a jump
 
-Other effects of inlining are not modelled, so dtypes are predicted with an interval. Measured
-errors of load: gcc -Os -0.3 to +2.4 %; gcc -O2 +0.2 to +2.5 %; clang -Os -1.1 to +2.1 %; clang -O2
-0.0 to +3.5 %, since clang inlines a function into its only caller once few branches are left. Of
-1,259 bytes too many for tanh_rnn, 661 are Converter::operator() and its inlined copy.
+Other effects of inlining are not modelled, so dtypes are predicted with an interval. docs/cost.md
+has the measured errors. They are largest for clang -O2, which inlines a function into its only
+caller once few branches are left: of 1,259 bytes too many for tanh_rnn, 661 are
+Converter::operator() and its inlined copy.
 """
 
 from __future__ import annotations
