@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import check_no_output, open_file
+from sizeguard.base.files import cannot_read, check_no_output, open_file
 
 _STAND_INS: dict[Path, Path] = {}
 
@@ -42,6 +42,18 @@ def readable(path: Path) -> Path:
     if about is not None:
         check_no_output(about)
     return path
+
+
+def read_input(path: Path, most: int = -1) -> bytes:
+    """Read a file that a user names: all of it, or its first `most` bytes.
+
+    Raises InputError if it cannot be read, with the nearest name if it does not exist.
+    """
+    try:
+        with readable(path).open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        raise cannot_read(path, error) from error
 
 
 def recognizable(path: Path) -> Path:

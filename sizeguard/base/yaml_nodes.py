@@ -14,8 +14,7 @@ from pathlib import Path
 import yaml
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import read_input
 
 # Our selection of 2,000 operators with the models that name them has 400 KB and 15,000 values.
 # Files at these limits are read in 5 s; a selection of 400,000 operators took a minute.
@@ -90,11 +89,7 @@ def read_nodes(path: Path, what: str = "selection", *, may_be_empty: bool = Fals
 
 def read_document(path: Path) -> bytes:
     """Read the bytes for parse_nodes, up to its limit. Raises InputError if it cannot."""
-    try:
-        with readable(path).open("rb") as file:
-            return file.read(MAXIMUM_FILE_SIZE + 1)
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    return read_input(path, MAXIMUM_FILE_SIZE + 1)
 
 
 def _line_not_utf8(data: bytes) -> int:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from sizeguard.base import OWN_FOLDER
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read, is_folder, is_there
-from sizeguard.base.input_files import readable
+from sizeguard.base.files import is_folder, is_there
+from sizeguard.base.input_files import read_input
 from sizeguard.builds import LINK_SUFFIX, RECORD
 from sizeguard.formats.magics import SNAPSHOT
 from sizeguard.formats.sniff import ELF, image_format, names_member
@@ -60,11 +60,7 @@ def is_build(path: Path) -> bool:
 def _is_snapshot(path: Path) -> bool:
     if not is_there(path) or not path.is_file():
         return False  # its reader reports it
-    try:
-        with readable(path).open("rb") as file:
-            return file.read(len(SNAPSHOT)) == SNAPSHOT
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    return read_input(path, len(SNAPSHOT)) == SNAPSHOT
 
 
 def open_build(path: Path, given: Files | None = None) -> Files:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import read_input, readable
 from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, THIN_MAGIC
 
 LINKED_SUFFIXES = (".o", ".obj", ".a")  # of objects and archives in a folder
@@ -315,11 +315,7 @@ def contents(
             if folder and path.is_relative_to(folder)
             else str(path)
         )
-        try:
-            with readable(path).open("rb") as file:
-                head = file.read(8)
-        except OSError as error:
-            raise cannot_read(path, error) from error
+        head = read_input(path, 8)
         if head in (ARCHIVE_MAGIC, THIN_MAGIC):
             for member, data in read_archive(path):
                 yield ObjectContent(path, f"{shown}({member})", member, bytes(data))

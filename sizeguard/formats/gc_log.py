@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import read_input
 
 _MARK = "removing unused section "
 # Words of a log without removals: other lists that linkers print, and warnings.
@@ -52,10 +51,7 @@ def check_gc_log(path: Path) -> None:
 
     A linker that removes nothing writes an empty log, or only warnings.
     """
-    try:
-        text = readable(path).read_text(encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    text = read_input(path).decode("utf-8", "backslashreplace")
     if text.strip() and not any(word in text for word in _LINKERS_WORDS):
         raise InputError(f"{path}: has no line of a linker's --print-gc-sections")
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read, write_atomic
-from sizeguard.base.input_files import readable
+from sizeguard.base.files import write_atomic
+from sizeguard.base.input_files import read_input
 from sizeguard.models.exported_program import MAXIMUM_DIMENSIONS
 from sizeguard.operators.dtypes import CODES, ELEMENT_SIZES, NPY_NAMES, SUPPORTED
 
@@ -49,10 +49,7 @@ def read_npy(path: Path) -> Array:
     Raises InputError for a malformed file, for object arrays, and for dtypes that the runtime
     lacks.
     """
-    try:
-        content = readable(path).read_bytes()
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    content = read_input(path)
     header, start = _header(content, path)
     fields = header.keys() if isinstance(header, dict) else set()
     if not isinstance(header, dict) or fields != {"descr", "fortran_order", "shape"}:

@@ -25,8 +25,8 @@ from sizeguard.attribution.levels import DERIVED, LEVELS, unknown_level
 from sizeguard.attribution.owners.inline_pieces import INLINE
 from sizeguard.attribution.teams.team_levels import derived_label, regions
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read, write_atomic
-from sizeguard.base.input_files import readable
+from sizeguard.base.files import write_atomic
+from sizeguard.base.input_files import read_input
 from sizeguard.columns.distinct import distinct as distinct_numbers
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
@@ -337,10 +337,7 @@ class Snapshot:
 
 def read_snapshot(path: Path) -> Snapshot:
     """Read a snapshot. Raises InputError if it is damaged or of another version."""
-    try:
-        data = readable(path).read_bytes()
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    data = read_input(path)
     if not data.startswith(MAGIC) or len(data) < len(MAGIC) + HEAD.size:
         raise InputError(f"{path}: not a snapshot")
     (version,) = struct.unpack_from("<H", data, len(MAGIC))

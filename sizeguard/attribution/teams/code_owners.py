@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import read_input
 
 PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 NOBODY = "(no owner)"
@@ -55,10 +54,7 @@ def find_code_owners(folder: Path) -> CodeOwners:
 
 
 def _rules(path: Path) -> list[tuple[re.Pattern[str], str]]:
-    try:
-        text = readable(path).read_text("utf-8", "backslashreplace")
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    text = read_input(path).decode("utf-8", "backslashreplace")
     rules = []
     of_section = ""
     for line in text.splitlines()[:_MOST_RULES]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, is_folder
-from sizeguard.base.input_files import readable, recognizable
+from sizeguard.base.input_files import read_input, readable, recognizable
 from sizeguard.formats import magics
 from sizeguard.formats.archive import Archive, members
 from sizeguard.formats.containers.container import (
@@ -41,11 +41,7 @@ def open_container(path: Path) -> Container | None:
 
 
 def _format(path: Path) -> str:
-    try:
-        with readable(path).open("rb") as file:
-            head = file.read(magics.HEAD)
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    head = read_input(path, magics.HEAD)
     return magics.FAT if magics.is_fat(head) else magics.format_of(head)
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import read_input
 from sizeguard.formats.linkmap.memory_region import MemoryRegion
 
 NO_INPUT = -1
@@ -147,11 +146,7 @@ def lines_of(path: Path) -> list[str]:
 
     Raises InputError if it cannot be read, if its last line is truncated, or if it is too large.
     """
-    try:
-        with readable(path).open("rb") as file:
-            data = file.read(MAXIMUM_SIZE + 1)
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    data = read_input(path, MAXIMUM_SIZE + 1)
     if len(data) > MAXIMUM_SIZE:
         raise InputError(f"{path}: larger than {MAXIMUM_SIZE:,} bytes, too large for a linker map")
     lines = data.decode("utf-8", "backslashreplace").replace("\r\n", "\n").split("\n")

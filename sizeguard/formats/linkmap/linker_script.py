@@ -10,8 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import read_input
 from sizeguard.formats.linkmap.memory_region import MemoryRegion
 
 _TOKEN = re.compile(
@@ -92,11 +91,7 @@ def _tokens(path: Path, folders: tuple[Path, ...], depth: int) -> Iterator[_Toke
 
 
 def _words(path: Path) -> Iterator[_Token]:
-    try:
-        with readable(path).open("rb") as file:
-            data = file.read(_LARGEST + 1)
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    data = read_input(path, _LARGEST + 1)
     if len(data) > _LARGEST or b"\0" in data:
         raise InputError(f"{path}: not a linker script")
     text = re.sub(r'(?m)^(\s*INCLUDE\s+)([^\s";]+)', r'\1"\2"', data.decode("utf-8", "replace"))

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read, cannot_write, locked, write_if_changed
-from sizeguard.base.input_files import readable
+from sizeguard.base.files import cannot_write, locked, write_if_changed
+from sizeguard.base.input_files import read_input
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes
 from sizeguard.base.yaml_text import single_quoted
 from sizeguard.builds.build_record import Build
@@ -208,10 +208,7 @@ def read_baseline(path: Path) -> Baseline:
     Raises InputError, with file and line, for a file that is no baseline. The same holds for a
     baseline of another app, target or toolchain than its name says.
     """
-    try:
-        data = readable(path).read_bytes()
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    data = read_input(path)
     found = parse_baseline(data, path)
     if not is_named_for(path.name, found):
         stated = f"{found.app} for {found.target} by {found.toolchain}"

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.files import cannot_read
-from sizeguard.base.input_files import readable
+from sizeguard.base.input_files import read_input
 from sizeguard.formats.archive import LINKED_SUFFIXES
 from sizeguard.formats.magics import ARCHIVE_MAGIC, BITCODE_MAGICS, ELF_MAGIC, THIN_MAGIC
 from sizeguard.linkgraph.inputs.version_script import Visible
@@ -95,11 +94,7 @@ def kind_of(path: Path) -> str:
 
     Raises InputError for a file that cannot be read.
     """
-    try:
-        with readable(path).open("rb") as file:
-            head = file.read(20)
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    head = read_input(path, 20)
     if head[:8] in (ARCHIVE_MAGIC, THIN_MAGIC):
         return "archive"
     if head[:4] == ELF_MAGIC and len(head) >= 18:
