@@ -37,7 +37,7 @@ def command(
     """Explain an error that a device reports: deselected, unknown, or another build.
 
     Operators, dtypes, classes and features in the line are looked up in the selections of the apps.
-    Names of PyTorch and ExecuTorch are translated. `-` reads it from stdin.
+    Names of PyTorch and ExecuTorch are translated. `-` reads the line from stdin.
 
     \b
     Examples:

@@ -11,6 +11,7 @@ from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.build_record import Build
 from sizeguard.runtimes.sizeguard.building.programs import cases_beside, program_of
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
+from sizeguard.runtimes.sizeguard.model_runner import case_count
 from sizeguard.toolchains.bounded import run_bounded
 from sizeguard.toolchains.host import run_environment
 from sizeguard.toolchains.toolchain import find_toolchain
@@ -51,16 +52,9 @@ def _runnable(model: Path, program: Path) -> Path:
                 f"{model}: has no inputs to run: put case0_input0.npy (and case0_input1.npy …)"
                 " beside the model"
             )
-    elif not _has_cases(program):
+    elif not case_count(program):
         raise InputError(f"{model}: has no inputs to run: import the model with --case")
     return program
-
-
-def _has_cases(program: Path) -> bool:
-    # Imports NumPy, which a gate that finds nothing changed does without: 80 of 900 ms
-    from sizeguard.runtimes.sizeguard.program.program_file import read_program
-
-    return bool(read_program(program).cases)
 
 
 def _check_names(programs: Sequence[Path]) -> None:
