@@ -23,6 +23,16 @@ SPELLINGS = {
         "wave(int, int)",
         "wave",
     ),
+    # A generic lambda of a variable as a template argument, which LLVM's demangler refuses
+    "_ZN2ns5visitINS_6lambdaMUlT_E_EEEiT_": (
+        "int ns::visit<ns::lambda::'lambda'(auto)>(ns::lambda::'lambda'(auto))",
+        "int ns::visit<ns::lambda::{lambda(auto:1)#1}>(ns::lambda::{lambda(auto:1)#1})",
+        "ns::visit",
+    ),
+    "_ZN2ns2coEPZNS_2coEPiE18_ZN2ns2coEPi.Frame.actor": (
+        "ns::co(ns::co(int*)::_ZN2ns2coEPi.Frame*) [clone .actor]",
+        "ns::co",
+    ),
     "_ZNK2ns3Box3getEv": ("ns::Box::get() const", "ns::Box::get()", "ns::Box::get", "Box::get"),
     "_ZN2ns3BoxIiED2Ev": ("ns::Box<int>::~Box()", "ns::Box::~Box()", "ns::Box::~Box", "~Box"),
     "_ZN2ns3BoxIiEC1Ev": ("ns::Box<int>::Box()", "ns::Box<int>::Box", "ns::Box::Box"),

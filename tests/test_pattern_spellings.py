@@ -25,7 +25,12 @@ AREA_OF_VEC = (
     "_RNvXs_NtCs6GmmlP4bgsG_1r3appINtNtCslNYArtu3iFV_5alloc3vec3VecNtB4_2SqENtB4_5Shape4areaB6_"
 )
 CLOSURE = "_RNCNvNtCs6GmmlP4bgsG_1r3app4clos0B5_"
+VISIT = "_ZN2ns5visitINS_6lambdaMUlT_E_EEEiT_"  # its argument is a generic lambda of a variable
+BIND = "_ZN2ns4bindIXadL_ZNS_4stopEiEEEEii"
 MATCHES = {
+    "ns::vis*": VISIT,
+    "ns::visit<ns::lambda*": VISIT,
+    "ns::bind<&ns::stop>*": BIND,  # binutils' demangler leaves the parameters out
     "ns::f*": FOO,
     "ns::foo(*": FOO,
     "ns::f*(size_t, *": FOO,

@@ -50,11 +50,11 @@ NOT_ADDED, KEPT, DROPPED = "not added", "kept", "dropped"
 _THREAD_LOCAL = re.compile(
     r"\A(?:TLS|thread-local) (wrapper|init(?:ialization)?) (?:function|routine) for "
 )
-# Tags, clones, vectors, complex numbers and `thunk to` are spelled differently in mangled names, or
-# are missing.
+# Tags, clones, vectors, complex numbers, `thunk to` and gcc's states of coroutines are spelled
+# differently in mangled names, or are missing.
 _UNMANGLED = re.compile(
     r"\[(?:abi:\w+|[0-9a-f]{5,16})\]|\A[a-z -]+ thunk to |\{(?:parm|default arg)#\d+\}"
-    r"| vector\[\d*\]|(?:(?<=float)|(?<=double)) (?:complex|imaginary)\b"
+    r"|\b_Z\w+\.Frame\b| vector\[\d*\]|(?:(?<=float)|(?<=double)) (?:complex|imaginary)\b"
     r"|'(?:\\u\{\w+\}|\\?.)'"  # characters as constants of Rust
     r"|(?: \[clone [^]]*\]| \(\.[\w.]+\)|(?<=[)\w])\.[a-z_][\w.]*)+\Z"
 )

@@ -293,7 +293,7 @@ def _agree(written: Spelling, one: str, other: str) -> bool:
         one, other = without_defaults(one), without_defaults(other)
     spaced = other
     one, other = one.replace(" ", ""), other.replace(" ", "")
-    if one == other or ("&" in one and one == _without_addressed(other)):
+    if one == other or ("&" in one and one == without_addressed(other)):
         return True
     if agree_without_omitted(one, other):
         return True
@@ -302,7 +302,7 @@ def _agree(written: Spelling, one: str, other: str) -> bool:
     if "(" not in one:
         return False
     one, other = _without_results(written_text), _without_results(spaced)
-    return one == other or ("&" in one and one == _without_addressed(other))
+    return one == other or ("&" in one and one == without_addressed(other))
 
 
 def _without_results(text: str) -> str:
@@ -329,7 +329,7 @@ def _without_results(text: str) -> str:
     return "".join(kept)
 
 
-def _without_addressed(text: str) -> str:
+def without_addressed(text: str) -> str:
     """Write &f for &f(int), since binutils' demangler omits these parameters."""
     for match in reversed(list(_ADDRESSED.finditer(text))):
         begin = _name_end(text, match.end())

@@ -22,7 +22,7 @@ from sizeguard.names.short import (
     without_parameters,
     without_templates,
 )
-from sizeguard.names.spelling import has_global_scope, spelling_of
+from sizeguard.names.spelling import has_global_scope, spelling_of, without_addressed
 from sizeguard.names.spellings.omitted import without_omitted
 from sizeguard.names.spellings.second_readings import LP64, second_readings
 
@@ -76,7 +76,10 @@ class NamePattern:
             return self.as_shown.match(f"{shown}()") is not None
         shown = shown if "requires" in self.text else without_constraints(shown)
         tight = self.tight if spelling_of(shown).result else self.bare
-        return any(tight.match(text.replace(" ", "")) for text in self._spellings(shown))
+        texts = [text.replace(" ", "") for text in self._spellings(shown)]
+        if "&" in self.text:
+            texts += [without_addressed(text) for text in texts]
+        return any(map(tight.match, dict.fromkeys(texts)))
 
     def matches_part(self, shown: str) -> bool:
         """Return whether a demangled name matches without some adjacent scopes."""
