@@ -251,3 +251,13 @@ def test_a_damaged_member_is_noted_by_the_command(folder: Path, tmp_path: Path) 
         [*SIZEGUARD, "report", f"{tmp_path / 'p.whl'}!x.so"], capture_output=True, text=True
     )
     assert done.returncode == 2 and done.stderr.count("\n") == 1
+
+
+def test_a_container_without_a_readable_image_says_why(tmp_path: Path) -> None:
+    """As a framework whose libraries are damaged, or an archive for LTO."""
+    damaged = packed(tmp_path / "a.zip", {"liba.so": b"\x7fELF" + bytes(80)})
+    with pytest.raises(InputError, match="none of its 1 native files can be read"):
+        analysis_of(damaged)
+    bitcode = packed(tmp_path / "b.zip", {"a.o": b"BC\xc0\xde1234"})
+    with pytest.raises(InputError, match="native code; LLVM bitcode has no code size before"):
+        analysis_of(bitcode)

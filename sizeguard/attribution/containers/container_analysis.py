@@ -57,7 +57,7 @@ def container_analysis(path: Path, open_image: Open, depth: int = 0) -> JoinedAn
             raise InputError(f"{path}: more than {_MOST_IMAGES} images")
     _tell(path, errors)
     if not members:
-        raise _without_images(container)
+        raise _without_images(container, len(unread))
     known = sum(member.stored for member in members) + sum(row.file for row in unread)
     rest = container.size - others - known
     rows = [
@@ -69,11 +69,15 @@ def container_analysis(path: Path, open_image: Open, depth: int = 0) -> JoinedAn
     return JoinedAnalysis(_image(container, members), members, rows, archive)
 
 
-def _without_images(container: Container) -> InputError:
+def _without_images(container: Container, unread: int) -> InputError:
     from sizeguard.runtimes.model_files import suffix_hint  # takes 2 ms; only errors need it
 
     path, count = container.path, len(container.members)
     what = f"none of its {count:,} files is native code" if count else "it is empty"
+    if unread:
+        what = f"none of its {unread:,} native files can be read"
+    elif any(magics.format_of(member.head) == magics.BITCODE for member in container.members):
+        what += "; LLVM bitcode has no code size before it is linked"
     return InputError(f"{path}: contains no image: {what}{suffix_hint(path)}")
 
 
