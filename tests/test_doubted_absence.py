@@ -16,6 +16,7 @@ import pytest
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT, UNKNOWN
 from sizeguard.formats.elf import STT_FUNC, STT_TLS
 from sizeguard.verify.code_presence import judge_code, look_for, nameless
+from sizeguard.verify.evidence import evidence as evidence_module
 from sizeguard.verify.evidence.evidence import Inlined
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
@@ -71,6 +72,43 @@ def test_debug_information_that_cannot_be_read_decides_no_absence(opened: Opener
         assert found.verdict == verdict
     there = judge_code(evidence, "symbol", "f", ABSENT, look_for(evidence, [], ["main"]))
     assert there.verdict == FAIL
+
+
+def test_a_separate_debug_file_is_read_with_its_image(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evidence = opened("00")
+    read = {(evidence.image.path,): "none", (evidence.image.path, Path("app.debug")): "damaged"}
+    monkeypatch.setattr(evidence_module, "frames_of", lambda *paths: (None, read[paths]))
+    evidence.__dict__["debug_file"] = Path("app.debug"), True
+    assert evidence.unreadable == "damaged"
+    without = opened("00")
+    without.__dict__["debug_file"] = None
+    assert without.unreadable == ""
+
+
+def test_only_names_that_are_not_mangled_are_of_local_functions(opened: Opener) -> None:
+    evidence = opened("00")
+    inside = Inlined(0x1041, 2, "main")
+    evidence.__dict__["inlined"] = dict.fromkeys((FUNCTION, "ns::g()", "g", "h()"), inside)
+    assert evidence.inlined_locals == {"g": ["ns::g()", "g"], "h": ["h()"]}
+
+
+@pytest.mark.parametrize("has_twin", [False, True])
+@pytest.mark.parametrize("code", [None, b"code"])
+def test_copies_are_looked_for_outside_of_loaded_sections(
+    opened: Opener, has_twin: bool, code: bytes | None
+) -> None:
+    def find_outside(pattern: bytes, *, is_stripped: bool) -> list[int]:
+        assert (pattern, is_stripped) == (code, has_twin)
+        return [0x40]
+
+    evidence = opened("00")
+    placement: Any = SimpleNamespace(code_of=lambda _: code)
+    changed = replace(evidence, placement=placement, twin=evidence.image if has_twin else None)
+    changed.__dict__["shipped_bytes"] = SimpleNamespace(find_outside=find_outside)
+    found = changed.unloaded_copies(evidence.objects.find("subject")[0])
+    assert found == ([0x40] if code else [])
 
 
 def test_objects_that_were_not_given_may_have_code_without_a_name() -> None:
