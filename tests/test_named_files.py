@@ -21,6 +21,7 @@ from sizeguard.runtimes.sizeguard.building.named_files import (
     files_of_words,
     is_untold,
     untold_steps,
+    with_options,
 )
 from sizeguard.runtimes.sizeguard.building.read_inputs import _below
 
@@ -59,6 +60,17 @@ def tree(tmp_path: Path) -> Path:
 def test_words_name_files(word: str, names: list[str], tree: Path) -> None:
     found = files_of_words([word.format(tree)], tree / "b")
     assert sorted(str(Path(path).relative_to(tree)) for path in found) == names
+
+
+def test_the_words_of_option_files_belong_to_a_command(tree: Path) -> None:
+    found = with_options(["g++", "@extra/flags.rsp", "@gone"], tree)
+    assert found[:3] == ["g++", "@extra/flags.rsp", "@gone"]
+    assert found[3:] == [
+        "-Os",
+        f"@{tree}/extra/more.rsp",
+        f"-include{tree}/nothing",
+        f"-I{tree}/extra/deep.h",
+    ]
 
 
 def test_options_that_name_themselves_end(tree: Path) -> None:
@@ -107,6 +119,8 @@ def test_assemblers_read_what_directives_name(tree: Path) -> None:
         (f"/usr/bin/g++ {LINK} -fuse-ld=lld a.o -o run", True),
         (f"/usr/bin/g++ {LINK} -Wl,-plugin,/x/p.so a.o -o run", False),
         ("/usr/bin/g++ -DA=`cat /x/a` -MD -c a.cpp", False),
+        ("/usr/bin/g++ @/b/gone.rsp -MD -c a.cpp", False),
+        (f"/usr/bin/clang {LINK} -install_name @rpath/a.dylib a.o -o a.dylib", True),
         ("/usr/bin/cmake -E copy /x/a a", True),
         ("/usr/bin/cmake -E copy_directory /x/a a", False),
         ("/usr/bin/cmake -E echo $(cat /x/a) > a", False),

@@ -42,6 +42,7 @@ _RUNS = re.compile(
     r"-B|--?specs\b|-wrapper\b|-fplugin\b|-fpass-plugin\b|--ld-path\b|-fuse-ld\b"
     r"|--?gcc-(?:toolchain|install-dir)\b|-Wl,--?plugin\b"
 )
+_OPTION_FILE = re.compile(r"@(?!rpath/|loader_path\b|executable_path\b)")
 _MAXIMUM_DEPTH = 8  # nesting of option files
 
 
@@ -83,6 +84,15 @@ def files_of_words(words: Iterable[str], folder: Path, depth: int = 0) -> set[st
             below = Path(folder, profile[1]).rglob("*")
             found |= {str(path) for path in below if path.is_file()}
     return found
+
+
+def with_options(command: Sequence[str], folder: Path) -> list[str]:
+    """Return the words of a command, with those of the option files that it names."""
+    words, new = [*command], [*command]
+    for _ in range(_MAXIMUM_DEPTH):
+        new = _words_in([str(folder / word[1:]) for word in new if word[:1] == "@"])
+        words += new
+    return words
 
 
 def _words_in(paths: Iterable[str]) -> list[str]:
@@ -148,6 +158,8 @@ def _tells(step: Sequence[str], generator: str, place: Place) -> bool:
         return True
     if any(map(_SHELL_READS.search, step)) or _starts_own(step, place):
         return False
+    if any(_OPTION_FILE.match(word) and not (place.folder / word[1:]).is_file() for word in step):
+        return False  # ninja removes files of options that it wrote
     name = os.path.basename(step[0])  # noqa: PTH119
     if name == "cmake":
         return step[1:2] == ["-E"] and not _CMAKE_TELLS.isdisjoint(step[2:3])
@@ -171,8 +183,7 @@ def _starts_own(step: Sequence[str], place: Place) -> bool:
 
     Nobody tells what such a program reads.
     """
-    files = [str(place.folder / word[1:]) for word in step if word[:1] == "@"]
-    words = [*step, *_words_in(files), ""]
+    words = [*with_options(step, place.folder), ""]
     named = [step[0], *itertools.chain(*map(_programs_named, itertools.pairwise(words)))]
     if "-load" in words:
         named += [word for word in words if word.endswith(".so")]

@@ -32,6 +32,7 @@ from sizeguard.runtimes.sizeguard.building.named_files import (
     is_untold,
     untold,
     untold_steps,
+    with_options,
 )
 from sizeguard.runtimes.sizeguard.building.search_paths import (
     absent_headers,
@@ -293,7 +294,11 @@ def _globs(folder: Path) -> Iterator[str]:
 def _compilers(graph: _Graph) -> Mapping[tuple[str, ...], tuple[str, ...]]:
     """List one compile command for each set of options that affect the search path."""
     steps = (_without_launcher(command) for command in graph.commands)
-    compiling = [command for command in steps if "-c" in command and "-o" in command]
+    compiling = [
+        tuple(with_options(command, graph.folder))
+        for command in steps
+        if "-c" in command and "-o" in command
+    ]
     return {(command[0], *search_options(command)): command for command in reversed(compiling)}
 
 
