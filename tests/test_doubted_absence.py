@@ -17,9 +17,10 @@ from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT, 
 from sizeguard.formats.elf import STT_FUNC, STT_TLS
 from sizeguard.verify.code_presence import judge_code, look_for, nameless
 from sizeguard.verify.evidence import evidence as evidence_module
-from sizeguard.verify.evidence.evidence import Inlined
+from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
+from tests.support.made_frames import frames_over
 from tests.support.recorded_evidence import Opener, opener_of_programs
 
 FUNCTION, LAMBDA = "_ZN2ns1gEi", "_ZZ4mainENKUliE_clEi"  # ns::g(int), of main's first lambda
@@ -87,6 +88,29 @@ def test_a_separate_debug_file_is_read_with_its_image(
     assert without.unreadable == ""
 
 
+@pytest.mark.parametrize("is_own", [False, True])
+def test_a_linked_debug_file_counts_for_images_without_their_own(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, is_own: bool
+) -> None:
+    linked = Path("app.debug"), True
+    monkeypatch.setattr(evidence_module, "linked_debug_file", lambda _: linked)
+    monkeypatch.setattr(Evidence, "_has_own_debug", is_own)
+    assert opened("00").debug_file == (None if is_own else linked)
+
+
+@pytest.mark.parametrize(
+    ("file", "is_doubted"), [(None, False), ((Path("x"), True), False), ((Path("x"), False), True)]
+)
+def test_a_debug_file_of_another_image_leaves_inlined_code_unknown(
+    opened: Opener, file: tuple[Path, bool] | None, is_doubted: bool
+) -> None:
+    evidence = opened("00")
+    changes = {"undescribed": (), "debug_file": file, "_frames": (frames_over([]), "")}
+    evidence.__dict__.update(changes)
+    (note,) = evidence.undescribed_notes or ("",)
+    assert ("its CRC-32 differs" in note) == is_doubted
+
+
 def test_only_names_that_are_not_mangled_are_of_local_functions(opened: Opener) -> None:
     evidence = opened("00")
     inside = Inlined(0x1041, 2, "main")
@@ -129,6 +153,22 @@ def test_objects_that_were_not_given_may_have_code_without_a_name() -> None:
         "own.o has code without a symbol",
         "libk.a has code or data without a symbol in .text1",
     )
+
+
+def test_given_objects_of_the_image_may_have_code_without_a_name(opened: Opener) -> None:
+    files = [SimpleNamespace(label=path, nameless={2}) for path in ("a.o", "b.o", "c.o", "lib.o")]
+    files[1].nameless = set()
+    placement: Any = SimpleNamespace(
+        address={
+            (number, index): 0 for number in (0, 1, 3) for index in (1, 2)
+        },  # c.o has no place
+        section=lambda node: SimpleNamespace(name=f".s{node[1]}", is_executable=True),
+    )
+    objects: Any = SimpleNamespace(files=files)
+    evidence = replace(opened("00"), objects=objects, placement=placement, own=3)
+    assert evidence.nameless == ("a.o has code without a symbol in .s2",)
+    more = replace(evidence, own=4)
+    assert [note.split()[0] for note in more.nameless] == ["a.o", "lib.o"]
 
 
 def test_an_absolute_number_with_a_claimed_name_leaves_its_doubt(opened: Opener) -> None:
