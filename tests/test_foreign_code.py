@@ -13,8 +13,10 @@ from sizeguard.base.errors import InputError
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.formats.archive import ObjectContent
 from sizeguard.verify.evidence.evidence import Inlined
+from sizeguard.verify.evidence.macho import MachoImage
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.leaks import foreign_code as module
+from sizeguard.verify.leaks import full_objects
 from sizeguard.verify.leaks.deselected_code import FoundCopy
 from sizeguard.verify.leaks.foreign_code import (
     ForeignCode,
@@ -84,6 +86,22 @@ def test_objects_that_cannot_be_read_have_no_functions(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(module, "contents", damaged)
     assert function_bodies((Path("a.o"),)) == frozenset()
+
+
+@pytest.mark.parametrize("is_macho", [False, True])
+def test_objects_of_the_full_build_are_read_in_the_format_of_the_image(
+    monkeypatch: pytest.MonkeyPatch, is_macho: bool
+) -> None:
+    full = SimpleNamespace(objects=(Path("a.o"),), image=Path("full/app"))
+    image = MachoImage.__new__(MachoImage) if is_macho else None
+    evidence: Any = SimpleNamespace(image=image)
+    for name in ("read_objects", "read_macho_objects"):
+        monkeypatch.setattr(full_objects, name, lambda *given, name=name: (name, *given))
+    monkeypatch.setattr(full_objects, "full_build", lambda _: full)
+    name = "read_macho_objects" if is_macho else "read_objects"
+    assert full_objects.read_full(evidence) == (name, full.objects, Path("full"))
+    monkeypatch.setattr(full_objects, "full_build", lambda _: None)
+    assert full_objects.read_full(evidence) is None
 
 
 def function(symbol: str, size: int, offset: int = 0) -> Any:
