@@ -151,8 +151,8 @@ Result<Tensor> number_as(Context& context, Scalar number, ScalarType dtype) {
       *out.data<bool>() = number.to_double() != 0;
       break;
     default:
-      std::memcpy(out.bytes(), &integer,
-                  static_cast<size_t>(out.element_size()));  // little endian: its low bytes
+      // On a little-endian machine, the number's low bytes come first.
+      std::memcpy(out.bytes(), &integer, static_cast<size_t>(out.element_size()));
   }
   return out;
 }

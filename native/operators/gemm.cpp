@@ -11,8 +11,8 @@ namespace sg {
 namespace {
 
 constexpr int64_t kRows = 4;  // of a register tile
-constexpr int64_t kDepth =
-    256;  // rows of a panel: 8 KiB of floats, a quarter of the smallest L1 cache
+// Rows of a panel: 8 KiB of floats, a quarter of the smallest L1 cache.
+constexpr int64_t kDepth = 256;
 
 /// The type of the computation. Integers are unsigned, so they wrap.
 template <typename T>
@@ -27,9 +27,9 @@ constexpr int kVectorBytes = std::is_integral_v<T> ? 8 : 16;
 template <typename T>
 using Vector [[gnu::vector_size(kVectorBytes<T>), gnu::may_alias]] = Element<T>;
 
+/// Columns of a register tile.
 template <typename T>
-constexpr int64_t kColumns =
-    2 * kVectorBytes<T> / static_cast<int64_t>(sizeof(T));  // of a register tile
+constexpr int64_t kColumns = 2 * kVectorBytes<T> / static_cast<int64_t>(sizeof(T));
 
 /// Copies the rows of b from `start` on, one after another: of each row, a tile's columns from
 /// `column` on. Pads with zeros where b has no column.

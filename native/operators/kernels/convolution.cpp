@@ -9,10 +9,10 @@
 namespace sg::kernels {
 namespace {
 
-constexpr int64_t kColumnBytes =
-    1 << 18;  // of unfolded columns at a time: they fit the second-level cache
-constexpr int64_t kLargest =
-    1 << 30;  // size, stride, padding or dilation: sums of products of two fit 64 bits
+// Bytes of unfolded columns at a time: they fit the second-level cache.
+constexpr int64_t kColumnBytes = 1 << 18;
+// Largest size, stride, padding or dilation: sums of products of two fit 64 bits.
+constexpr int64_t kLargest = 1 << 30;
 
 /// A convolution relates an image to points. The kernel lies at each point, and its taps meet
 /// elements of the image. The image is the input and the points are the output; a transposed
@@ -132,8 +132,8 @@ void for_each_row(const Group& group, RunBody body, bool depthwise, int64_t firs
       points += channel * n * element;
     } else {
       image += channel * volume(group.geometry.image) * element;
-      points = group.columns +
-               (row * n - first) * element;  // runs count points from the start of the image
+      // Runs count points from the start of the image.
+      points = group.columns + (row * n - first) * element;
     }
     for_each_run(group.geometry, row % taps, first, first + n, element, body, image, points,
                  group.weight + row * element);
@@ -218,8 +218,8 @@ Result<Tensor> convolution(Context& context, Tensor input, Tensor weight, Tensor
   bool dilated = false;
   bool pointwise = true;
   for (int axis = 0; axis < 3; ++axis) {
-    const int own =
-        axis - (3 - dims);  // index in the given lists; negative for the leading ones of size 1
+    // Index in the given lists; negative for the leading axes of size 1.
+    const int own = axis - (3 - dims);
     int64_t values[Geometry::Lists];
     for (int list = 0; list < Geometry::Lists; ++list) {
       const size_t count = given[list].size();

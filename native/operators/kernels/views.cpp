@@ -194,9 +194,8 @@ Result<Tensor> slice(Context& context, Tensor self, int64_t dim, std::optional<i
   const int64_t length = position(end.value_or(size), first) - first;
   Layout layout(self);
   layout.sizes.data[axis] = length / step + (length % step != 0);
-  if (length > step)
-    layout.strides.data[axis] *=
-        step;  // one element allows any step, and the product could overflow
+  // One element allows any step, and the product could overflow.
+  if (length > step) layout.strides.data[axis] *= step;
   layout.offset = first * self.stride(axis);
   return make_view(context, self, layout);
 }
