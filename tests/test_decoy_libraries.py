@@ -286,3 +286,37 @@ def test_a_library_of_also_counts_once(root: Path) -> None:
     library(root / "tmp/libg.so", LARGE)
     names = gathered(root, ImageFiles("app", strip=NO_STRIP, also=("dist/*.so",)))
     assert {*names} == {"dist/plugin.so", "dist/libg.so"}
+
+
+def test_libraries_in_a_linked_folder_outside_count(root: Path, outside: Path) -> None:
+    """The build writes them to another file system, for example."""
+    library(outside / "libf.so", LARGE)
+    library(outside / "deep/libf.so", 2 * LARGE)
+    (root / "lib").symlink_to(outside)
+    assert [*counted(root)] == ["lib/libf.so"]
+
+
+@pytest.mark.parametrize("origin", ["$ORIGIN/", "${ORIGIN}/", "/nowhere:$ORIGIN/"])
+def test_libraries_beside_a_folder_outside_count(root: Path, outside: Path, origin: str) -> None:
+    """The folder with the image is a link; the image finds its libraries beside that folder."""
+    library(outside / "lib/libf.so", LARGE, "libg.so")
+    library(outside / "lib/libg.so", LARGE)
+    (outside / "bin").mkdir()
+    image(outside / "bin/app", (NEEDED, "libf.so"), (RUNPATH, f"{origin}../lib"))
+    image(outside / "lib/libf.so", (NEEDED, "libg.so"), (RUNPATH, "$ORIGIN"))
+    (root / "bin").symlink_to(outside / "bin")
+    found = gathered(root, ImageFiles("bin/app", strip=NO_STRIP))
+    assert sorted(Path(name).name for name in found) == ["libf.so", "libg.so"]
+
+
+def test_search_paths_of_the_building_machine_do_not_count(root: Path, outside: Path) -> None:
+    library(outside / "libf.so", LARGE)
+    image(root / "app", (NEEDED, "libf.so"), (RUNPATH, str(outside)))
+    assert gathered(root, ImageFiles("app", strip=NO_STRIP)) == {}
+
+
+def test_libraries_beside_the_tree_do_not_count(root: Path) -> None:
+    """The path may be meant for the place of installation."""
+    library(root.with_name("lib") / "libf.so", LARGE)
+    image(root / "app", (NEEDED, "libf.so"), (RUNPATH, "$ORIGIN/../lib"))
+    assert gathered(root, ImageFiles("app", strip=NO_STRIP)) == {}

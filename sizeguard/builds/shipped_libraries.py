@@ -194,6 +194,12 @@ def needed_by(image: Path) -> tuple[str, ...]:
     return needed_libraries(read_elf(image))
 
 
+def search_paths(image: Path) -> tuple[str, ...]:
+    """List the folders where an image says that its libraries are."""
+    named = (name for name in needed_by(image) if name.startswith(SEARCH_PATH))
+    return tuple(word for path in named for word in path.removeprefix(SEARCH_PATH).split(":"))
+
+
 def needed_files(image: Path) -> tuple[str, ...]:
     """List the file names of the libraries that an image needs, and of its interpreter."""
     names = (name for name in needed_by(image) if not name.startswith(SEARCH_PATH))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,10 +16,12 @@ from sizeguard.base import OWN_FOLDER
 from sizeguard.builds.image_tools import MEASURED, image_tools, kind_of_image, spelling_for
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.packages.members import Package, split_pattern
-from sizeguard.builds.shipped_libraries import needed_files, stated_name
+from sizeguard.builds.shipped_libraries import needed_files, search_paths, stated_name
 from sizeguard.projects.gathering.linked_globs import files_matching
 from sizeguard.toolchains.recipe import DoesNotBuildError
 
+# Search paths beside the image. Others lead to places of the machine that builds.
+_ORIGIN = re.compile(r"(\$ORIGIN|\$\{ORIGIN\}|@(?:loader|executable)_path)/?(.*)")
 _HWCAPS = "glibc-hwcaps"
 _LIBRARIES = (".so", ".dylib")  # in the names of files that may state another name
 # Folders of a system's own libraries, which no build makes.
@@ -35,6 +38,7 @@ class Surroundings:
     others:  resolved paths in it of images that have sizes of their own
     package: the image's package, whose members count, too
     hidden:  folders at the top of the tree that the build did not make
+    origin:  the folder that `$ORIGIN` of the image is; it may be outside of the tree
     """
 
     tree: Path
@@ -42,6 +46,7 @@ class Surroundings:
     others: frozenset[Path]
     package: Package | None
     hidden: frozenset[str]
+    origin: Path
 
     @classmethod
     def of(
@@ -56,7 +61,8 @@ class Surroundings:
         others = frozenset((root / path).resolve() for path in images)
         hidden = frozenset([".git", OWN_FOLDER] if in_place else [".git"])
         tree, package = root.resolve(), Package.of(root, image, images)
-        return cls(tree, _way_out(tree, image), others, package, hidden)
+        origin = (root / image).resolve().parent
+        return cls(tree, _way_out(tree, image), others, package, hidden, origin)
 
     def needed(
         self, starts: Iterable[Path], unpacked: Path, counted: Iterable[Path] = ()
@@ -73,6 +79,7 @@ class Surroundings:
         if not users:
             return
         left = [each for user in users for each in _needs(user)]
+        searched = {place for user in users for place in self._searched(user, self.origin)}
         spelled = spelling_for(users[0])
         files = _by_name(self._files(), spelled, stated=_stated_name)
         packed = sorted(self.package.members()) if self.package is not None else []
@@ -84,7 +91,8 @@ class Surroundings:
             if (name, machine) in seen:
                 continue
             seen.add((name, machine))
-            places = {path.resolve(): path for path in map(Path, files.get(name, ()))}
+            named = [*(place / name for place in searched), *map(Path, files.get(name, ()))]
+            places = {path.resolve(): path for path in named}  # named by one in the tree, if any
             paths = sorted(path for path in places if self._is_made(path))
             paths += self._members(name, members, spelled, unpacked)
             names = {path: self._name(path, places, unpacked) for path in paths}
@@ -94,6 +102,7 @@ class Surroundings:
                 path = _largest(alike, machine, self.others, anyway)
                 if path is not None:
                     left += _needs(path)
+                    searched |= self._searched(path, path.parent)
                     yield path, names[path]
 
     def _members(
@@ -120,12 +129,34 @@ class Surroundings:
         for base in (unpacked, self.tree):
             if path.is_relative_to(base):
                 return path.relative_to(base)
-        return places[path].relative_to(self.tree)
+        named = places[path]
+        if named.is_relative_to(self.tree):
+            return named.relative_to(self.tree)
+        return path.relative_to(path.anchor)
+
+    def _searched(self, user: Path, origin: Path) -> set[Path]:
+        """Return the folders that an image outside of the tree searches, as seen from its own.
+
+        In the tree, all files count anyway, and `..` may lead to builds of the checkout.
+
+        origin: the folder that it is in
+        """
+        if origin.is_relative_to(self.tree):
+            return set()
+        found = map(_ORIGIN.fullmatch, search_paths(user))
+        return {origin / each[2] for each in found if each}
 
     def _files(self) -> Iterator[str]:
-        """Yield the paths of all files in the tree, and in the folder with the image."""
+        """Yield the paths of all files in the tree, and in the folder with the image.
+
+        If the image is in the tree, the files in folders that links lead to count, too. If it is
+        not, as with Bazel, such links lead to other builds.
+        """
         for top in filter(None, (self.tree, self.outside)):
             for place, folders, files in os.walk(top):
+                links = () if self.outside else (f"{place}/{name}" for name in folders)
+                for link in filter(os.path.islink, links):
+                    yield from _files_outside(link, self.tree)
                 folders[:] = sorted(
                     set(folders) - (self.hidden if place == str(self.tree) else frozenset())
                 )
@@ -135,6 +166,17 @@ class Surroundings:
         """Return whether the build may have made a file; links of the tree may lead out of it."""
         is_own = path.is_relative_to(self.tree) or not str(path).startswith(_SYSTEM)
         return is_own and path.is_file()
+
+
+def _files_outside(link: str, tree: Path) -> Sequence[str]:
+    """List the files in the folder that a link leads to, unless it is in the tree or a system's."""
+    real = f"{os.path.realpath(link)}/"
+    if real.startswith((f"{tree}/", *_SYSTEM)):
+        return ()
+    try:
+        return sorted(f"{link}/{name}" for name in os.listdir(link))  # noqa: PTH208
+    except OSError:
+        return ()  # unreadable
 
 
 def _needs(path: Path) -> list[tuple[str, str]]:
