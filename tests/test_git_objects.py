@@ -145,6 +145,32 @@ SIZING = (
 )
 
 
+def _calls(call: str) -> str:
+    """Call libc; no such place exists, so nothing is mounted."""
+    return f"{sys.executable} -c 'import ctypes; ctypes.CDLL(None).{call}'"
+
+
+BIND, REMOUNT, READ_ONLY, NO_TIMES = 4096, 32, 1, 1024  # flags of mount
+
+
+@pytest.mark.parametrize(
+    ("call", "is_unseen"),
+    [
+        (f'mount(b".", b"../no", None, {BIND | READ_ONLY}, None)', True),
+        (f'mount(None, b"../no", None, {BIND | REMOUNT | NO_TIMES}, None)', True),
+        ('mount(b"overlay", b"../no", b"overlay", 0, b"lowerdir=.")', True),
+        ('mount(b".", b"../no", None, 4096, None)', False),
+        ('mount(b"none", b"../no", b"tmpfs", 1, None)', False),
+        ('chroot(b"../no")', True),
+        ('chroot(b"/")', False),
+    ],
+)
+def test_places_that_set_no_access_times_are_seen(
+    tree: AnyProject, call: str, *, is_unseen: bool
+) -> None:
+    assert asked(tree, _calls(call)).takes_files is is_unseen
+
+
 @pytest.mark.parametrize("command", SIZING)
 def test_a_file_whose_size_is_asked_for_counts_as_read(tree: AnyProject, command: str) -> None:
     assert "NOTES.md" in asked(tree, command).files
@@ -221,6 +247,11 @@ CONFIG = """apps:
 """
 MAIN = "extern char notes[];\nint main(void) { return notes[0]; }\n"
 BUILD = "app:\n\t{line} >notes.txt\n\tcc -Os -o app main.c notes.s\n"
+# Runs a command by system(), without any variable
+CLEARED = (
+    f"{sys.executable} -c 'import ctypes, sys; libc = ctypes.CDLL(None); libc.clearenv();"
+    ' libc.system(" ".join(sys.argv[1:]).encode())\''
+)
 NOTES = '.data\n.globl notes\nnotes: .incbin "notes.txt"\n.byte 0\n'
 
 
@@ -231,6 +262,7 @@ NOTES = '.data\n.globl notes\nnotes: .incbin "notes.txt"\n.byte 0\n'
         ("git describe --tags --always --dirty", False),
         ("head -c $$(stat -c %s NOTES.md) /dev/zero", True),
         ("head -c $$(env -i stat -c %s NOTES.md) /dev/zero", True),
+        (f"head -c $$({CLEARED} stat -c %s NOTES.md) /dev/zero", True),
     ],
 )
 def test_an_ignored_file_that_the_build_uses_without_reading_it_counts(

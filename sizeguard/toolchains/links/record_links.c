@@ -502,6 +502,12 @@ static char* const* with_record(char* const* variables, char** to) {
   return to;
 }
 
+/* Give the process what is missing, for libc's own calls that start a shell. */
+static void keep_record(void) {
+  for (int i = 0; kept_values[1][0] && i < VARIABLES; ++i)
+    if (kept_values[i][0] && !getenv(names[i])) putenv(kept_values[i]);
+}
+
 #define WITH_RECORD(variables) \
   with_record(variables, alloca((size_of(variables) + VARIABLES + 1) * sizeof(char*)))
 
@@ -561,6 +567,16 @@ int execve(const char* path, char* const word[], char* const variables[]) {
   char* const* more = WITH_RECORD(variables);
   if (is_static_linker(path, variables)) return NEXT(execve)(SHELL, IN_WRAPPER(path, word), more);
   return NEXT(execve)(path, word, more);
+}
+
+int system(const char* command) {
+  keep_record();
+  return NEXT(system)(command);
+}
+
+FILE* popen(const char* command, const char* mode) {
+  keep_record();
+  return NEXT(popen)(command, mode);
 }
 
 int execv(const char* path, char* const word[]) { return execve(path, word, environ); }

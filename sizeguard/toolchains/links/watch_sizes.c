@@ -1,4 +1,5 @@
-/* Note the files of a worktree whose size a build's program asks for. Preloaded into its processes.
+/* Note the files of a worktree whose size a build's program asks for, and mark that a program makes a
+   place where access times do not tell what is read. Preloaded into the build's processes.
 
    Access times tell which files are read, but asking for a size, a type or a time sets none. So the
    paths of regular files that a program asks the system about stand in `sized`, each ended by NUL;
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,7 +27,7 @@
 #define CHECKOUT "SIZEGUARD_GIT_CHECKOUT" /* the checkout around it, with its real path */
 #define SEEN 1024
 
-static char sized[PATH_MAX + 16], outside[PATH_MAX + 16];
+static char sized[PATH_MAX + 16], outside[PATH_MAX + 16], taken[PATH_MAX + 16];
 static char tree[PATH_MAX], checkout[PATH_MAX];
 
 static int is_left_out(const char* program) {
@@ -47,6 +49,7 @@ __attribute__((constructor)) static void begin(void) {
       !is_left_out(program)) {
     snprintf(sized, sizeof sized, "%s/sized", folder);
     snprintf(outside, sizeof outside, "%s/outside", folder);
+    snprintf(taken, sizeof taken, "%s/taken", folder);
     strcpy(tree, root);
     if (around && strlen(around) < sizeof checkout) strcpy(checkout, around);
   }
@@ -150,6 +153,60 @@ CALL(statx, stx_mode,
      (int folder, const char* path, int flags, unsigned mask, struct statx* to),
      (folder, path, flags, mask, to), folder, path)
 
+/* ------------------------------------------------------------------ places where reads do not show */
+
+/* The sandbox of Bazel, which has read all inputs of an action before, mounts most read-only. */
+static int is_bazels(void) {
+  return !strcmp(program_invocation_short_name, "linux-sandbox");
+}
+
+/* Mark that any file may have been read. Called before the place is made: the mark may not be
+   there afterwards. */
+static void note_unseen(void) {
+  if (!taken[0] || is_bazels()) return;
+  int error = errno;
+  long file = syscall(SYS_openat, AT_FDCWD, taken, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file >= 0) close((int)file);
+  errno = error;
+}
+
+/* Linux sets no access times below a read-only mount, nor in what an overlay lies on. */
+static int hides_reads(const char* type, unsigned long flags) {
+  if (type && !(flags & (MS_BIND | MS_REMOUNT)) && strstr(type, "overlay")) return 1;
+  return flags & (MS_RDONLY | MS_NOATIME) && (flags & (MS_BIND | MS_REMOUNT));
+}
+
+int mount(const char* what, const char* where, const char* type, unsigned long flags,
+          const void* data) {
+  if (hides_reads(type, flags)) note_unseen();
+  return NEXT(mount)(what, where, type, flags, data);
+}
+
+/* The marks are not seen from a folder that becomes the root. */
+int chroot(const char* path) {
+  if (strcmp(path, "/")) note_unseen();
+  return NEXT(chroot)(path);
+}
+
+/* mount(8) makes mounts by these two since 2.39. */
+int fsopen(const char* type, unsigned flags) {
+  if (strstr(type, "overlay")) note_unseen();
+  return NEXT(fsopen)(type, flags);
+}
+
+/* The first member has the attributes to set: 1 is MOUNT_ATTR_RDONLY, 0x10 MOUNT_ATTR_NOATIME. */
+static int sets_hiding(const void* attributes) {
+  return attributes && *(const unsigned long long*)attributes & 0x11;
+}
+
+struct mount_attr;
+
+int mount_setattr(int folder, const char* path, unsigned flags, struct mount_attr* to,
+                  size_t size) {
+  if (sets_hiding(to)) note_unseen();
+  return NEXT(mount_setattr)(folder, path, flags, to, size);
+}
+
 /* node calls the system by number. All other calls end in a jump, as compiled with -O2, so that a
    new process on another stack returns to its caller. */
 long by_number(long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
@@ -161,6 +218,11 @@ long by_number(long number, long a, long b, long c, long d, long e, long f) {
     const struct statx* to = (const struct statx*)e;
     return told((int)result, result ? 0 : to->stx_mode, (int)a, (const char*)b);
   }
+  if (number == SYS_pivot_root) note_unseen();
+  if (number == SYS_mount && hides_reads((const char*)c, (unsigned long)d)) note_unseen();
+#ifdef SYS_mount_setattr
+  if (number == SYS_mount_setattr && sets_hiding((const void*)d)) note_unseen();
+#endif
   return next(number, a, b, c, d, e, f);
 }
 
