@@ -85,6 +85,11 @@ def test_bytes_of_a_removed_function_fail_anywhere(
         ("_ZZ3runPKcEN3foo3addEPKd", {"Double"}),
         ("_Z3foov", set()),
         ("foo", set()),
+        # The arguments of scopes, and types and enumerators inside of arguments
+        ("_ZN5OuterIdE3foo2goEPKc", {"Double"}),
+        ("_ZN2my4LoopINS_3fooIdEEE2goEPKc", {"Double"}),
+        ("_ZN3foo2goIL10ScalarType7EEEvPKc", {"Double"}),
+        ("_ZN3foo2goIL10ScalarType99EEEvPKc", set()),
     ],
 )
 def test_a_function_serves_the_dtypes_of_its_parameters(symbol: str, dtypes: set[str]) -> None:
@@ -158,7 +163,7 @@ def with_functions(
     evidence: Evidence, symbols: Iterable[str], *, full: bool, known: Iterable[str] = ()
 ) -> Any:
     """Return code with functions in the image, each of them at main()."""
-    ((node, _),) = ((n, a) for n, a in evidence.placement.address.items() if n[0] == 0)
+    node = next(node for node in evidence.placement.address if node[0] == 0)
     pieces = [NamedPiece(*node, 0, 10 + i, symbol) for i, symbol in enumerate(symbols)]
     return SimpleNamespace(
         evidence=evidence,
@@ -210,6 +215,9 @@ def test_a_function_of_a_kernels_name_fails_unless_the_full_build_has_it(
         ([TEMPLATE, MEMBER], (TEMPLATE,), (FAIL, 11)),
         ([MEMBER], (MEMBER,), (PASS, 0)),
         ([OTHER_CLASS, SAME_ARGUMENTS], (), (PASS, 0)),
+        (["_ZN12_GLOBAL__N_16Linear3runEv"], (), (FAIL, 10)),
+        (["Linear_free", "free_Linear", "app.Linear.free", "-[Linear free]"], (), (FAIL, 46)),
+        (["Linearly_free", "myLinear", "Linear2"], (), (PASS, 0)),
     ],
 )
 def test_a_function_of_a_class_fails_unless_the_full_build_has_it(
@@ -218,6 +226,27 @@ def test_a_function_of_a_class_fails_unless_the_full_build_has_it(
     code = with_functions(opened("11"), symbols, full=True, known=known)
     assert shown(judge_namesakes(code, ["gelu"], ["Linear"])) == expected
     assert judge_namesakes(code, ["gelu"]).verdict == PASS
+
+
+def test_data_of_a_class_fails_unless_the_full_build_has_it(opened: Opener) -> None:
+    """Type information, tables of functions, static members."""
+    code = with_functions(opened("01"), [], full=True)
+    assert shown(judge_namesakes(code, ["gelu"], ["sink"])) == (FAIL, 8)
+    known = with_functions(opened("01"), [], full=True, known=("_ZN12_GLOBAL__N_14sinkE",))
+    assert judge_namesakes(known, ["gelu"], ["sink"]).verdict == PASS
+
+
+def test_a_function_that_makes_objects_of_a_class_fails(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The full build has it, and registers it for the class."""
+    monkeypatch.setattr(hidden_code, "class_makers", lambda full, classes: {OTHER_CLASS})
+    names = [OTHER_CLASS, f"{OTHER_CLASS}x"]
+    code = with_functions(opened("11"), names, full=True, known=names)
+    assert shown(judge_namesakes(code, ["gelu"], ["Linear"])) == (FAIL, 10)
+    assert judge_namesakes(code, ["gelu"]).verdict == PASS
+    alone = with_functions(opened("11"), names, full=False, known=names)
+    assert judge_namesakes(alone, [], ["Linear"]).verdict == PASS
 
 
 @pytest.mark.parametrize(
@@ -233,10 +262,28 @@ def test_a_function_of_a_class_fails_unless_the_full_build_has_it(
         ("_ZN4sums3runIfEEvPKc", (), PASS),
         ("_ZN2my4sumsIdEEvPKc", (), PASS),  # a body, judged as such
         ("sums", (), FAIL),  # C does not show the parameters
+        ("my__sums", (), FAIL),
+        ("my.sums", (), FAIL),
+        ("__rows_MOD_sums", (), FAIL),
         ("other_sums", (), PASS),
+        # In a template's class, as its argument, and with the dtype in its name
+        ("_ZN5OuterIdE4sums2goEPKc", (), FAIL),
+        ("_ZN5OuterIfE4sums2goEPKc", (), PASS),
+        ("_ZN2my4LoopINS_4sumsEdE2goEPKc", (), FAIL),
+        ("sums_f64", (), FAIL),
+        ("sums_f32", (), PASS),
+        ("_ZN2my10doublesumsEPKc", (), FAIL),
+        ("_ZN2my11sums_doubleEPKc", (), FAIL),
+        ("_ZN2my11sums_doubleEPKc", ("_ZN2my11sums_doubleEPKc",), PASS),
+        # Nothing tells a dtype
+        ("_ZN2my4sumsEPKcl", (), INCONCLUSIVE),
+        ("_ZN2my4sumsEPKcl", ("_ZN2my4sumsEPKcl",), PASS),
+        ("_ZN4sums2goEPKc", (), INCONCLUSIVE),
+        ("_ZN4sums2goILi7EEEvPKc", (), INCONCLUSIVE),
+        ("_ZN3app4sums17h0123456789abcdefE", (), INCONCLUSIVE),  # of Rust
     ],
 )
-def test_a_function_named_like_a_body_fails_if_it_serves_a_deselected_dtype(
+def test_a_function_named_like_a_body_passes_if_it_serves_selected_dtypes(
     opened: Opener, symbol: str, known: tuple[str, ...], expected: str
 ) -> None:
     code = with_functions(opened("11"), [symbol], full=True, known=known)

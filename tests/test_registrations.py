@@ -25,6 +25,7 @@ from sizeguard.formats.elf import (
     read_elf,
 )
 from sizeguard.linkgraph.elf.table_entries import POINTER, pointer_pairs
+from sizeguard.names.demangle import function_text
 from sizeguard.names.pointers import Pointers, symbolic_pointers
 from sizeguard.names.registered import (
     SCHEMAS,
@@ -34,6 +35,8 @@ from sizeguard.names.registered import (
     read_registrations,
 )
 from sizeguard.operators.library import read_operator_libraries
+from sizeguard.verify.evidence.object_evidence import read_objects
+from sizeguard.verify.evidence.object_registrations import class_makers
 from sizeguard.verify.evidence.tables import registered_in
 from tests.support.made_elf import Form, MadeSection, MadeSymbol, make_elf
 
@@ -160,6 +163,13 @@ def test_our_own_tables_are_found_in_a_stripped_image(full_build: Build, root: P
     assert {entry.name for entry in found} == set(known)
     assert {entry.size for entry in found} == {16}
     assert read_registrations(read_elf(full_build.image)) == found
+
+
+def test_the_makers_of_classes_are_what_objects_register(full_build: Build) -> None:
+    objects = read_objects(full_build.objects)
+    (maker,) = class_makers(objects, ["LinearOpContext"])
+    assert function_text(maker).startswith("sg::create_linear_context(")
+    assert class_makers(objects, ["Linear"]) == frozenset()
 
 
 def test_an_image_without_tables_has_none(core_build: Build) -> None:

@@ -84,11 +84,16 @@ def test_a_name_fails_unless_it_is_part_of_a_longer_one(
         ("N2sg10GeluClassesE", PASS),
         ("N2sg11MyGeluClassE", PASS),
         ("N2sg8GeluClassE", PASS),
+        ("GeluClass", FAIL),
+        ("torch.classes.GeluClass", FAIL),
+        ("torch::GeluClass.__getstate__", FAIL),
+        ("MyGeluClass", PASS),
+        ("GeluClass_2", PASS),
         (f"10{GELU}", PASS),  # an operator is no part of a mangled name
     ],
 )
 @pytest.mark.parametrize("at", [None, RELOCATIONS])
-def test_a_class_counts_in_mangled_names(
+def test_a_class_counts_in_mangled_names_and_in_scopes(
     opened: Opener, text: str, verdict: str, at: int | None
 ) -> None:
     code = DeselectedCode(opened("00", b"\0" + text.encode() + b"\0", at), None)

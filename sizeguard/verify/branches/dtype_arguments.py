@@ -11,23 +11,40 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from sizeguard.names.demangle import demangle, function_text, without_clones
-from sizeguard.names.short import last_arguments, split_name, top_level
+from sizeguard.names.short import split_name, top_level, without_parameters
 from sizeguard.operators.dtypes import (
     CODES,
+    ELEMENT_SIZES,
     NAME_OF_CPP_TYPE,
     NAME_OF_DIGITS,
+    NPY_NAMES,
     dtype_of_type,
 )
 
 T = "T"
 OVERLOADS = f"({T})"
 _ENUMERATOR = re.compile(r"\(ScalarType\)(\d+)")
+_LETTERS = {"f": ("f", "fp", "float"), "i": ("i", "s", "int"), "u": ("u", "uint")}
 _LONGEST_FIRST = sorted(NAME_OF_CPP_TYPE, key=len, reverse=True)
 # Not a part of another type, as in `long double`.
 _TYPE = re.compile(
     rf"(?<!\w)(?<!long )(?<!unsigned )(?:{'|'.join(map(re.escape, _LONGEST_FIRST))})"
     r"(?!\w|::| (?!const\b|volatile\b)\w)"
 )
+# Words for dtypes in names: double, Double, f64, int32_t.
+_DTYPE_OF_WORD = {
+    **{name.lower(): name for name in CODES},
+    **{each: name for each, name in NAME_OF_CPP_TYPE.items() if each.isalpha()},
+    **{
+        f"{letters}{8 * ELEMENT_SIZES[name]}": name
+        for name, code in NPY_NAMES.items()
+        for letters in _LETTERS.get(code[1], ())
+    },
+    "bf16": "BFloat16",
+}
+_ANY_WORD = "|".join(sorted(_DTYPE_OF_WORD, key=len, reverse=True))
+_LAST_WORD = re.compile(rf"(?P<rest>\w+?)_*(?P<word>{_ANY_WORD})(?:_t)?", re.IGNORECASE)
+_FIRST_WORD = re.compile(rf"(?P<word>{_ANY_WORD})(?:_t)?_*(?P<rest>\w+)", re.IGNORECASE)
 _LAMBDA = "'lambda"
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|struct|enum)\b")
 _TYPES = re.compile(r"[A-Za-z_][\w: ]*")  # in a parameter
@@ -62,15 +79,30 @@ def parameter_dtypes(symbol: str) -> set[str]:
 def served_dtypes(symbol: str) -> set[str]:
     """Return the dtypes of a function's elements, which it gets by address or else by value.
 
-    Beside an address, a value is a number of elements or the like. Template arguments count, too.
+    Beside an address, a value is a number of elements or the like. Template arguments count, too,
+    those of scopes as well.
     """
     parameters = _parameters(symbol)
     by_address = [each for each in parameters if _ADDRESS.search(each)]
-    arguments = last_arguments(demangle(without_clones(symbol)))
+    name = without_parameters(demangle(without_clones(symbol) or symbol))
+    arguments = "".join(name[begin:end] for token, begin, end in top_level(name) if token == "<")
     return {
         *(dtype for each in by_address or parameters for dtype in _in(each)),
-        *(found.dtype for each in arguments if (found := dtype_argument(each))),
+        *(NAME_OF_CPP_TYPE[found] for found in _TYPE.findall(arguments)),
+        *(
+            NAME_OF_DIGITS[found]
+            for found in _ENUMERATOR.findall(arguments)
+            if found in NAME_OF_DIGITS
+        ),
     }
+
+
+def split_dtype(name: str) -> tuple[str, str]:
+    """Split the word of a dtype off a name: add and Double of add_f64, double_add or addDouble."""
+    for pattern in (_LAST_WORD, _FIRST_WORD):
+        if found := pattern.fullmatch(name):
+            return found["rest"], _DTYPE_OF_WORD[found["word"].lower()]
+    return name, ""
 
 
 def _parameters(symbol: str) -> list[str]:

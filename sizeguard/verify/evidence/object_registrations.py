@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from sizeguard.linkgraph.elf.table_entries import POINTER, text_pairs
+from sizeguard.linkgraph.elf.table_entries import POINTER, TextPair, text_pairs
 from sizeguard.names.registered import SCHEMAS, exact_names
 from sizeguard.verify.evidence.object_evidence import NamedPiece, ObjectFile, Objects
 
@@ -23,12 +23,12 @@ def registered_by(
     operators: dict[str, list[NamedPiece]] = {}
     found_classes: dict[str, list[NamedPiece]] = {}
     for number, file in enumerate(objects.files):
-        for index, offset, text in _entries(file):
+        for index, pair in _entries(file):
             for shape, found in zip(shapes, (operators, found_classes), strict=True):
-                match = shape.text.match(text + b"\0")
+                match = shape.text.match(pair.text + b"\0")
                 if match:
                     name = match[1].decode()
-                    piece = NamedPiece(number, index, offset, 2 * POINTER, name)
+                    piece = NamedPiece(number, index, pair.offset, 2 * POINTER, name)
                     found.setdefault(name, []).append(piece)
     return operators, found_classes
 
@@ -42,21 +42,32 @@ def written_classes(objects: Objects) -> set[str]:
     for file in objects.files:
         if any(symbol.section == 0 and "register_class" in symbol.name for symbol in file.symbols):
             found |= {
-                text.decode()
-                for index, _, text in _entries(file)
-                if file.elf.sections[index].is_writable and _WORD.fullmatch(text)
+                pair.text.decode()
+                for index, pair in _entries(file)
+                if file.elf.sections[index].is_writable and _WORD.fullmatch(pair.text)
             }
     return found
 
 
-def _entries(file: ObjectFile) -> Iterator[tuple[int, int, bytes]]:
-    """Yield section, offset and text of each pair of a pointer to a text and one to code."""
+def class_makers(objects: Objects, classes: Collection[str]) -> frozenset[str]:
+    """Return the functions that objects register for classes, and for nothing else."""
+    own: set[str] = set()
+    others: set[str] = set()
+    for file in objects.files:
+        for _, pair in _entries(file):
+            symbol = file.symbols[pair.symbol].name
+            (own if pair.text.decode("latin-1") in classes else others).add(symbol)
+    return frozenset(own - others - {""})
+
+
+def _entries(file: ObjectFile) -> Iterator[tuple[int, TextPair]]:
+    """Yield each pair of a pointer to a text and one to code, with its section."""
     for index, table in file.relocations.items():
         section = file.elf.sections[index]
         if section.is_allocated and not section.is_executable:
             for pair in text_pairs(file.elf, file.symbols, table):
                 if _is_code(file, pair.symbol):
-                    yield index, pair.offset, pair.text
+                    yield index, pair
 
 
 def _is_code(file: ObjectFile, symbol: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -26,9 +26,10 @@ from sizeguard.names.short import (
     without_parameters,
     without_templates,
 )
-from sizeguard.verify.branches.dtype_arguments import served_dtypes
+from sizeguard.verify.branches.dtype_arguments import served_dtypes, split_dtype
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
+from sizeguard.verify.evidence.object_registrations import class_makers
 from sizeguard.verify.leaks.deselected_code import FEWEST_BYTES, DeselectedCode, plain_name
 from sizeguard.verify.leaks.foreign_code import ForeignCode, foreign_code
 from sizeguard.verify.why_there import explain
@@ -48,6 +49,7 @@ _CONVERSION = re.compile(r"::operator (?!new\b|delete\b|co_await\b).*")
 _TAGS = re.compile(rf"{TAGS.pattern}|(?<=\w)\$\w*|\boperator\"\" _?")
 # A block of Objective-C, whose name is made of the name of the function that it is in.
 _BLOCK = re.compile(r"_{2}(.+)_block_invoke(?:_\d+)?")
+_UNNAMED_SPACE = "_GLOBAL__N_1"  # in mangled names, before the length of the next word
 _LENGTH = re.compile(r"\d{1,4}")  # before a word, in mangled names of many languages
 # Between words of a name in C; the linker's --wrap, a module of Fortran.
 _WORDS = re.compile(r"\W+|__(?:wrap|real)_|__+|_MOD_")
@@ -113,7 +115,7 @@ def _knows_places(evidence: Evidence) -> bool:
 def judge_namesakes(
     code: DeselectedCode,
     kernels: Iterable[str],
-    classes: Iterable[str] = (),
+    classes: Collection[str] = (),
     bodies: Mapping[str, frozenset[str]] = MappingProxyType({}),
 ) -> Verdict:
     """Judge that no function of the image has the name of a deselected kernel, in any scope.
@@ -122,18 +124,17 @@ def judge_namesakes(
     nor may it be that of a dtype's body for a deselected dtype, as a parameter.
     The full build's own functions may: a method of a tensor is also called `view`. A class or
     namespace with a kernel's name may have other functions than the kernel, so it is undecided,
-    as is a template with such an argument.
+    as is a template with such an argument, and a function named like a body that tells no dtype.
     """
     evidence, names = code.evidence, frozenset(kernels)
-    found = [
-        *_namesakes(code, names),
-        *_of_classes(code, classes),
-        *_overloads(code, bodies),
-    ]
+    told, untold = _like_bodies(code, bodies)
+    found = [*_namesakes(code, names), *_of_classes(code, classes), *told]
     if not found:
-        scoped = list(_in_scopes(code, names))
-        if sum(each.piece.size for each in scoped) >= FEWEST_BYTES:
+        scoped = [*_in_scopes(code, names), *untold]
+        if untold or sum(each.piece.size for each in scoped) >= FEWEST_BYTES:
             cause = "a scope or template argument has the name of a kernel; the full build lacks it"
+            if untold:
+                cause = "a name or scope is that of a body of dtypes; the full build lacks it"
             notes = (*_shown(_described(scoped)), cause)
             return Verdict("section", NAMESAKES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, notes)
         return _gone(evidence, NAMESAKES, "no function of the image has such a name")
@@ -177,40 +178,67 @@ def _in_scopes(code: DeselectedCode, names: frozenset[str]) -> Iterator[Function
             yield found
 
 
-def _of_classes(code: DeselectedCode, classes: Iterable[str]) -> Iterator[FunctionThere]:
-    """Yield functions whose names contain a class, except those that the full build has."""
-    words = "|".join(f"{len(name)}{re.escape(name)}" for name in classes)
-    if not words:
+def _of_classes(code: DeselectedCode, classes: Collection[str]) -> Iterator[FunctionThere]:
+    """Yield functions and data whose names contain a class, except those that the full build has.
+
+    The functions that make its objects count in any case.
+    """
+    if not classes:
         return
-    for found in _functions_there(code, re.compile(rf"(?<!\d)(?:{words})")):
+    words = "|".join(map(re.escape, classes))
+    lengths = "|".join(f"{len(name)}{re.escape(name)}" for name in classes)
+    # In a mangled name, or a word of a name in C.
+    named = re.compile(
+        rf"(?:(?<!\d)|(?<={_UNNAMED_SPACE}))(?:{lengths})|(?<![^\W_])(?:{words})(?![^\W_])"
+    )
+    for found in (*_functions_there(code, named), *_data_there(code, named)):
         piece = found[0]
         if not code.is_known(piece.symbol, piece.object, is_inlined=piece.section == _INLINED):
             yield found
+    makers = class_makers(code.full, classes) if code.full is not None else ()
+    if makers:
+        yield from _functions_there(code, re.compile(rf"(?:{'|'.join(map(re.escape, makers))})\Z"))
 
 
-def _overloads(
+def _like_bodies(
     code: DeselectedCode, bodies: Mapping[str, frozenset[str]]
-) -> Iterator[FunctionThere]:
-    """Yield functions that are named like bodies, or in such a scope, and serve a dtype.
+) -> tuple[list[FunctionThere], list[FunctionThere]]:
+    """List functions that are named like bodies, or around which something is.
 
-    Templates of such a name are judged as bodies. Functions of the full build are left out; without
-    one, nothing is known of other functions.
+    First those that serve a dtype that is left out, then those whose names tell no dtype. Templates
+    of such a name are judged as bodies. Functions of the full build are left out; without one,
+    nothing is known of other functions.
     """
+    told: list[FunctionThere] = []
+    untold: list[FunctionThere] = []
     if not bodies or code.full is None:
-        return
+        return told, untold
     for found in _functions_there(code, re.compile("|".join(map(re.escape, bodies)))):
         piece = found.piece
-        name, (last, arguments) = code_name(piece.symbol), template_of(piece.symbol)
-        named = {name, *_scopes(piece.symbol)} & bodies.keys()
-        is_body = name == last and name in named and bool(arguments)
-        left_out = {dtype for each in named for dtype in bodies[each]}
-        # A name of C has no parameters, so the function may serve any dtype.
-        is_plain = demangle(piece.symbol) == piece.symbol
-        served = left_out if is_plain else served_dtypes(piece.symbol)
-        if is_body or left_out.isdisjoint(served):
+        left_out, served = _dtypes_like(piece.symbol, bodies)
+        if not left_out or (served and left_out.isdisjoint(served)):
             continue
         if not code.is_known(piece.symbol, piece.object, is_inlined=piece.section == _INLINED):
-            yield found
+            (told if served else untold).append(found)
+    return told, untold
+
+
+def _dtypes_like(
+    symbol: str, bodies: Mapping[str, frozenset[str]]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the dtypes that bodies of a function's names lack, and those that it serves."""
+    own, (last, arguments) = code_name(symbol), template_of(symbol)
+    if own == last and own in bodies and arguments:
+        return frozenset(), frozenset()
+    words = {own, *code_names(symbol), *_scopes(symbol), *_around(symbol)}
+    divided = [split_dtype(word) for word in words]
+    names = words.union(name for name, _ in divided)
+    left_out = frozenset().union(*(bodies[each] for each in names if each in bodies))
+    # A name of C has no parameters, so the function may serve any dtype.
+    if demangle(symbol) == symbol and not words.isdisjoint(bodies):
+        return left_out, left_out
+    of_words = {dtype for each, dtype in divided if dtype and each in bodies}
+    return left_out, frozenset(of_words or served_dtypes(symbol))
 
 
 def _functions_there(code: DeselectedCode, mangled: re.Pattern[str]) -> Iterator[FunctionThere]:
@@ -225,6 +253,19 @@ def _functions_there(code: DeselectedCode, mangled: re.Pattern[str]) -> Iterator
             host = evidence.placement.owner(part.address)
             piece = NamedPiece(host[0] if host else 0, _INLINED, 0, part.bytes, symbol)
             yield FunctionThere(piece, part.address, f"inlined into {demangle(part.host)}")
+
+
+def _data_there(code: DeselectedCode, named: re.Pattern[str]) -> Iterator[FunctionThere]:
+    """Yield the variables and tables of the image whose symbols match a pattern."""
+    placement, objects = code.evidence.placement, code.evidence.objects
+    for number, file in enumerate(code.evidence.own_files()):
+        for each in file.definitions:
+            if not named.search(each.symbol) or file.elf.sections[each.section].is_executable:
+                continue
+            piece = each.in_object(number)
+            where = placement.where(piece)
+            if where is not None:
+                yield FunctionThere(piece, where, f"of {objects.label(piece)}")
 
 
 def _is_namesake(

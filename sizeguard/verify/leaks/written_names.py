@@ -261,8 +261,12 @@ def _is_said_in(texts: TextReferences, name: bytes) -> bool:
 def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:
     """Return whether a text is not part of a longer word, unlike aten::add in aten::add.Tensor.
 
-    Names of its namespace may be next to it without a separator: aten::reluaten::gelu.
+    Names of its namespace may be next to it without a separator: aten::reluaten::gelu. A class may
+    have scopes: torch.classes.LinearOpContext.
     """
+    if _colons(width) not in content[start:end]:
+        around = (content[max(start - width, 0) : start], content[end : end + width])
+        return not any(_is_word(letter) and letter[:1] != b"." for letter in around)
     before = [content[max(at, 0) : at + width] for at in (start - width, start - 2 * width)]
     behind = [content[at : at + width] for at in (end, end + width)]
     is_begun, is_ended = (
@@ -272,8 +276,6 @@ def _is_whole(content: bytes, start: int, end: int, width: int) -> bool:
     if is_begun and is_ended:
         return True
     scope = content[start:end].partition(_colons(width))[0] + _colons(width)
-    if len(scope) >= end - start:
-        return False  # without a namespace
     is_begun = is_begun or _ends_with_name(content[max(start - _LONGEST * width, 0) : start], scope)
     return is_begun and (is_ended or content.startswith(scope, end))
 
