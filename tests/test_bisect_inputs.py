@@ -11,7 +11,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.git.commits import read_history
 from sizeguard.history.points_in_time import commits
 from sizeguard.projects import command
-from sizeguard.projects.steps import native_code
+from sizeguard.toolchains import native_code
 from tests.support.drawn_history import run_git
 
 

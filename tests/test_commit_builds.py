@@ -420,6 +420,21 @@ def test_each_commit_is_built_with_its_own_level_and_tools(tmp_path: Path) -> No
     assert alike.at(project.root, ids["level"]) == alike
 
 
+@pytest.mark.parametrize(
+    ("place", "flags", "counts"),
+    [("native/a.cmake", "", True), ("a.cmake", "", False), ("a.cmake", "-march=native", True)],
+)
+def test_the_processor_counts_for_our_code_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, flags: str, *, counts: bool
+) -> None:
+    """Machines that share a store may have other processors."""
+    monkeypatch.setenv("CXXFLAGS", flags)
+    project = made_project(tmp_path / "p", "", {"native/a.cmake": "", place: "# -march=native\n"})
+    tools = Toolchain("gcc", "bfd", "x86_64-linux", "gcc", "g++", "12.2.0", "2.40")
+    key = RuntimeRecipe(tools, "vision").key(project.root, "HEAD", 0)
+    assert ("processor" in key) is counts
+
+
 def test_a_policy_behind_a_link_names_the_selection(tmp_path: Path) -> None:
     text = "apps:\n  vision: {selection: a/b.yaml}\n"
     project = made_project(tmp_path / "p", "", {"terms/policy.yaml": text})

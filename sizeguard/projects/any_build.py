@@ -28,7 +28,6 @@ from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
 from sizeguard.projects.steps.commit_steps import scope_of_commit, steps_of_commit
 from sizeguard.projects.steps.kept_setup import is_as_noted, note_setup, setup_key
 from sizeguard.projects.steps.left_outputs import check_made, note_shipped, remove_outputs
-from sizeguard.projects.steps.native_code import tools_of
 from sizeguard.toolchains.environment import (
     build_environment,
     command_variables,
@@ -38,6 +37,7 @@ from sizeguard.toolchains.installed import package_lists
 from sizeguard.toolchains.links.recording import Recording
 from sizeguard.toolchains.links.watched_git import begin_now, differing, git_watch, outside_files
 from sizeguard.toolchains.logged import run_logged
+from sizeguard.toolchains.native_code import tools_of
 from sizeguard.toolchains.read_files import (
     WATCHED_ENVIRONMENT,
     ReadFiles,

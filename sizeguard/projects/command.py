@@ -15,9 +15,9 @@ from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.git.trees import Scope, check_scope, tree_hash
 from sizeguard.git.worktrees import Worktree
 from sizeguard.projects.compiler_cache import ccache_path
-from sizeguard.projects.steps.native_code import tools_of
 from sizeguard.toolchains.environment import command_variables, recorded_environment
 from sizeguard.toolchains.logged import run_logged
+from sizeguard.toolchains.native_code import tools_of
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 
 _EVERYTHING = Scope()

@@ -30,6 +30,7 @@ from sizeguard.runtimes.sizeguard.native_tree import (
 from sizeguard.toolchains.environment import code_variables, recorded_environment
 from sizeguard.toolchains.installed import foreign_files, installed_folders
 from sizeguard.toolchains.logged import run_logged
+from sizeguard.toolchains.native_code import processor_of
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, ReadsElsewhereError
 from sizeguard.toolchains.toolchain import Toolchain
 
@@ -70,6 +71,8 @@ class RuntimeRecipe:
         Our builds write no paths into images, so path_length does not matter.
         """
         selection = self.selection(repository, commit) if self.app else ""
+        environment = code_variables(recorded_environment())
+        native = processor_of(repository, commit, environment.values(), FOLDER)
         return {
             "build": "runtime",
             "sources": runtime_hash(repository, commit, selection),
@@ -81,9 +84,10 @@ class RuntimeRecipe:
             "linker": f"{self.toolchain.linker} {self.toolchain.linker_version}",
             "target": self.toolchain.target,
             "headers": self.toolchain.headers_version,
-            "environment": code_variables(recorded_environment()),
+            "environment": environment,
             "package": package_hash(),
             **({"refused": self.refused} if self.refused else {}),
+            **({"processor": native} if native else {}),
         }
 
     def selection(self, repository: Path, commit: str) -> str:

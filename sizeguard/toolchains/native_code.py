@@ -24,15 +24,23 @@ def tools_of(repository: Path, commit: str, told: Iterable[str]) -> str:
 
     told: the commands of the build, and the values of variables
     """
-    tools = host_toolchain()
-    is_native = any(re.search(_NATIVE, each) for each in told) or _names_native(repository, commit)
-    return f"{tools} {processor()}" if is_native else tools
+    return f"{host_toolchain()} {processor_of(repository, commit, told)}".rstrip()
+
+
+def processor_of(repository: Path, commit: str, told: Iterable[str], folder: str = ".") -> str:
+    """Hash the processor if it decides what compilers make, else return an empty string.
+
+    told: the commands of the build, and the values of variables
+    folder: with the sources
+    """
+    is_told = any(re.search(_NATIVE, each) for each in told)
+    return processor() if is_told or _names_native(repository, commit, folder) else ""
 
 
 @functools.lru_cache(64)
-def _names_native(repository: Path, commit: str) -> bool:
-    """Return whether a file of a commit has such an option."""
-    words = ("grep", "-q", "-I", "-E", "-e", _NATIVE, commit, "--", ".", *_PAGES)
+def _names_native(repository: Path, commit: str, folder: str) -> bool:
+    """Return whether a file of a commit's folder has such an option."""
+    words = ("grep", "-q", "-I", "-E", "-e", _NATIVE, commit, "--", folder, *_PAGES)
     try:
         return git_finds(repository, *words)
     except InputError:
