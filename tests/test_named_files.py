@@ -24,7 +24,9 @@ from sizeguard.runtimes.sizeguard.building.named_files import (
     with_options,
 )
 from sizeguard.runtimes.sizeguard.building.read_inputs import _below
+from tests.support.places import ROOT
 
+SCRIPT = ROOT / "native/cmake/link_logged.sh"
 GENERATOR = "/venv/bin/sizeguard"
 LINK = "-Wl,--dependency-file=/b/run.link.d"
 
@@ -99,9 +101,9 @@ def test_assemblers_read_what_directives_name(tree: Path) -> None:
     [
         ("ccache /usr/bin/g++ -Os -MD -MT a.o -MF a.o.d -o a.o -c a.cpp", True),
         ("/usr/bin/g++ -Os -o a.o -c a.cpp", False),
-        (f": && sh /x/link_logged.sh gcc {LINK} a.o -o run && :", True),
+        (f": && sh {SCRIPT} gcc {LINK} a.o -o run && :", True),
         (f": && sh /x/logged.sh gcc {LINK} a.o -o run && :", False),
-        (f": && sh /x/link_logged.sh /x/gcc {LINK} a.o -o run && :", False),
+        (f": && sh {SCRIPT} /x/gcc {LINK} a.o -o run && :", False),
         (f"cat {LINK}", False),
         ("ccache distcc /usr/bin/clang++-19 -MD -c a.cpp", True),
         ("/x/launch.sh /usr/bin/g++ -MD -c a.cpp", False),
@@ -127,7 +129,7 @@ def test_assemblers_read_what_directives_name(tree: Path) -> None:
         ("/usr/bin/cmake -S /x/sub -B sub", False),
         ("/usr/bin/cmake --build sub", False),
         ("/x/flatc --cpp /x/program.fbs", False),
-        (": && sh /x/link_logged.sh gcc a.o -o run && :", False),
+        (f": && sh {SCRIPT} gcc a.o -o run && :", False),
         (": && /usr/bin/cmake -E rm a.a && /usr/bin/ar qcD a.a a.o && llvm-ranlib-19 a.a", True),
         ("cd /b && /usr/bin/flatc --cpp -o /b/schema /x/program.fbs", True),
         (f"cd /b && {GENERATOR} codegen --stamp x", True),
@@ -143,6 +145,16 @@ def test_a_step_that_does_not_tell_is_named(command: str, tells: bool) -> None:
     found = untold_steps([command.split()], GENERATOR, place)
     assert all(map(is_untold, found))
     assert not found if tells else len(found) == 1
+
+
+def test_another_script_that_runs_linkers_does_not_tell(tmp_path: Path) -> None:
+    """Its versions are known: it reads only what the linker reads."""
+    other = tmp_path / SCRIPT.name
+    other.write_text(f"{SCRIPT.read_text()}# cat more.txt\n")
+    place = Place(tmp_path, str(tmp_path))
+    for script, tells in ((SCRIPT, True), (other, False), (Path(SCRIPT.name), False)):
+        found = untold_steps([["sh", str(script), "gcc", LINK]], GENERATOR, place)
+        assert bool(found) is not tells
 
 
 def test_scripts_of_cmake_name_what_they_read_and_start(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ files with further options.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
 import re
@@ -36,7 +37,9 @@ _COMPILER = re.compile(
 )
 # Programs that CMAKE_CXX_COMPILER_LAUNCHER puts before a compiler.
 LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
+# The script of native/ that runs linkers, by the hashes of its versions. Another one may read more.
 _LOGGED = "link_logged.sh"
+_LOGGED_VERSIONS = frozenset({"c812406379c2dd31", "2ac233a8249232b7", "64619160e6bba506"})
 # Options that name programs which a compiler starts, or the folder where it looks for them.
 _RUNS = re.compile(
     r"-B|--?specs\b|-wrapper\b|-fplugin\b|-fpass-plugin\b|--ld-path\b|-fuse-ld\b"
@@ -163,8 +166,8 @@ def _tells(step: Sequence[str], generator: str, place: Place) -> bool:
     name = os.path.basename(step[0])  # noqa: PTH119
     if name == "cmake":
         return step[1:2] == ["-E"] and not _CMAKE_TELLS.isdisjoint(step[2:3])
-    if name == "sh" and len(step) > 2 and os.path.basename(step[1]) == _LOGGED:  # noqa: PTH119
-        return _tells(step[2:], generator, place)
+    if name == "sh" and len(step) > 2:
+        return _is_logged(place.folder / step[1]) and _tells(step[2:], generator, place)
     while name in LAUNCHERS and len(step) > 1:
         step = step[1:]
         name = os.path.basename(step[0])  # noqa: PTH119
@@ -172,6 +175,14 @@ def _tells(step: Sequence[str], generator: str, place: Place) -> bool:
         return True
     is_listed = "-c" in step and any(word in ("-MD", "-MMD") for word in step)
     return bool(_COMPILER.fullmatch(name)) and (is_listed or _lists_link(step))
+
+
+def _is_logged(script: Path) -> bool:
+    try:
+        text = script.read_bytes()
+    except OSError:
+        return False
+    return script.name == _LOGGED and hashlib.sha256(text).hexdigest()[:16] in _LOGGED_VERSIONS
 
 
 def _lists_link(step: Sequence[str]) -> bool:
