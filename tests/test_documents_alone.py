@@ -88,6 +88,25 @@ def test_rules_are_no_document(rules: str, tmp_path: Path) -> None:
     assert "steps.documents.outputs.only" not in runner.expressions
 
 
+@pytest.mark.parametrize(
+    ("file", "is_known"), [("docs/m/input.txt", False), ("docs/input.txt", True)]
+)
+def test_inputs_beside_a_named_model_are_no_documents(
+    tmp_path: Path, file: str, *, is_known: bool
+) -> None:
+    config = "apps: {a: {models: [docs/m/model.pt2], inputs: ['docs/**']}}\n"
+    project = made_project(tmp_path / "work")
+    (project.root / "sizeguard.yaml").write_text(config)
+    project.commit("A model")
+    project.git("update-ref", "refs/remotes/origin/main", "main")
+    project.git("checkout", "--quiet", "-b", "change")
+    project.write({file: "x"})
+    project.commit("Change")
+    runner = acting(project, tmp_path)
+    assert not runner.failed, runner.log
+    assert ("steps.documents.outputs.only" in runner.expressions) is is_known
+
+
 def test_a_submodule_that_git_ignores_is_no_document(tmp_path: Path) -> None:
     part = made_project(tmp_path / "part", "", {"lib.cpp": "int x;"})
     project = made_project(tmp_path / "work")

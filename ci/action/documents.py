@@ -65,13 +65,16 @@ def are_documents(paths: Sequence[str], patterns: Sequence[str]) -> bool:
 
 
 def named_in_policy(root: Path, base: str, paths: Iterable[str]) -> bool:
-    """Return whether a sizeguard.yaml, or a link, names one of the files: rules, a selection.
+    """Return whether a sizeguard.yaml, or a link, names one of the files or a file beside it.
 
-    Without installation, nothing here parses YAML: the file's name in the text is enough.
+    Rules and selections are named; inputs of a model stand beside it. Without installation, nothing
+    here parses YAML: the file's name in the text is enough.
     """
     texts = {text for commit in (base, "HEAD") for text in _texts(root, commit)}
-    names = {path.rpartition("/")[2] for path in paths}
-    return any(_ESCAPED.search(text) or any(name in text for name in names) for text in texts)
+    told = {re.escape(path.rpartition("/")[2]) for path in paths}
+    folders = {path.rpartition("/")[0] for path in paths} - {""}
+    told |= {rf"{re.escape(folder)}/+[\w.-]+(?![\w./-])" for folder in folders}
+    return any(re.search(pattern, text) for text in texts for pattern in (*told, _ESCAPED))
 
 
 def _texts(root: Path, commit: str) -> Iterator[str]:
