@@ -22,9 +22,9 @@ from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.snapshot_origin import parts_of, rules_part
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import BuildSteps, ImageFiles
-from sizeguard.projects.steps import native_code
 from sizeguard.snapshots.origin import Origin
 from sizeguard.snapshots.snapshot import write_snapshot
+from sizeguard.toolchains import native_code
 from tests.support.drawn_history import run_git
 from tests.support.recorded_builds import recorded_analysis, recorded_runtime
 

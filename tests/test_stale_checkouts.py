@@ -15,7 +15,7 @@ from sizeguard.git.own_filters import own_filters
 from sizeguard.git.worktrees import EVERYTHING, Worktree
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import BuildSteps, ImageFiles
-from sizeguard.projects.steps import native_code
+from sizeguard.toolchains import native_code
 from sizeguard.toolchains.read_files import watch
 from tests.support.drawn_history import run_git
 from tests.test_gate_failures import UNPRIVILEGED
