@@ -325,6 +325,17 @@ def test_the_name_that_a_report_shows_finds_its_symbol(symbol: str) -> None:
     assert SymbolNames.of(["_Z5otherv", symbol, "_ZTV5other"]).find(shown) == (symbol,)
 
 
+@pytest.mark.parametrize("symbol", [*ABBREVIATED, "_ZGIW4rows", "_ZGIW4rowsWP4part"])
+def test_patterns_with_a_part_of_a_word_find_the_symbol(symbol: str) -> None:
+    """The mangled name has no part of `static_cast` or `_Float16`."""
+    shown = shown_symbol(symbol)
+    names = SymbolNames.of(["_Z5otherv", symbol])
+    for cut in range(3, len(shown) - 2):
+        for pattern in (f"{shown[:cut]}*", f"*{shown[cut:]}"):
+            found = names.meant(pattern)
+            assert symbol in found.names or not found.is_glob, pattern
+
+
 @pytest.mark.parametrize(
     ("text", "symbol"),
     [
@@ -337,6 +348,27 @@ def test_the_words_of_binutils_find_a_symbol(text: str, symbol: str) -> None:
     names = SymbolNames.of(["_ZTWN2ns1xE", "_ZTHN2ns1xE", "_ZN2ns1xE", "_Z1fo", "_Z1fn", "_Z1fm"])
     assert names.find(text) == (symbol,)
     assert names.find(text.replace("x", "y").replace("f(", "g(")) == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("TLS*", "WH"),
+        ("TLS init*", "H"),
+        ("TLS wrapper function for ns::*", "W"),
+        ("TLS*ns::?", "WH"),
+        ("*function for ns::*", "WH"),
+        ("thread-local*", "WH"),
+        ("thread-local init*", "H"),
+        ("TLS*ns::y", ""),
+        ("TLS", ""),
+    ],
+)
+def test_patterns_match_the_words_of_both_demanglers(pattern: str, found: str) -> None:
+    """LLVM says thread-local wrapper routine, binutils TLS wrapper function."""
+    names = SymbolNames.of(["_ZTWN2ns1xE", "_ZTHN2ns1xE", "_ZN2ns1xE"])
+    wanted = tuple(f"_ZT{letter}N2ns1xE" for letter in found)
+    assert names.meant(pattern).names == wanted
 
 
 # Instances of templates whose path is read without demangling all of the name

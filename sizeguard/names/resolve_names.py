@@ -42,14 +42,17 @@ from sizeguard.names.spellings.plain_paths import (
 )
 from sizeguard.names.spellings.rust_hashes import MANGLED_HASH, has_hashes
 from sizeguard.names.spellings.second_readings import LP64, second_readings
+from sizeguard.names.spellings.thread_locals import (
+    INITIALIZER,
+    WRAPPER,
+    as_binutils,
+    as_llvm,
+    without_words,
+)
 
 # The underscore that Mach-O adds before each name: there is none, names have it, names lost it
 NOT_ADDED, KEPT, DROPPED = "not added", "kept", "dropped"
 
-# Words of binutils' demangler and of LLVM's for the same function
-_THREAD_LOCAL = re.compile(
-    r"\A(?:TLS|thread-local) (wrapper|init(?:ialization)?) (?:function|routine) for "
-)
 # Tags, clones, vectors, complex numbers, `thunk to` and gcc's states of coroutines are spelled
 # differently in mangled names, or are missing.
 _UNMANGLED = re.compile(
@@ -189,7 +192,7 @@ class SymbolNames:
 
     def _find(self, text: str) -> tuple[str, ...]:
         """Find a spelling that is not a symbol itself."""
-        text = _THREAD_LOCAL.sub(_as_llvm, text)
+        text = as_llvm(text)
         written = spelling_of(text)
         if not any(part.name for part in written.parts) or _has_wildcard(written):
             return ()
@@ -267,6 +270,9 @@ class SymbolNames:
                 or (has_words and wanted.matches(plain, plain if shown == name else shown))
             ):
                 found.append(name)
+        for name in dict.fromkeys([*self._with_word(WRAPPER), *self._with_word(INITIALIZER)]):
+            if name not in found and wanted.matches(name, as_binutils(compared_text(name))):
+                found.append(name)
         if self.underscore == DROPPED and pattern.startswith("_"):  # as nm shows it
             found += [name for name in self.glob(pattern[1:]) if name not in found]
         return tuple(found)
@@ -301,7 +307,7 @@ class SymbolNames:
 
     def _words(self, text: str) -> set[str]:
         """Return the words of a spelling that mangled names have, too."""
-        text = _UNMANGLED.sub("", _THREAD_LOCAL.sub("", without_constraints(text)))
+        text = _UNMANGLED.sub("", without_words(without_constraints(text)))
         return {word for word in WORD.findall(text) if not HASH.fullmatch(word)}
 
     def _with_shown(self, words: Iterable[str]) -> list[str]:
@@ -381,11 +387,6 @@ class KnownNames:
 def _has_wildcard(written: Spelling) -> bool:
     """Return whether a scope or the name is like conv*, which is a pattern and no name."""
     return any(_WILDCARD.fullmatch(part.name) for part in written.parts)
-
-
-def _as_llvm(match: re.Match[str]) -> str:
-    what = "wrapper" if match[1] == "wrapper" else "initialization"
-    return f"thread-local {what} routine for "
 
 
 def _likeness(one: str, other: str) -> float:

@@ -27,8 +27,15 @@ HASH = re.compile(
     r"h[0-9a-f]{16}|(?:lambda|unnamed)\d+|fp\d*|_Float\d+x?"
     r"|(?:const|static|dynamic|reinterpret)_cast"
 )
+# Other words that mangled names abbreviate, of which patterns may have a part
+_WHOLE = (
+    *ABBREVIATED,
+    *("const_cast", "static_cast", "dynamic_cast", "reinterpret_cast", "complex", "imaginary"),
+    *("_Float16", "_Float32x", "_Float64x", "_Float128x", "initializer", "module"),
+    *("thread", "local", "wrapper", "routine"),
+)
 
 
 def is_kept(word: str) -> bool:
-    """Return whether a word of a demangled name is unchanged in the mangled name."""
-    return not any(word in each for each in ABBREVIATED) and not HASH.fullmatch(word)
+    """Return whether a word of a demangled name, or a part of one, is in the mangled name."""
+    return not any(word in each for each in _WHOLE) and not HASH.fullmatch(word)
