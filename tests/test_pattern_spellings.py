@@ -27,7 +27,29 @@ AREA_OF_VEC = (
 CLOSURE = "_RNCNvNtCs6GmmlP4bgsG_1r3app4clos0B5_"
 VISIT = "_ZN2ns5visitINS_6lambdaMUlT_E_EEEiT_"  # its argument is a generic lambda of a variable
 BIND = "_ZN2ns4bindIXadL_ZNS_4stopEiEEEEii"
+CREND = "_ZNKSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE5crendEv"
+LEAK = "_ZNSs7_M_leakEv"  # of std::string before C++11
+BOXED = "_ZN2ns5BoxedIXadL_ZNS_4itemERNS_7ContextEEEE4callEi"
+TAKE = "_RNvMNtNtCsjrHSEGnQ3l9_3std3net3tcpNtB2_9TcpStream10take_error"
+START = "_RNvNtCsjrHSEGnQ3l9_3std2rt5start"
+_CLASS = "basic_string<char, std::char_traits<char>, std::allocator<char> >"
 MATCHES = {
+    # Members of std::string, which demanglers call by its template
+    "std::string::c*": CREND,
+    f"std::__cxx11::{_CLASS}*crend*": CREND,
+    f"std::{_CLASS}::cr*": CREND,
+    f"std::{_CLASS}::_M*": LEAK,
+    "std::basic_string<char*leak*": LEAK,
+    "std::basic_string<*>::_M*": LEAK,
+    "ns::join(std::basic_string<char*": JOIN,
+    # A function among the arguments, without the parameters that binutils leaves out
+    "*::item>::call*": BOXED,
+    "ns::Boxed<*::item>::*": BOXED,
+    # Hashes of crates, as binutils shows them, and a wildcard for them
+    "<std[e28293b1aa0f68bd]::net::*": TAKE,
+    "<std[*]::net::tcp::*": TAKE,
+    "std[*]::net::*": TAKE,
+    "std[*]::rt::*": START,
     "ns::vis*": VISIT,
     "ns::visit<ns::lambda*": VISIT,
     "ns::bind<&ns::stop>*": BIND,  # binutils' demangler leaves the parameters out

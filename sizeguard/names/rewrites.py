@@ -18,8 +18,8 @@ _REWRITES = (
     (re.compile(r"\{anonymous\}|<unnamed>|\(anonymous\)"), ANONYMOUS),
     # Generic functions of Rust: max::<u8>
     (re.compile(r"(?<=\w)::<(?!impl |lambda|unnamed|anonymous|enum|struct|class|union)"), "<"),
-    # Hashes of Rust crates; [0] of f16, which binutils takes for a crate
-    (re.compile(r"(?<=\w)\[(?:[0-9a-f]{5,16}|0(?=\](?:::|[>,])))\]"), ""),
+    # Hashes of Rust crates, also [*] in a pattern; [0] of f16, which binutils takes for a crate
+    (re.compile(r"(?<=\w)\[(?:[0-9a-f]{5,16}|\*|0(?=\](?:::|[>,])))\]"), ""),
     # Types of constants in Rust's generic arguments: <3: usize>
     (re.compile(r"(?<=[\w']): (?:[iu](?:8|16|32|64|128|size)|bool|char)(?=[],>])"), ""),
     # Suffixes of clones: [clone .cold] of binutils, (.cold) of LLVM
@@ -99,9 +99,19 @@ def without_defaults(text: str) -> str:
     return _STREAM.sub(r"std::basic_\1", text)
 
 
+def with_arguments(text: str) -> str:
+    """Spell std::string as std::basic_string with its arguments."""
+    return _STREAM.sub(_with_arguments, text)
+
+
 def is_expression(text: str) -> bool:
     """Return whether a text contains an expression, in which demanglers group differently."""
     return _EXPRESSION.search(text) is not None
+
+
+def _with_arguments(match: re.Match[str]) -> str:
+    allocator = ", std::allocator<char>" if match[1] == "string" else ""
+    return f"std::basic_{match[1]}<char, std::char_traits<char>{allocator}>"
 
 
 def _llvm_integer(match: re.Match[str]) -> str:

@@ -11,6 +11,7 @@ from sizeguard.names.demangle import ANONYMOUS
 from sizeguard.names.globs import glob_regex
 from sizeguard.names.rewrites import (
     normal,
+    with_arguments,
     without_defaults,
     without_spaces,
     without_tags,
@@ -33,6 +34,13 @@ _CONST = re.compile(r"(?<![\w:>])((?:unsigned |long )*[\w:]+) const(?=[&*,)> ])"
 _GLOBAL = re.compile(r"(?:\A|(?<=[ &(]))::(?=[\w~(*?])")
 _LAMBDA = re.compile(r"'(lambda|unnamed)(\d{0,9})'(\((?:[^()]|\([^()]*\))*\))?")
 _LAMBDA_OF_LLVM = "'lambda'"
+# Sources call this class std::string as a scope, too.
+_OF_STRING = re.compile(
+    r"\bstd::(?:__cxx11::|__1::|__ndk1::)?"
+    r"basic_string<char, std::char_traits<char>, std::allocator<char>>(?=::)"
+)
+# A function as a template argument, with parameters that binutils leaves out
+_WITH_ADDRESS = re.compile(r"[<,] ?&[\w(]")
 _OF_CLANG = re.compile(r"\$_\d+")  # how clang names lambdas of local functions
 _CLOSURE = re.compile(r"\{closure(?:#\d+)?\}")  # of Rust's newer mangling
 WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
@@ -77,7 +85,7 @@ class NamePattern:
         shown = shown if "requires" in self.text else without_constraints(shown)
         tight = self.tight if spelling_of(shown).result else self.bare
         texts = [text.replace(" ", "") for text in self._spellings(shown)]
-        if "&" in self.text:
+        if "&" in self.text or _WITH_ADDRESS.search(shown):
             texts += [without_addressed(text) for text in texts]
         return any(map(tight.match, dict.fromkeys(texts)))
 
@@ -91,6 +99,8 @@ class NamePattern:
 
     def _spellings(self, shown: str) -> Iterator[str]:
         """Yield spellings without the optional parts that the pattern does not mention."""
+        if (member := _OF_STRING.sub("std::string", shown)) != shown:
+            yield from self._spellings(member)
         spelling = spelling_of(shown)
         for path in (spelling.bare(), _without_nameless(without_tags(spelling.bare()))):
             yield f"{spelling.special} {path}"
@@ -110,6 +120,10 @@ class NamePattern:
             text = _without_nameless(text)
         text = text.removesuffix(spelling.clone)
         texts = [text, without_defaults(text), _of_type(text)]
+        if "basic_" in self.text:
+            texts.append(with_arguments(text))
+        if shown.startswith("<"):  # a method of Rust, of which a pattern may be a part
+            texts.append(shown)
         if "{{closure" in self.text:
             texts += [_CLOSURE.sub("{{closure}}", each) for each in texts]
         if "const " in self.text:
