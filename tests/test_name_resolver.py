@@ -325,7 +325,14 @@ def test_the_name_that_a_report_shows_finds_its_symbol(symbol: str) -> None:
     assert SymbolNames.of(["_Z5otherv", symbol, "_ZTV5other"]).find(shown) == (symbol,)
 
 
-@pytest.mark.parametrize("symbol", [*ABBREVIATED, "_ZGIW4rows", "_ZGIW4rowsWP4part"])
+OF_MSVC = (
+    *("??_7A@ns@@6B@", "??_8B@ns@@7B@", "??_R0?AUA@ns@@@8", "??_R3A@ns@@8", "??_R4A@ns@@6B@"),
+    *("??_GA@ns@@UEAAPEAXI@Z", "??_9A@ns@@$BA@AA", "?f@A@ns@@W7EAAXXZ", "?st@A@ns@@2HA"),
+    *("?f@ns@@YAXW4E@1@@Z", "?ph@ns@@3P6AHH@ZEA", "?f@A@ns@@IEAAXXZ"),
+)
+
+
+@pytest.mark.parametrize("symbol", [*ABBREVIATED, "_ZGIW4rows", "_ZGIW4rowsWP4part", *OF_MSVC])
 def test_patterns_with_a_part_of_a_word_find_the_symbol(symbol: str) -> None:
     """The mangled name has no part of `static_cast` or `_Float16`."""
     shown = shown_symbol(symbol)

@@ -259,8 +259,7 @@ class SymbolNames:
         words = [word for word in wanted.words if word not in ABBREVIATED]
         words = [word for word in words if not HASH.fullmatch(word)]
         found = []
-        of_swift = [name for name, _ in self._swift if longest and longest not in name]
-        for name in [*self._with_word(longest), *of_swift] if longest else self.names:
+        for name in self._with_any(longest) if longest else self.names:
             shown = compared_text(name)
             plain = name.removeprefix("_") if self.underscore == KEPT else name
             has_words = all(word in shown for word in words)
@@ -329,6 +328,11 @@ class SymbolNames:
 
     def _with_word(self, word: str) -> list[str]:
         return [self.names[i] for i in self._holding(word).tolist()]
+
+    def _with_any(self, word: str) -> list[str]:
+        """Find the names that may be shown with a word: those of Swift and MSVC lack some."""
+        others = (*(name for name, _ in self._swift), *self._with_word("?"))
+        return [*self._with_word(word), *(name for name in others if word not in name)]
 
     def _holding(self, piece: str) -> Int:
         """Find the names that contain a text."""
