@@ -171,6 +171,16 @@ def test_places_that_set_no_access_times_are_seen(
     assert asked(tree, _calls(call)).takes_files is is_unseen
 
 
+@pytest.mark.parametrize(("target", "is_unseen"), [("../out", True), ("target", False)])
+def test_outputs_of_cargo_outside_are_seen(
+    tree: AnyProject, target: str, *, is_unseen: bool
+) -> None:
+    """It compares their times with those of sources, which it does not read then."""
+    kept = f"{target}/release/.fingerprint"
+    made = f"cp /bin/cat ../out/cargo; mkdir -p {kept}; touch {kept}/app"
+    assert asked(tree, f"{made}; ../out/cargo {kept}/app").takes_files is is_unseen
+
+
 @pytest.mark.parametrize("command", SIZING)
 def test_a_file_whose_size_is_asked_for_counts_as_read(tree: AnyProject, command: str) -> None:
     assert "NOTES.md" in asked(tree, command).files

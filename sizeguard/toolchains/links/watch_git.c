@@ -29,12 +29,14 @@
 #define OBJECTS "SIZEGUARD_GIT_OBJECTS" /* folders of objects, real paths, one a line */
 #define ROOT "SIZEGUARD_GIT_CHECKOUT"   /* the checkout, with its real path */
 #define HEAD "SIZEGUARD_GIT_HEAD"       /* the checkout's HEAD, with its real path */
+#define TREE "SIZEGUARD_GIT_TREE"       /* the worktree, with its real path */
 
 static char marks[PATH_MAX];
 static char objects[4 * PATH_MAX];
 static char root[PATH_MAX];
 static char head[PATH_MAX];
-static int is_harmless;
+static char tree[PATH_MAX];
+static int is_harmless, is_cargo;
 
 /* ------------------------------------------------------------------ commands of git */
 
@@ -228,13 +230,16 @@ __attribute__((constructor)) static void begin(int count, char** word, char** va
   const char* checkout = getenv(ROOT);
   const char* own_head = getenv(HEAD);
   if (checkout && strlen(checkout) < sizeof root) strcpy(root, checkout);
+  const char* own_tree = getenv(TREE);
   if (own_head && strlen(own_head) < sizeof head) strcpy(head, own_head);
+  if (own_tree && strlen(own_tree) < sizeof tree) strcpy(tree, own_tree);
   if (folder && strlen(folder) < sizeof marks && places && strlen(places) < sizeof objects) {
     strcpy(objects, places);
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     if (length > 0 && count > 0) {
       program[length] = 0;
       is_harmless = tells_only(program, count, word);
+      is_cargo = !strcmp(base_name(program), "cargo");
     }
     strcpy(marks, folder);
     look_at_programs();
@@ -307,6 +312,14 @@ static void look_at_head(const char* path) {
   if (!strcmp(path, head)) note(path);
 }
 
+/* Mark that cargo looks whether outputs outside of the worktree, of an earlier build, are up to date:
+   it compares times, and reads no source of those that are. */
+static void look_at_kept(const char* path) {
+  size_t length = strlen(tree);
+  int is_in = length && starts(path, tree) && path[length] == '/';
+  if (is_cargo && !is_in && strstr(path, "/.fingerprint/")) mark("taken");
+}
+
 static void after_opening(int file, int flags) {
   char link[64], path[PATH_MAX];
   if (!marks[0] || file < 0 || (flags & O_ACCMODE) == O_WRONLY) return;
@@ -318,6 +331,7 @@ static void after_opening(int file, int flags) {
     look_at(path);
     look_outside(path);
     look_at_head(path);
+    look_at_kept(path);
   }
   errno = error;
 }
