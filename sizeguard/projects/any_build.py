@@ -25,7 +25,7 @@ from sizeguard.projects.kept_link import records_of_tree
 from sizeguard.projects.known_reads import FOLDER as READS
 from sizeguard.projects.known_reads import KnownReads
 from sizeguard.projects.project import CONFIG, App, BuildSteps, ImageFiles
-from sizeguard.projects.steps.commit_steps import scope_of_commit, steps_of_commit
+from sizeguard.projects.steps.commit_steps import images_apart, scope_of_commit, steps_of_commit
 from sizeguard.projects.steps.kept_setup import is_as_noted, note_setup, setup_key
 from sizeguard.projects.steps.left_outputs import check_made, note_shipped, remove_outputs
 from sizeguard.toolchains.environment import (
@@ -63,6 +63,7 @@ class AnyBuildRecipe:
     by_all_files: all files decide that are in scope or that builds opened, read or not
     is_fixed: whether `reads` decide, not those that the store has now
     with_links: keep the records of links
+    apart: paths of the other images of the same commands, which have sizes of their own
     """
 
     app: str
@@ -76,6 +77,7 @@ class AnyBuildRecipe:
     is_fixed: bool = False
     reads: Reads | None = None
     with_links: bool = True
+    apart: tuple[str, ...] = ()
 
     @property
     def files(self) -> ImageFiles:
@@ -96,7 +98,7 @@ class AnyBuildRecipe:
             "scope": scope_of_commit(repository, commit, self.group or self.app, self.target),
             "commands": [steps.setup, steps.build, steps.clean],
             "image": [files.image, files.map, files.debug, files.shipped, files.strip],
-            "lists": [*files.objects, "", *files.also],
+            "lists": [*files.objects, "", *files.also, "", *self.apart],
             "environment": environment,
             "path_length": path_length,
             "toolchain": tools_of(repository, commit, told),
@@ -185,7 +187,8 @@ class AnyBuildRecipe:
         """
         for name in self.steps.images:
             if name != self.image:
-                other = replace(self, app=f"{self.group}.{name}", image=name)
+                apart = sorted({*self.apart, self.files.image} - {self.steps.images[name].image})
+                other = replace(self, app=f"{self.group}.{name}", image=name, apart=(*apart,))
                 yield other, other.gathered(tree, commit)
         for twin in self.twins:
             with contextlib.suppress(DoesNotBuildError):
@@ -198,11 +201,8 @@ class AnyBuildRecipe:
 
         check_made(tree, commit, self.files)
         key = self.fingerprint(tree, commit)
-        steps = self.steps
-        others = (*steps.other_images(self.image), *(twin.files.image for twin in self.twins))
-        made = MadeImage(
-            *(self.app, self.target, self.files, key, steps.build, steps.rules, others)
-        )
+        about = (self.app, self.target, self.files, key, self.steps.build, self.steps.rules)
+        made = MadeImage(*about, self.apart)
         folder = tree.made / self.app
         gather(tree.path, made, folder, records_of_tree(tree) if self.with_links else None)
         note_shipped(tree, folder)
@@ -238,7 +238,7 @@ class AnyBuildRecipe:
         The steps are named by their id, which is unique as long as they live.
         """
         names = (self.app, self.target, self.group, self.image, self.store, self.by_all_files)
-        return (*names, self.with_links, id(self.steps), self._reads)
+        return (*names, self.with_links, self.apart, id(self.steps), self._reads)
 
     @property
     def _reads(self) -> Reads | None:
@@ -259,8 +259,7 @@ class AnyBuildRecipe:
             return fingerprint({"tree": every, "filters": filters})
         if self.steps.clean:
             return tree_hash(repository, commit, self._scope)
-        reads = self._reads
-        if reads is None:
+        if (reads := self._reads) is None:
             return tree_hash(repository, commit, Scope(unnamed=_TERMS))
         which = opened_hash if self.by_all_files else reads_hash
         return which(repository, commit, self._scope, reads)
@@ -268,9 +267,10 @@ class AnyBuildRecipe:
     def at(self, repository: Path, commit: str) -> AnyBuildRecipe:
         """Return the recipe that builds a commit with the commands of its own sizeguard.yaml."""
         steps = steps_of_commit(repository, commit, self.app, self.target, self.steps)
+        apart = images_apart(repository, commit, self.app, self.target, self.apart)
         if steps is self.steps:
-            return self
-        own = replace(self, steps=steps, twins=(), reads=None, is_fixed=False)
+            return self if apart == self.apart else replace(self, apart=apart, twins=())
+        own = replace(self, steps=steps, apart=apart, twins=(), reads=None, is_fixed=False)
         return own.as_known if self.is_fixed else own
 
     @property
@@ -325,9 +325,7 @@ class AnyBuildRecipe:
 
     @property
     def kept_folders(self) -> tuple[str, ...]:
-        """Keep the worktree if the project has a clean command.
-
-        Otherwise build each commit from scratch.
+        """Keep the worktree if the project has a clean command, else build from scratch.
 
         It is unknown whether another project's build detects outdated outputs.
         """
@@ -390,11 +388,13 @@ def recipe_of_app(app: App, target: str, store: Path | None) -> AnyBuildRecipe |
 
     store: folder with the known reads of earlier builds
     """
-    steps = app.steps[target]
-    if not steps.build:
+    if not app.steps[target].build:
         return None
-    twins = tuple(
-        AnyBuildRecipe(twin.name, target, twin.steps[target], twin.group, twin.image, store)
-        for twin in app.twins_for(target)
-    )
-    return AnyBuildRecipe(app.name, target, steps, app.group, app.image, store, twins)
+    images = {app.steps[target].images[app.image].image, *app.other_images(target)}
+
+    def one(each: App) -> AnyBuildRecipe:
+        steps = each.steps[target]
+        apart = tuple(sorted(images - {steps.images[each.image].image}))
+        return AnyBuildRecipe(each.name, target, steps, each.group, each.image, store, apart=apart)
+
+    return replace(one(app), twins=tuple(map(one, app.twins_for(target))))

@@ -44,6 +44,27 @@ def steps_of_commit(
     return replace(steps, images=images, rules=given.rules or steps.rules)
 
 
+def images_apart(
+    repository: Path, commit: str, app: str, target: str, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return those images that a commit's sizeguard.yaml names as images, too.
+
+    A library that a change makes an image of its own counts for the base of the images that need
+    it. All are returned if the commit does not name the app.
+    """
+    known = _apps_of_commit(repository, commit)
+    if app not in known:
+        return given
+    images = {
+        files.image
+        for apps in known.values()
+        for each in apps
+        if target in each.steps
+        for files in each.steps[target].images.values()
+    }
+    return tuple(path for path in given if path in images)
+
+
 def _like(own: ImageFiles, given: ImageFiles | None) -> ImageFiles:
     """Leave out the files that ship with an image only by the commit's own terms.
 
