@@ -16,7 +16,7 @@ from sizeguard.runtimes.sizeguard.building.cmake_trace import (
     trace_options,
 )
 from sizeguard.runtimes.sizeguard.building.named_files import (
-    Place,
+    StepPlace,
     assembled_files,
     files_of_words,
     is_untold,
@@ -141,7 +141,7 @@ def test_assemblers_read_what_directives_name(tree: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_step_that_does_not_tell_is_named(command: str, tells: bool) -> None:
-    place = Place(Path("/b"), "/x", ("/x/venv",))
+    place = StepPlace(Path("/b"), "/x", ("/x/venv",))
     found = untold_steps([command.split()], GENERATOR, place)
     assert all(map(is_untold, found))
     assert not found if tells else len(found) == 1
@@ -151,7 +151,7 @@ def test_another_script_that_runs_linkers_does_not_tell(tmp_path: Path) -> None:
     """Its versions are known: it reads only what the linker reads."""
     other = tmp_path / SCRIPT.name
     other.write_text(f"{SCRIPT.read_text()}# cat more.txt\n")
-    place = Place(tmp_path, str(tmp_path))
+    place = StepPlace(tmp_path, str(tmp_path))
     for script, tells in ((SCRIPT, True), (other, False), (Path(SCRIPT.name), False)):
         found = untold_steps([["sh", str(script), "gcc", LINK]], GENERATOR, place)
         assert bool(found) is not tells

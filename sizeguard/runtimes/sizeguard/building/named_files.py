@@ -50,7 +50,7 @@ _MAXIMUM_DEPTH = 8  # nesting of option files
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StepPlace:
     """Where steps run.
 
     folder: of the build; top: the top folder of the project
@@ -134,7 +134,7 @@ def assembled_files(
     return files, wanted
 
 
-def untold_steps(commands: Iterable[Sequence[str]], generator: str, place: Place) -> set[str]:
+def untold_steps(commands: Iterable[Sequence[str]], generator: str, place: StepPlace) -> set[str]:
     """List the ninja steps with programs that do not list their inputs."""
     found = set()
     for command in commands:
@@ -155,7 +155,7 @@ def _steps(command: Sequence[str]) -> Iterable[list[str]]:
             step.append(word)
 
 
-def _tells(step: Sequence[str], generator: str, place: Place) -> bool:
+def _tells(step: Sequence[str], generator: str, place: StepPlace) -> bool:
     """Return whether a program names all its inputs, in its arguments or in a dependency list."""
     if step[0] == generator:
         return True
@@ -189,7 +189,7 @@ def _lists_link(step: Sequence[str]) -> bool:
     return any(word.startswith(_DEPENDENCY_FILE) for word in step)
 
 
-def _starts_own(step: Sequence[str], place: Place) -> bool:
+def _starts_own(step: Sequence[str], place: StepPlace) -> bool:
     """Return whether a step starts a program of the project, or lets a compiler start one.
 
     Nobody tells what such a program reads.

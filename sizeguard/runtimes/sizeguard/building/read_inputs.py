@@ -26,7 +26,7 @@ from sizeguard.runtimes.sizeguard.building.cmake_trace import NamedByCMake, name
 from sizeguard.runtimes.sizeguard.building.made_files import MadeFiles
 from sizeguard.runtimes.sizeguard.building.named_files import (
     LAUNCHERS,
-    Place,
+    StepPlace,
     assembled_files,
     files_of_words,
     is_untold,
@@ -113,8 +113,8 @@ def read_inputs(made: MadeFiles, linker: str, strip: str, hash_of: Hash) -> Buil
     )
 
 
-def _place(folder: Path, cmake: NamedByCMake) -> Place:
-    return Place(folder, os.path.dirname(cmake.sources), (sys.prefix,))  # noqa: PTH120
+def _place(folder: Path, cmake: NamedByCMake) -> StepPlace:
+    return StepPlace(folder, os.path.dirname(cmake.sources), (sys.prefix,))  # noqa: PTH120
 
 
 def _configured(cmake: NamedByCMake, folder: Path) -> Iterator[str]:
