@@ -65,7 +65,7 @@ def tools_text(toolchain: Toolchain | None, build: Build) -> str:
 
 
 def inseparable(then: str, now: str) -> str:
-    """End a message about sizes by other tools `then` than those of this build."""
+    """Say that sizes by the tools `then` cannot be compared with those by the tools `now`."""
     return (
         f"{then}, but this is {now}: effects of the compiler and of the change cannot be separated"
     )
