@@ -108,6 +108,13 @@ SPELLINGS = {
         "ns::operator<<(std::basic_ostream<char, std::char_traits<char> >&, int)",
         "ns::operator<<(std::ostream&, int)",
     ),
+    "_ZN2ns6StreamlsIA9_cEERS0_RKT_": (
+        "ns::Stream& ns::Stream::operator<< <char [9]>(char const (&) [9])",
+        "ns::Stream::operator<< <char [9]>(char const (&) [9])",
+        "ns::Stream::operator<< <char [9]>",
+        "ns::Stream::operator<<<char [9]>",
+    ),
+    "_ZN2ns6StreamltIiEEbT_": ("ns::Stream::operator< <int>(int)", "ns::Stream::operator<<int>"),
     "_ZZN2ns4eachEvENKUlRT_E_clIiEEDaS1_": (
         "auto ns::each()::{lambda(auto:1&)#1}::operator()<int>(int&) const",
         "auto ns::each()::'lambda'(auto&)::operator()<int>(auto&) const",
