@@ -153,11 +153,11 @@ def test_users_of_a_body_are_kernels_of_the_image_without_its_switch() -> None:
         evidence=evidence,
         noted=SimpleNamespace(hosts=lambda tag: {"add": 0} if tag == "other" else {}),
     )
-    of = SimpleNamespace(
+    of: Any = SimpleNamespace(
         function_of=lambda symbol: symbol if symbol != "plain" else "",
         is_helper=lambda symbol: symbol == "mul",
     )
-    assert users_of(of, bodies) == {TEXT: ("mean",)}  # type: ignore[arg-type]
+    assert users_of(of, bodies) == {TEXT: ("mean",)}
 
 
 def test_functions_inlined_in_the_full_image_are_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,7 +149,7 @@ Reader = Callable[[], Files]  # raises Refused if they cannot be read
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Answers of the forge itself, which no artifact can change.
+    """Facts from the API of GitHub or the like; no artifact can change them.
 
     is_merge_of:   whether a commit merges another one
     are_documents: whether pull requests change only documents

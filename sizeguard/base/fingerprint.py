@@ -128,7 +128,7 @@ def _code_files(room: str) -> Sequence[tuple[str, str]]:
 
 
 def code_state(rooms: tuple[str, ...]) -> list[str]:
-    """Describe the same code as code_hash by the states of its files on disk. Takes 2 ms.
+    """Return the states on disk of the files that code_hash hashes. Takes 2 ms.
 
     rooms: folders of the package; all of them if empty
     """

@@ -43,10 +43,12 @@ def _kernel(head: str, behind: str, call: str) -> str:
     return f"{_BEFORE}{head}{_BODY}{behind}\n{_BEHIND}LEAK({call})"
 
 
-def _labelled(label: str) -> str:
-    head = f'[[gnu::noinline]] Result<Tensor> spare({_PARAMETERS}) asm("{label}");\n'
+def _symbol_leak(name: str, file: str, symbol: str) -> Leak:
+    """Return the leak of gather under a symbol as another language or compiler writes it."""
+    head = f'[[gnu::noinline]] Result<Tensor> spare({_PARAMETERS}) asm("{symbol}");\n'
     head += f"Result<Tensor> spare({_PARAMETERS}) "
-    return _kernel(head, "", "keep(&sg::elsewhere::spare)")
+    text = _kernel(head, "", "keep(&sg::elsewhere::spare)")
+    return Leak(name, _terse(file, text, "-O3", "-fno-lto"), GATHER)
 
 
 _LITERAL = _kernel(
@@ -119,31 +121,11 @@ NAMES = (
     Leak("constrained_template", _terse("constrained", _CONSTRAINED, "-O3"), GATHER),
     Leak("global_function", _terse("global", _GLOBAL, "-O3"), GATHER),
     Leak("subscript_operator", _terse("subscript", _SUBSCRIPT, "-O3"), GATHER),
-    Leak(
-        "name_of_rust",
-        _terse("rust", _labelled("_ZN3app6gather17h0123456789abcdefE"), "-O3", "-fno-lto"),
-        GATHER,
-    ),
-    Leak(
-        "name_with_a_dollar",
-        _terse("dollar", _labelled("gather$variant"), "-O3", "-fno-lto"),
-        GATHER,
-    ),
-    Leak(
-        "name_of_another_language",
-        _terse("dotted", _labelled("rows.gather"), "-O3", "-fno-lto"),
-        GATHER,
-    ),
-    Leak(
-        "member_of_a_modules_class",
-        _terse("module_class", _labelled("_ZNW4rows4Rows6gatherEv"), "-O3", "-fno-lto"),
-        GATHER,
-    ),
-    Leak(
-        "copy_for_vectors",
-        _terse("vectors", _labelled("_ZGVbN4v__ZN3app6gatherEi"), "-O3", "-fno-lto"),
-        GATHER,
-    ),
+    _symbol_leak("name_of_rust", "rust", "_ZN3app6gather17h0123456789abcdefE"),
+    _symbol_leak("name_with_a_dollar", "dollar", "gather$variant"),
+    _symbol_leak("name_of_another_language", "dotted", "rows.gather"),
+    _symbol_leak("member_of_a_modules_class", "module_class", "_ZNW4rows4Rows6gatherEv"),
+    _symbol_leak("copy_for_vectors", "vectors", "_ZGVbN4v__ZN3app6gatherEi"),
     Leak("function_in_a_namespace", _terse("scoped", _NAMESPACE, "-O3"), GATHER),
     Leak("template_with_the_name", _terse("argument", _ARGUMENT, "-O3"), GATHER),
     Leak("method_of_a_nested_class", _terse("method", _METHOD, "-O3"), GATHER),

@@ -17,7 +17,7 @@ _FIRST = re.compile(r"\$_|'(?:lambda|unnamed)")
 _DEEPEST = 20  # lambdas in lambdas
 _MOST_ALLOCATORS = 100  # of one name; 1,500 take 3 s
 _REFERENCE = re.compile(r"(?<!\d)S[0-9A-Z]{0,3}_")
-# Parts that a bracket of the grammar may contain: identifiers, literals, references, brackets
+# Tokens of mangled names: identifiers, literals, references, opening and closing brackets
 _PIECE = re.compile(
     r"(?P<name>\d{1,4})|L[a-z]n?\d+E|S[0-9A-Z]*_|(?P<argument>T(?:L[0-9A-Z]*_)?[0-9A-Z]*_)"
     r"|(?P<lambda>Ul)|(?P<open>[INXJFL]|D[Tt])|(?P<close>E)|.",

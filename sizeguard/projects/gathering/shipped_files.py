@@ -81,7 +81,7 @@ class Surroundings:
         left = [each for user in users for each in _needs(user)]
         searched = {place for user in users for place in self._searched(user, self.origin)}
         spelled = spelling_for(users[0])
-        files = _by_name(self._files(), spelled, stated=_stated_name)
+        files = _by_name(self._files(), spelled, stated=_name_of_library)
         packed = sorted(self.package.members()) if self.package is not None else []
         members = _by_name(packed, spelled)
         known, seen = frozenset(counted), set[tuple[str, str]]()
@@ -112,7 +112,7 @@ class Surroundings:
         spelled: Callable[[str], str],
         unpacked: Path,
     ) -> Iterator[Path]:
-        """Copy the package's members that have a name, or state it as libraries do."""
+        """Copy the package's members whose file name or SONAME is `name`."""
         if self.package is None:
             return
         yield from (self.package.copy(each, unpacked) for each in members.get(name, ()))
@@ -207,8 +207,8 @@ def _by_name(
     return found
 
 
-def _stated_name(path: str) -> str:
-    """Return the name by which images need a library.
+def _name_of_library(path: str) -> str:
+    """Return the stated name of a library; empty for files that are not named like one.
 
     A loader finds libf.so.1.2 by a link libf.so.1, which may be made when it is installed.
     """

@@ -107,7 +107,7 @@ class Scale:
 
     @classmethod
     def around(cls, sizes: Sequence[int], commits: int) -> Scale:
-        """Return a scale for the sizes, with a margin above and below them."""
+        """Return a scale from below the smallest size to above the largest."""
         margin = max((max(sizes) - min(sizes)) // 10, 8)
         return cls(commits, max(min(sizes) - margin, 0), max(sizes) + margin)
 

@@ -51,7 +51,7 @@ _MAXIMUM_DEPTH = 8  # nesting of option files
 
 @dataclass(frozen=True, slots=True)
 class StepPlace:
-    """Where steps run.
+    """The folders that decide which programs of a step are the project's own.
 
     folder: of the build; top: the top folder of the project
     tools: folders of installed tools, which may be in the project
@@ -173,8 +173,10 @@ def _tells(step: Sequence[str], generator: str, place: StepPlace) -> bool:
         name = os.path.basename(step[0])  # noqa: PTH119
     if name in (":", "cd", "flatc") or _ARCHIVER.fullmatch(name):
         return True
-    is_listed = "-c" in step and any(word in ("-MD", "-MMD") for word in step)
-    return bool(_COMPILER.fullmatch(name)) and (is_listed or _lists_link(step))
+    if not _COMPILER.fullmatch(name):
+        return False
+    is_compiled = "-c" in step and not {"-MD", "-MMD"}.isdisjoint(step)
+    return is_compiled or any(word.startswith(_DEPENDENCY_FILE) for word in step)
 
 
 def _is_logged(script: Path) -> bool:
@@ -185,14 +187,10 @@ def _is_logged(script: Path) -> bool:
     return script.name == _LOGGED and hashlib.sha256(text).hexdigest()[:16] in _LOGGED_VERSIONS
 
 
-def _lists_link(step: Sequence[str]) -> bool:
-    return any(word.startswith(_DEPENDENCY_FILE) for word in step)
-
-
 def _starts_own(step: Sequence[str], place: StepPlace) -> bool:
     """Return whether a step starts a program of the project, or lets a compiler start one.
 
-    Nobody tells what such a program reads.
+    It is unknown which files such a program reads.
     """
     words = [*with_options(step, place.folder), ""]
     named = [step[0], *itertools.chain(*map(_programs_named, itertools.pairwise(words)))]
