@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from sizeguard.attribution.filters import matching_rows, parse_filters
+from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
-from sizeguard.gate.gate_result import GROWTH, Check
+from sizeguard.gate.gate_result import ABSOLUTE, GROWTH, Check
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.limits import GrowthLimit, Limit
 from sizeguard.measurement.measured_analysis import measurement_of
@@ -77,3 +78,34 @@ def test_a_glob_that_is_new_in_a_change_grows_from_what_the_base_has() -> None:
     assert (unsaid.base, unsaid.limit, unsaid.verdict) == (None, None, INCONCLUSIVE)
     assert "has no" in unsaid.advice
     assert glob_check(None, now).verdict == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "actual", "verdict"),
+    [
+        ("sg::(anonymous namespace)::first_class", 0, 8, FAIL),
+        ("sg::(anonymous namespace)::first_*", 0, 16, FAIL),
+        ("sg::(anonymous namespace)::first_*", 16, 16, PASS),
+        ("sg::(anonymous namespace)::first_clash", 0, 0, INCONCLUSIVE),
+        ("sg::nobody_*", 0, 0, PASS),
+    ],
+)
+def test_of_zeros_the_memory_counts(name: str, most: int, actual: int, verdict: str) -> None:
+    """A variable in .bss has no loaded bytes, but it is in the image."""
+    metric = f"symbol/{name}"
+    now = measurement_of(recorded_analysis("mlp"), [metric])
+    assert now.value(metric) == 0
+    limit = Limit(metric, ABSOLUTE, GrowthLimit(f"{most} B", 0, most))
+    subject = CheckedApp("mlp", "x86_64-linux", now, lambda _: 0)
+    (found,) = size_checks(subject, [limit], SizeReference("merge base", None), {})
+    assert (found.actual, found.verdict) == (actual, verdict)
+
+
+def test_of_an_object_of_zeros_the_memory_counts() -> None:
+    sizes = Sizes(0, 64, 0, 0)
+    now = Measurement(sizes, {"object": {"code.o": 8}}, {}, zeros={"object/zeros.o": 64})
+    subject = CheckedApp("app", "linux", now, lambda _: 0)
+    for metric in ("object/zeros.o", "object/z*"):
+        limit = Limit(metric, ABSOLUTE, GrowthLimit("0", 0, 0))
+        (found,) = size_checks(subject, [limit], SizeReference("merge base", None), {})
+        assert (found.metric, found.actual, found.verdict) == ("object/zeros.o", 64, FAIL)

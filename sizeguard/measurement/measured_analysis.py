@@ -41,7 +41,9 @@ def measurement_of(
     asked: dict[str, list[str]] = defaultdict(list)
     for level, name in map(split_metric, metrics):
         asked[level].append(name)
-    symbols, unmatched = _symbols(analysis, asked["symbol"])
+    symbols, unmatched, zeros = _symbols(analysis, asked["symbol"])
+    for level in asked.keys() & {"operator", "kernel", "dtype", "component", *ASKED_LEVELS}:
+        zeros |= _zeros(analysis, level)
     wanted = {*levels, *(level for level in ASKED_LEVELS if level in asked)}
     image = analysis.image
     return Measurement(
@@ -56,6 +58,7 @@ def measurement_of(
         image.kind,
         {} if asked.keys().isdisjoint((*OF_LINK, "component")) else lost_places(analysis, rules),
         sourceless_code(analysis, rules) if "component" in asked else {},
+        zeros,
     )
 
 
@@ -90,14 +93,32 @@ def _table(analysis: Analysis, level: str) -> Mapping[str, int]:
     return {name: size for name, size in sorted(sizes.items()) if size}
 
 
+def _zeros(analysis: Analysis, level: str) -> Mapping[str, int]:
+    """Return the bytes in memory of names without loaded bytes, by metric."""
+    named = (row for row in group(analysis, (level,)).rows if row.keys[0] and not row.load)
+    return {f"{level}/{row.keys[0]}": row.ram for row in named if row.ram}
+
+
 def _symbols(
     analysis: Analysis, patterns: Iterable[str]
-) -> tuple[Mapping[str, int], Mapping[str, str]]:
-    """Return the bytes by pattern, and the nearest name for each pattern without a match."""
+) -> tuple[Mapping[str, int], Mapping[str, str], dict[str, int]]:
+    """Return the loaded bytes by pattern, and the nearest name for each pattern without a match.
+
+    The third mapping has the bytes in memory of patterns without loaded bytes, by metric.
+    """
     asked = sorted({*patterns})
     if not asked:
-        return {}, {}
+        return {}, {}, {}
     known = KnownNames(symbol_names(analysis))
     found = {pattern: known.resolve(pattern) for pattern in asked}
-    sizes = {pattern: symbol_bytes(analysis, each.names) for pattern, each in found.items()}
-    return sizes, {pattern: each.nearest for pattern, each in found.items() if not each.names}
+    sizes = {
+        pattern: symbol_bytes(analysis, each.names, analysis.load)
+        for pattern, each in found.items()
+    }
+    zeros = {
+        f"symbol/{pattern}": symbol_bytes(analysis, each.names, analysis.ram)
+        for pattern, each in found.items()
+        if not sizes[pattern]
+    }
+    unmatched = {pattern: each.nearest for pattern, each in found.items() if not each.names}
+    return sizes, unmatched, zeros

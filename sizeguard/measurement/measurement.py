@@ -33,6 +33,7 @@ class Measurement:
     nameless: bytes of code without a name, if a level of names was requested; its sums lack them
     lost: what the image does not tell of metrics or levels that are named by places
     sourceless: by metric that is named by sources: bytes of code without a known source
+    zeros:    by metric without loaded bytes: bytes in memory, as of .bss
     machine: the image's format and machine, such as elf x86_64; empty if not recorded
     kind:    kind of the image's file, such as shared library; empty if not recorded
     """
@@ -48,6 +49,7 @@ class Measurement:
     kind: str = ""
     lost: Mapping[str, str] = field(default_factory=dict)
     sourceless: Mapping[str, int] = field(default_factory=dict)
+    zeros: Mapping[str, int] = field(default_factory=dict)
 
     def knows(self, metric: str) -> bool:
         """Return whether the image has the name of a metric."""
@@ -56,7 +58,7 @@ class Measurement:
             return name not in self.unmatched and (
                 self.analysis is not None or bool(self.symbols.get(name))
             )
-        return level in TOTALS or name in self.tables.get(level, {})
+        return level in TOTALS or name in self.tables.get(level, {}) or metric in self.zeros
 
     def value(self, metric: str) -> int | None:
         """Return the bytes of a metric; 0 for a name that the image lacks.
@@ -79,8 +81,9 @@ class Measurement:
         return next((region.length for region in regions if region.name == name), 0)
 
     def names(self, level: str) -> Iterable[str]:
-        """Return the names of a level."""
-        return self.tables.get(level, {})
+        """Return the names of a level, also those that have zeros alone."""
+        zeros = (name for kind, name in map(split_metric, self.zeros) if kind == level)
+        return dict.fromkeys((*self.tables.get(level, {}), *zeros))
 
 
 def _has_kernels(operators: Mapping[str, int]) -> bool:

@@ -136,7 +136,8 @@ def metric_value(analysis: Analysis, metric: Metric) -> int:
     if metric.kind == "page_slack":
         return _sum(analysis, "kind", analysis.file, lambda text: text == _PAGE_SLACK)
     if metric.kind == "symbol":
-        return symbol_bytes(analysis, symbol_names(analysis).meant(metric.name).names)
+        names = symbol_names(analysis).meant(metric.name).names
+        return symbol_bytes(analysis, names, analysis.load)
     if metric.kind == "region":
         regions = analysis.image.regions or ()
         return sum(region.used for region in regions if region.name == metric.name)
@@ -167,15 +168,15 @@ def _is_of_zeros(analysis: Analysis, metric: Metric) -> bool:
     return not load and ram > 0
 
 
-def symbol_bytes(analysis: Analysis, names: Iterable[str]) -> int:
-    """Sum the loaded bytes of symbols; bytes with several names match by any of them."""
+def symbol_bytes(analysis: Analysis, names: Iterable[str], column: Int) -> int:
+    """Sum a column over symbols; bytes with several names match by any of them."""
     meant = frozenset(names)
     if not meant:
         return 0
     label = analysis.label("symbol")
     texts = (label.texts[i] for i in range(len(label.texts)))
     good = np.fromiter((text in meant for text in texts), np.bool_, len(label.texts))
-    return int(analysis.load[with_their_aliases(analysis, good[label.ids])].sum())
+    return int(column[with_their_aliases(analysis, good[label.ids])].sum())
 
 
 def _sum(analysis: Analysis, level: str, column: Int, matches: Callable[[str], bool]) -> int:

@@ -133,13 +133,16 @@ def _metrics(limit: Limit, now: Measurement, base: Measurement | None) -> Sequen
 
 def _check(subject: CheckedApp, metric: str, limit: Limit, reference: SizeReference) -> Check:
     since = f"-{limit.since}" if limit.since else ""
+    # Of a name in .bss alone the memory counts, or any maximum would hold. A baseline has no zeros,
+    # so growth counts loaded bytes.
+    zeros = subject.now.zeros.get(metric, 0) if limit.kind == ABSOLUTE else 0
     undecided = Check(
         id=f"{subject.app}/{subject.target}/{metric}/{limit.kind}{since}",
         app=subject.app,
         target=subject.target,
         metric=metric,
         limit=None,
-        actual=subject.now.value(metric) or 0,
+        actual=subject.now.value(metric) or zeros,
         headroom=None,
         verdict=reference.verdict,
         rule=limit.allowance.text,
