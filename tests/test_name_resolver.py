@@ -108,6 +108,11 @@ SPELLINGS = {
         "ns::operator<<(std::basic_ostream<char, std::char_traits<char> >&, int)",
         "ns::operator<<(std::ostream&, int)",
     ),
+    "_ZN2ns6StreamclIiEEvT_": (
+        "void ns::Stream::operator()<int>(int)",
+        "void ns::Stream::operator() <int>(int)",
+        "ns::Stream::operator() <int>",
+    ),
     "_ZN2ns6StreamlsIA9_cEERS0_RKT_": (
         "ns::Stream& ns::Stream::operator<< <char [9]>(char const (&) [9])",
         "ns::Stream::operator<< <char [9]>(char const (&) [9])",
@@ -214,6 +219,8 @@ def test_clones_go_with_their_function() -> None:
         ("ns::f(*", True),
         ("_ZN2ns?foo*", True),
         ("vtable for ns::*", True),
+        ("ns::X::operator<<*", True),
+        ("ns::X::operator<?", True),
         ("ns::f(char*)", False),
         ("ns::f(void (*)(int), char const* const*)", False),
         ("ns::Box<int*>::get", False),

@@ -11,6 +11,7 @@ _TYPE_INFO = re.compile(r"(?:typeinfo(?: name)?|non-virtual thunk|VTT) (?:for|to
 _POINTERS = re.compile(r"(?<=[\w>)}])(?:[*&]| (?:const|volatile|restrict))+\Z")
 _POINTED = re.compile(r"\([*&]+\)(?=\()")
 _CONVERSION = re.compile(r"\boperator (?:[\w:]|<.*>| )+[*&]*")
+_SHIFT = re.compile(r"\boperator<<?[*?]+\Z")  # its < opens no template arguments
 _OPERATOR = re.compile(r"\boperator(?:->\*|\*=?)(?=\(|<|\[|\.|\Z)")
 
 
@@ -21,7 +22,7 @@ def is_glob(text: str) -> bool:
     """
     if "*" not in text and "?" not in text:
         return False
-    if has_open_brackets(text):
+    if has_open_brackets(text) or _SHIFT.search(text):
         return True
     if kind := _TYPE_INFO.match(text):
         # A type may end with its own pointers, and may be a function type: void (*)(int).

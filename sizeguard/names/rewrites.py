@@ -39,7 +39,8 @@ _REWRITES = (
         re.compile(r"\bstd::basic_(i|o|io)stream<char(?:, ?std::char_traits<char> ?)?>"),
         r"std::\1stream",
     ),
-    (re.compile(r"(\boperator<<?) (?=<)"), r"\1"),  # operator<< <int> of binutils
+    # operator<< <int> of binutils
+    (re.compile(r"(\boperator(?:<<?|\(\)|\[\])) (?=<)"), r"\1"),
     (re.compile(r"\bauto:\d+"), "auto"),
     (re.compile(r"\bdecltype ?\(nullptr\)"), "std::nullptr_t"),
     (re.compile(r"\(std::nullptr_t\)0\b"), "nullptr"),
