@@ -87,9 +87,20 @@ def test_files_that_the_user_counts_are_kept(tmp_path: Path) -> None:
         ("main.cpp", "module(1);\nimport(2);\nmodules m;\n", False),
         ("main.cpp", "/* Here we\nimport the data\nmodule by module */\n", False),
         ("main.py", "import os;\n", False),
+        ("main.cp", "import m;\n", True),
+        ("a.S", '.include "table.i"\n', True),
+        ("a.s", "#define FILE\n .INCLUDE FILE\n", True),
+        ("a.c", r'asm(".include \"table.i\"");', True),
+        ("a.h", '#define TABLE ".include " NAME\n', True),
+        ("a.S", '.incbin\t"table.i"\n', True),
+        ("a.S", '.incbin  "table.i"\n', True),
+        ("a.S", '.incbin "table.i"\n', False),  # ccache sees it
+        ("a.c", r'asm("x: .incbin \"table.i\"");', False),
+        ("a.cpp", "all.include(one); all.incbins; a.included = 1;\n", False),
+        ("a.S", '#include "table.i"\n', False),
     ],
 )
-def test_modules_are_compiled_without_a_cache(
+def test_code_with_unseen_reads_is_compiled_without_a_cache(
     tmp_path: Path, name: str, text: str, found: bool
 ) -> None:
     root = tmp_path / "root"
@@ -181,4 +192,4 @@ def test_a_file_that_a_cache_does_not_look_for_counts(way: str, tmp_path: Path) 
             subprocess.run(command, cwd=root, env=environment, check=True)
         sizes.append((root / "a.o").stat().st_size)
     assert sizes[1] > sizes[0] + 2900
-    shutil.rmtree(tmp_path / "c")
+    shutil.rmtree(tmp_path / "c", ignore_errors=True)

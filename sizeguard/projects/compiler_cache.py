@@ -23,9 +23,17 @@ _MODULES = (
     r"^[[:space:]]*(export[[:space:]]+)?(module|import)"
     r'([[:space:]]*;|([[:space:]]+[[:alnum:]_:]|[[:space:]]*[<"])[^;()]*;)'
 )
-_CPP = (
+# A file that an assembler directive reads is not opened if the object is in the cache. Builds with
+# other commands, or with a new store, would then not show that they depend on it. ccache itself
+# leaves out code with `.incbin "`.
+_DIRECTIVES = (
+    r"\.(include|INCLUDE)([[:space:]\"]|$)|\.INCBIN[[:space:]\"]"
+    r'|\.incbin([^ [:alnum:]_(]|$| ([^"\]|$))'
+)
+_SOURCES = (
     *("cc", "cpp", "cxx", "c++", "C", "cppm", "ccm", "cxxm", "c++m", "ixx", "mpp", "mxx"),
-    *("h", "hh", "hpp", "hxx", "inc", "ipp", "in"),
+    *("cp", "CPP", "c", "s", "S", "sx", "asm"),
+    *("h", "hh", "hpp", "hxx", "h++", "H", "inc", "inl", "ipp", "tpp", "tcc", "def", "mac", "in"),
 )
 _EXTRA = "CCACHE_EXTRAFILES"
 _BAZEL = re.compile(r"(?<![\w.-])bazel(isk)?(-[\d.]+)?(?![\w.-])")
@@ -57,18 +65,19 @@ def note_other_inputs(tree: Worktree, commit: str, reads: Reads | None) -> None:
         or ((known is None or path in known) and Path(path).suffix not in _SHOWN)
     ]
     write_if_changed(_noted(tree), "".join(lines).encode("utf-8", "surrogateescape"))
-    if has_modules(tree.repository, commit):
+    if has_unseen_reads(tree.repository, commit):
         _off(tree).touch()
     else:
         _off(tree).unlink(missing_ok=True)
 
 
 @functools.lru_cache(64)
-def has_modules(repository: Path, commit: str) -> bool:
-    """Return whether a source of a commit declares or imports a module of C++."""
-    paths = [f"*.{suffix}" for suffix in _CPP]
+def has_unseen_reads(repository: Path, commit: str) -> bool:
+    """Return whether a source of a commit has modules of C++, or directives that read files."""
+    paths = [f"*.{suffix}" for suffix in _SOURCES]
+    patterns = ("-e", _MODULES, "-e", _DIRECTIVES)
     try:
-        return git_finds(repository, "grep", "-q", "-I", "-E", "-e", _MODULES, commit, "--", *paths)
+        return git_finds(repository, "grep", "-q", "-I", "-E", *patterns, commit, "--", *paths)
     except InputError:
         return True  # unknown: compile everything
 
@@ -76,8 +85,8 @@ def has_modules(repository: Path, commit: str) -> bool:
 def other_inputs(tree: Worktree, given: Mapping[str, str]) -> dict[str, str]:
     """Return the variable by which ccache counts the noted files, besides those it counts now.
 
-    It compiles everything if sources use modules of C++, or if the path has a $, which ccache takes
-    for a variable.
+    It compiles everything if sources read files that it does not see, or if the path has a $, which
+    ccache takes for a variable.
     """
     noted = _noted(tree)
     if _off(tree).is_file() or "$" in str(noted):
