@@ -39,6 +39,10 @@ WRITERS = {
     ("push", "refs/tags/main"): False,
     ("pull_request", "refs/pull/7/merge"): False,
     ("pull_request_target", "refs/heads/main"): False,
+    ("pull_request_review", "refs/heads/main"): False,
+    ("workflow_run", "refs/heads/main"): False,
+    ("issue_comment", "refs/heads/main"): False,
+    ("repository_dispatch", "refs/heads/main"): False,
     ("merge_group", "refs/heads/gh-readonly-queue/main/pr-7-abc"): False,
 }
 
