@@ -152,9 +152,11 @@ def _with_needed(root: Path, made: MadeImage, image: Path, folder: Path) -> tupl
     also = copy_shipped(root, files.also, folder, made.command, apart)
     for path in also:
         _check_measured(f"{path.relative_to(folder)}, a file of also,", path)
-        _check_no_twin(path.relative_to(folder), path)
     around = Surroundings.of(root, files.image, made.apart, in_place=not made.command)
-    return tuple(dict.fromkeys([*also, *copy_needed(image, also, around, folder)]))
+    ships = tuple(dict.fromkeys([*also, *copy_needed(image, also, around, folder)]))
+    for path in ships:
+        _check_no_twin(path.relative_to(folder), path)
+    return ships
 
 
 def _check_measured(name: str, path: Path) -> None:
@@ -177,8 +179,8 @@ def _check_no_twin(name: Path, path: Path) -> None:
     """Raise DoesNotBuildError for a shipped file that would stand for the bytes of another."""
     if path.name.endswith(STRIPPED) and path.with_name(path.stem).is_file():
         raise DoesNotBuildError(
-            f"also names {name} and {name.stem}; {STRIPPED} marks the stripped copy of a file, so"
-            " name one of them or rename it"
+            f"{name} and {name.with_name(name.stem)} ship with the image; {STRIPPED} marks the"
+            " stripped copy of a file, so leave one of them out or rename it"
         )
 
 
