@@ -88,15 +88,31 @@ def test_rules_are_no_document(rules: str, tmp_path: Path) -> None:
     assert "steps.documents.outputs.only" not in runner.expressions
 
 
+MODEL = "apps: {a: {models: [docs/m/model.pt2], inputs: ['docs/**']}}\n"
+
+
+# the configuration, and a file beside its model or elsewhere
 @pytest.mark.parametrize(
-    ("file", "is_known"), [("docs/m/input.txt", False), ("docs/input.txt", True)]
+    ("config", "file", "is_known"),
+    [
+        (MODEL, "docs/m/input.txt", False),
+        (MODEL, "docs/input.txt", True),
+        (MODEL.replace("/m/", "/./m//./"), "docs/m/input.txt", False),
+        (MODEL.replace("docs/m", "link"), "docs/m/input.txt", False),
+        (MODEL.replace("docs/m", "link"), "docs/m/a/input.txt", False),
+        (MODEL.replace("docs/m", "link"), "docs/input.txt", True),
+        (MODEL.encode("utf-16"), "docs/m/input.txt", False),
+        ('rules: "docs/my\\ rules.txt"\n', "docs/my rules.txt", False),
+        ("rules: docs/my\n  rules.txt\n", "docs/my rules.txt", False),
+    ],
 )
 def test_inputs_beside_a_named_model_are_no_documents(
-    tmp_path: Path, file: str, *, is_known: bool
+    tmp_path: Path, config: str | bytes, file: str, *, is_known: bool
 ) -> None:
-    config = "apps: {a: {models: [docs/m/model.pt2], inputs: ['docs/**']}}\n"
     project = made_project(tmp_path / "work")
-    (project.root / "sizeguard.yaml").write_text(config)
+    text = config if isinstance(config, bytes) else config.encode()
+    (project.root / "sizeguard.yaml").write_bytes(text)
+    (project.root / "link").symlink_to("docs/m")
     project.commit("A model")
     project.git("update-ref", "refs/remotes/origin/main", "main")
     project.git("checkout", "--quiet", "-b", "change")

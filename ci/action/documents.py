@@ -10,8 +10,9 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -27,7 +28,7 @@ from sizeguard.report.gate.render import gate_text, write_step_summary
 POLICY = frozenset({"sizeguard.yaml", "baselines"})  # files and folders, of any project
 _CONFIG = "sizeguard.yaml"
 _LINK = "120000"
-_ESCAPED = re.compile(r"\\[xuU]")  # YAML can write any name so
+_ESCAPED = r"\\[xuU]|\x00"  # YAML can write any name so, also in UTF-16
 _JOINED = re.compile(r"\\\n[ \t]*")
 _FILES = {"json": "gate.json", "sarif": "gate.sarif", "junit": "gate.xml"}
 _PLAIN = {"100644", "000000"}  # modes: a plain file, and no file
@@ -64,25 +65,49 @@ def are_documents(paths: Sequence[str], patterns: Sequence[str]) -> bool:
     )
 
 
-def named_in_policy(root: Path, base: str, paths: Iterable[str]) -> bool:
+def named_in_policy(root: Path, base: str, paths: Sequence[str]) -> bool:
     """Return whether a sizeguard.yaml, or a link, names one of the files or a file beside it.
 
     Rules and selections are named; inputs of a model stand beside it. Without installation, nothing
-    here parses YAML: the file's name in the text is enough.
+    here parses YAML: the file's name in the text is enough, or that of a link to a folder above it.
     """
-    texts = {text for commit in (base, "HEAD") for text in _texts(root, commit)}
-    told = {re.escape(path.rpartition("/")[2]) for path in paths}
+    rows = [row for commit in (base, "HEAD") for row in _rows(root, commit)]
+    told = {_spelled(path.rpartition("/")[2]) for path in paths}
     folders = {path.rpartition("/")[0] for path in paths} - {""}
-    told |= {rf"{re.escape(folder)}/+[\w.-]+(?![\w./-])" for folder in folders}
-    return any(re.search(pattern, text) for text in texts for pattern in (*told, _ESCAPED))
+    told |= {rf"{_spelled(folder)}/+(\./+)*[\w.-]+(?![\w./-])" for folder in folders}
+    if any(row.has(each) for row in rows if not row.is_link for each in (*told, _ESCAPED)):
+        return True
+    parts = {"", ".", ".."}.union(*(path.split("/") for path in paths))
+    links = [row for row in rows if row.is_link and row.text.rpartition("/")[2] in parts]
+    names = {_spelled(link.path.rpartition("/")[2]) for link in links}
+    return any(row.has(name) for row in rows for name in names)
 
 
-def _texts(root: Path, commit: str) -> Iterator[str]:
-    """Yield the configurations of a commit, and what its links lead to."""
+def _spelled(name: str) -> str:
+    """Return a pattern of a name or path, however YAML quotes, folds or repeats its signs."""
+    return r"\W+".join(map(re.escape, re.split(r"\W+", name)))
+
+
+class _Row(NamedTuple):
+    """A configuration, or a link with what it leads to."""
+
+    path: str
+    text: str
+    is_link: bool
+
+    def has(self, pattern: str) -> bool:
+        """Return whether the text has a match of a pattern."""
+        return re.search(pattern, self.text) is not None
+
+
+def _rows(root: Path, commit: str) -> Iterator[_Row]:
+    """Yield the configurations and links of a commit."""
     for row in git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split("\0"):
         about, _, path = row.partition("\t")
-        if path.rpartition("/")[2] == _CONFIG or about.startswith(_LINK):
-            yield _JOINED.sub("", git(root, "cat-file", "blob", about.split()[2]))
+        is_link = about.startswith(_LINK)
+        if is_link or path.rpartition("/")[2] == _CONFIG:
+            text = git(root, "cat-file", "blob", about.split()[2])
+            yield _Row(path, _JOINED.sub("", text), is_link)
 
 
 def main() -> int:
