@@ -55,3 +55,30 @@ def test_a_name_that_is_shown_mangled_is_found_by_its_path() -> None:
             assert table.find(text) == (symbol,)
         for text in (path.upper(), f"other::{path}", f"{path}(int)", f"{path}<int>", "ns"):
             assert table.find(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ns::f", ["ns::f()"]),
+        ("::ns::f", ["ns::f()"]),
+        ("ns::f(int)", ["ns::f()"]),
+        ("g", ["(anonymous namespace)::g()"]),
+        ("Box::get", ["(anonymous namespace)::Box::get<int>()"]),
+        ("Box::get<int>(int) const", ["(anonymous namespace)::Box::get<int>()"]),
+        ("Box::get<float>", []),
+        ("other::f", ["_ZN5other1fEi"]),
+        ("other::f(int)", ["_ZN5other1fEi"]),
+        ("other::f(float)", []),
+        # The end of a path may be of several functions; parameters are known of one alone.
+        ("f", ["_ZN5other1fEi", "ns::f()"]),
+        ("f(int)", ["_ZN5other1fEi", "ns::f()"]),
+        ("::f", []),
+        ("s::f", []),
+    ],
+)
+def test_local_functions_that_gcc_inlines_have_their_scopes(text: str, found: list[str]) -> None:
+    """Debug information of gcc has neither a linkage name nor parameters for them."""
+    local = ["ns::f()", "(anonymous namespace)::g()", "(anonymous namespace)::Box::get<int>()"]
+    table = SymbolNames.of(["main", "_ZN5other1fEi", *local])
+    assert sorted(table.find(text)) == found

@@ -75,3 +75,15 @@ def test_debug_information_that_cannot_be_read_decides_nothing(
     (found,) = judged(linked(tmp_path, texts, *flags[1:], flags=flags), ["f"], base=base)
     assert found.verdict == verdict
     assert reason in " ".join((found.cause, *found.evidence))
+
+
+def test_local_functions_of_cpp_have_no_linkage_name(tmp_path: Path) -> None:
+    """gcc names them by their scopes alone, and f may also be another function."""
+    inline = NOINLINE.replace("noinline", "always_inline")
+    other = f"namespace other {{ int f(int x) {BODY.replace('7919', '17')} }}\n"
+    local = f"namespace ns {{ static inline {inline} int f(int x) {BODY} }}\n"
+    text = f"{other}{local}int api(int x) {{ return ns::f(x) + ns::f(x + 1); }}\n"
+    flags = ["-g", "-xc++", "-ffunction-sections"]
+    files = linked(tmp_path, {"a": text, "main": MAIN}, "-Wl,--gc-sections", flags=flags)
+    found = judged(files, ["f", "ns::f", "::ns::f(int)", "other::f", "none::f"])
+    assert outcomes(found) == [FAIL, FAIL, FAIL, PASS, INCONCLUSIVE]

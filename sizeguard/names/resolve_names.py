@@ -31,11 +31,12 @@ from sizeguard.names.spelling import (
 from sizeguard.names.spellings.compare_spellings import demangled_long, same_text, spelled
 from sizeguard.names.spellings.mangled_words import ABBREVIATED, HASH, is_kept
 from sizeguard.names.spellings.nearest_symbol import nearest_symbol
-from sizeguard.names.spellings.patterns import WORD, NamePattern, with_more_scopes
+from sizeguard.names.spellings.patterns import WORD, NamePattern, has_wildcard, with_more_scopes
 from sizeguard.names.spellings.plain_paths import (
     PlainPath,
     compared_text,
     exact_path,
+    is_scoped,
     looks_like_reference,
     may_have_path,
     plain_path,
@@ -64,7 +65,6 @@ _UNMANGLED = re.compile(
 # The same type may be shown as std::string or as std::basic_string<char, …>.
 _STREAMS = ("string", "istream", "ostream", "iostream")
 _TYPEDEFS = frozenset((*_STREAMS, *(f"basic_{each}" for each in _STREAMS)))
-_WILDCARD = re.compile(r"(?!operator)\w*[*?][\w*?]*")
 _RUST = re.compile(MANGLED_HASH.pattern.encode())
 # Claims request the instances of few templates again and again. In libtorch_cpu.so that many
 # demangled names take about 200 MB, that many places 256 MB.
@@ -182,6 +182,10 @@ class SymbolNames:
         names = (name for name in self.names if name.startswith(SWIFT))
         return tuple((name, shown) for name in names if (shown := shown_symbol(name)) != name)
 
+    @cached_property
+    def _scoped(self) -> tuple[str, ...]:
+        return tuple(filter(is_scoped, self.names))
+
     def _of_swift(self, text: str) -> tuple[str, ...]:
         """Find symbols of Swift, with or without parameters."""
         return tuple(
@@ -194,9 +198,10 @@ class SymbolNames:
         """Find a spelling that is not a symbol itself."""
         text = as_llvm(text)
         written = spelling_of(text)
-        if not any(part.name for part in written.parts) or _has_wildcard(written):
+        if not any(part.name for part in written.parts) or has_wildcard(written):
             return ()
-        names = self._candidates(text)
+        last = written.parts[-1].name
+        names = [*self._candidates(text), *(name for name in self._scoped if last in name)]
         among = self._plain(names, written) if written.is_plain else self._whole(names, text)
         if found := tuple(name for name in among if has_hashes(name, text)):
             return found
@@ -386,11 +391,6 @@ class KnownNames:
         symbol = self.symbols.nearest(text)
         near += [symbol] if symbol else []
         return max(near, key=lambda each: _likeness(text, each), default="")
-
-
-def _has_wildcard(written: Spelling) -> bool:
-    """Return whether a scope or the name is like conv*, which is a pattern and no name."""
-    return any(_WILDCARD.fullmatch(part.name) for part in written.parts)
 
 
 def _likeness(one: str, other: str) -> float:

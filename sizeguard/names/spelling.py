@@ -116,6 +116,11 @@ class Spelling:
             for part in self.parts
         )
 
+    def without_parameters(self) -> Spelling:
+        """Drop the parameters of the function and what follows them."""
+        last = replace(self.parts[-1], parameters="", qualifiers="")
+        return replace(self, parts=(*self.parts[:-1], last))
+
     def bare(self) -> str:
         """Return only the names of the parts, joined."""
         return "::".join(part.name for part in self.parts)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from sizeguard.names.spelling import Spelling, spelling_of, spells
-from sizeguard.names.spellings.plain_paths import compared_text
+from sizeguard.names.spellings.plain_paths import compared_text, is_scoped
 
 _AFTER_WORD = re.compile(r"(?!\A~)\W")
 _FIRST_BREAK = re.compile(r"[ (]")  # before it, removing spaces and scopes has no effect
@@ -45,8 +45,15 @@ def spelled(candidates: Candidates, written: Spelling) -> tuple[str, ...]:
     parsed = [
         (name, spelling_of(shown)) for name, shown in candidates if last in shown.replace(" ", "")
     ]
+    local = written.without_parameters()
     for ends in (False, True):
-        found = tuple(name for name, shown in parsed if spells(written, shown, ends=ends))
+        found = [name for name, shown in parsed if spells(written, shown, ends=ends)]
+        if ends or not found:  # the end of a path may mean several functions
+            found += [
+                name
+                for name, shown in parsed
+                if is_scoped(name) and name not in found and spells(local, shown, ends=ends)
+            ]
         if found:
-            return found
+            return tuple(found)
     return ()

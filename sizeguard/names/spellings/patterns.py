@@ -23,7 +23,12 @@ from sizeguard.names.short import (
     without_parameters,
     without_templates,
 )
-from sizeguard.names.spelling import has_global_scope, spelling_of, without_addressed
+from sizeguard.names.spelling import (
+    Spelling,
+    has_global_scope,
+    spelling_of,
+    without_addressed,
+)
 from sizeguard.names.spellings.omitted import without_omitted
 from sizeguard.names.spellings.second_readings import LP64, second_readings
 
@@ -43,6 +48,7 @@ _OF_STRING = re.compile(
 _WITH_ADDRESS = re.compile(r"[<,] ?&[\w(]")
 _OF_CLANG = re.compile(r"\$_\d+")  # how clang names lambdas of local functions
 _CLOSURE = re.compile(r"\{closure(?:#\d+)?\}")  # of Rust's newer mangling
+_WILDCARD = re.compile(r"(?!operator)\w*[*?][\w*?]*")
 WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
 
 
@@ -208,3 +214,8 @@ def _as_binutils(match: re.Match[str]) -> str:
 
 def _without_nameless(text: str) -> str:
     return text.replace(f"{ANONYMOUS}::", "")
+
+
+def has_wildcard(written: Spelling) -> bool:
+    """Return whether a scope or the name is like conv*, which is a pattern and no name."""
+    return any(_WILDCARD.fullmatch(part.name) for part in written.parts)

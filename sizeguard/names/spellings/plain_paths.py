@@ -129,3 +129,11 @@ def bare_path(shown: str) -> str | None:
     if match is None or match[1].endswith("::"):
         return None
     return match[1].replace(CALL, "operator()")
+
+
+def is_scoped(name: str) -> bool:
+    """Return whether a function has no symbol and debug information gives its scopes: ns::f().
+
+    Its parameters are not known.
+    """
+    return name.endswith("()") and "::" in name
