@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from sizeguard.names.resolve_names import KEPT, SymbolNames
+from sizeguard.names.spelling import shown_symbol
 
 FOO = "_ZN2ns3fooEmPKc"  # ns::foo(unsigned long, char const*)
 GET = "_ZNK2ns3Box3getEv"
@@ -164,3 +165,75 @@ def test_a_pattern_with_another_part_matches_nothing(pattern: str) -> None:
 def test_missing_scopes_of_a_pattern_are_known(pattern: str, near: str) -> None:
     found = ELF.meant(pattern)
     assert (found.names, found.nearest) == ((), near)
+
+
+# <a::geo::Rows>::gather, <a::geo::Rows as a::geo::Op>::run, a::geo::generic::<u32, 7>
+_OF_RUST = (
+    "_RNvMNtCskFybzSCucbF_1a3geoNtB2_4Rows6gather",
+    "_RNvXs_NtCskFybzSCucbF_1a3geoNtB4_4RowsNtB4_2Op3run",
+    "_RINvNtCskFybzSCucbF_1a3geo7genericmKj7_EB4_",
+)
+_OF_OLD_RUST = (
+    "_ZN1a3geo4Rows6gather17h4963c9e33473c147E",
+    "_ZN43_$LT$a..geo..Rows$u20$as$u20$a..geo..Op$GT$3run17h72587bbcc59b8f30E",
+    "_ZN1a3geo7generic17hef4fc27de2f9a704E",
+)
+
+
+@pytest.mark.parametrize("symbols", [_OF_RUST, _OF_OLD_RUST])
+@pytest.mark.parametrize(
+    ("pattern", "which", "nearest"),
+    [
+        ("a::geo::*run", 1, None),
+        ("a::geo::Rows::r*", 1, None),
+        ("a::geo::Rows::g*", 0, None),
+        ("geo::Rows::g*", None, 0),
+        ("Rows::g*", None, 0),
+        ("<Rows>::g*", None, 0),
+        ("geo::*run", None, 1),
+        ("Rows::r*", None, 1),
+        ("a::geo::Op::*", None, 1),  # a trait is no scope of the methods of a type
+        ("geo::Op::*", None, 1),
+        ("Op::r*", None, 1),
+        ("geo::gen*", None, 2),
+        ("::Rows::*", None, None),
+        ("Row::*", None, None),
+        ("Op::g*", None, None),
+        ("other::Rows::*", None, None),
+    ],
+)
+def test_patterns_of_rust_with_too_few_scopes_are_not_absent(
+    symbols: tuple[str, ...], pattern: str, which: int | None, nearest: int | None
+) -> None:
+    """Methods have their scopes in brackets: <a::geo::Rows>::gather."""
+    found = SymbolNames.of(symbols).meant(pattern)
+    assert found.names == (() if which is None else (symbols[which],))
+    assert found.nearest == ("" if nearest is None else shown_symbol(symbols[nearest]))
+
+
+_OF_OTHERS = {
+    "_D3geo4rows3Box6gatherMFiZi": ("geo.rows.*", "geo.rows.Box.g*", "Box.*", "gath*"),
+    "_D3geo4cols__T7genericTfZQlFfZi": ("geo.cols.*", "generic*", "geo::*::gen*"),
+    "__lines_mod_MOD_merge": ("lines_mod*", "lines_mod.m*", "merge*"),
+    "main.Table.Sort": ("Sort*", "Table.*", "Table::S*"),
+    "pages__show": ("pages.*", "show*"),
+}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "symbol"),
+    [(each, symbol) for symbol, patterns in _OF_OTHERS.items() for each in patterns],
+)
+def test_patterns_may_lack_scopes_of_languages_that_are_not_demangled(
+    pattern: str, symbol: str
+) -> None:
+    """D, Fortran, Go and Ada; in C, a__b is one name."""
+    found = SymbolNames.of((*_OF_OTHERS, "_ada_main", "f.part.0")).meant(pattern)
+    assert (found.names, found.nearest) == ((), symbol)
+    assert SymbolNames.of(("a__show", "f.part.0", "_D")).meant(pattern).nearest == ""
+    assert SymbolNames.of((symbol, "_ada_main")).meant(f"::{pattern}").nearest == ""
+
+
+@pytest.mark.parametrize("pattern", ["part*", "Box.zz*", "geo.Rows.*", "sort*", "ain*"])
+def test_patterns_of_other_names_match_no_language(pattern: str) -> None:
+    assert SymbolNames.of((*_OF_OTHERS, "f.part.0")).meant(pattern).nearest == ""

@@ -31,6 +31,7 @@ from sizeguard.names.spelling import (
 from sizeguard.names.spellings.compare_spellings import demangled_long, same_text, spelled
 from sizeguard.names.spellings.mangled_words import ABBREVIATED, HASH, is_kept
 from sizeguard.names.spellings.nearest_symbol import nearest_symbol
+from sizeguard.names.spellings.other_languages import symbol_in_scope
 from sizeguard.names.spellings.patterns import WORD, NamePattern, has_wildcard, with_more_scopes
 from sizeguard.names.spellings.plain_paths import (
     PlainPath,
@@ -291,7 +292,7 @@ class SymbolNames:
             for symbol in self.glob(each):
                 if wanted.matches_part(compared_text(symbol)):
                     return shown_symbol(symbol)
-        return ""
+        return symbol_in_scope(pattern, self.names)
 
     def _candidates(self, text: str) -> list[str]:
         """Find the symbols that contain all words of a spelling; repeated words occur once."""

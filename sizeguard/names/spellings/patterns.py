@@ -24,6 +24,7 @@ from sizeguard.names.short import (
     without_templates,
 )
 from sizeguard.names.spelling import (
+    SHOWN_HASH,
     Spelling,
     has_global_scope,
     spelling_of,
@@ -96,12 +97,18 @@ class NamePattern:
         return any(map(tight.match, dict.fromkeys(texts)))
 
     def matches_part(self, shown: str) -> bool:
-        """Return whether a demangled name matches without some adjacent scopes."""
+        """Return whether a demangled name matches without some adjacent scopes.
+
+        A method of Rust also has the scopes of its trait.
+        """
         path = shown[len(split_name(shown).result) :].lstrip()
-        ends = [0, *(end for _, end in _separators(path))]
-        return any(
-            self.matches("", path[:first] + path[last:]) for first, last in combinations(ends, 2)
-        )
+        of_type, of_trait = _of_rust(path)
+        for text in dict.fromkeys((path, of_type, of_trait)):
+            ends = [0, *(end for _, end in _separators(text))]
+            parts = [text[:first] + text[last:] for first, last in combinations(ends, 2)]
+            if any(self.matches("", each) for each in (*parts, of_trait)):
+                return True
+        return False
 
     def _spellings(self, shown: str) -> Iterator[str]:
         """Yield spellings without the optional parts that the pattern does not mention."""
@@ -115,7 +122,7 @@ class NamePattern:
         if not _OPTIONAL.search(self.text):
             text = _without_start(_without_nameless(without_tags(shown)), spelling.result)
             text = without_defaults(text) if "basic_" in self.text else text
-            yield from (text, without_templates(text), without_templates(_of_type(text)))
+            yield from (text, *map(without_templates, (text, *_of_type(text))))
             if "std::" in self.text:
                 yield normal(text)
             return
@@ -125,7 +132,7 @@ class NamePattern:
         if ANONYMOUS not in normal(self.text):
             text = _without_nameless(text)
         text = text.removesuffix(spelling.clone)
-        texts = [text, without_defaults(text), _of_type(text)]
+        texts = [text, without_defaults(text), *_of_type(text)]
         if "basic_" in self.text:
             texts.append(with_arguments(text))
         if shown.startswith("<"):  # a method of Rust, of which a pattern may be a part
@@ -155,10 +162,16 @@ class NamePattern:
 
 
 def with_more_scopes(pattern: str) -> list[str]:
-    """Return patterns with any scopes before a pattern or inside: *::ns::f* and ns::*::f*."""
+    """Return patterns with any scopes before a pattern or inside: *::ns::f* and ns::*::f*.
+
+    The scopes of a method of Rust are in brackets: <*ns*>::f*.
+    """
     places = [(start, end) for start, end in _separators(pattern) if start]
     inside = [f"{pattern[:end]}*::{pattern[end:]}" for _, end in places]
-    return inside if has_global_scope(pattern) else [f"*::{pattern}", *inside]
+    if has_global_scope(pattern):
+        return inside
+    of_rust = [f"<*{pattern[:start].strip('<>')}*>::{pattern[end:]}" for start, end in places[-1:]]
+    return [f"*::{pattern}", *inside, *of_rust]
 
 
 def _separators(path: str) -> list[tuple[int, int]]:
@@ -194,16 +207,26 @@ def _without_start(text: str, start: str) -> str:
     return text[places[len(tight)] :] if is_start else text
 
 
-def _of_type(text: str) -> str:
-    """Spell a method of a trait of Rust as one of the type: A::f for <A as B>::f."""
+def _of_type(text: str) -> tuple[str, str]:
+    """Spell a method of Rust as one of its type, with and without a hash."""
+    of_type = _of_rust(text)[0]
+    return of_type, SHOWN_HASH.sub("", of_type)
+
+
+def _of_rust(text: str) -> tuple[str, str]:
+    """Spell a method of Rust as one of its type and as one of its trait.
+
+    They are A::f for <A>::f, and A::f and B::f for <A as B>::f. Other texts are returned unchanged.
+    """
     if not text.startswith("<"):
-        return text
+        return text, text
     end = next(top_level(text))[2]
-    inside = text[1 : end - 1]
+    inside, rest = text[1 : end - 1], text[end:]
     groups = [range(start, stop) for _, start, stop in top_level(inside) if stop - start > 1]
-    cuts = [match.start() for match in re.finditer(" as ", inside)]
-    cut = next((at for at in cuts if not any(at in group for group in groups)), 0)
-    return inside[:cut] + text[end:] if cut else text
+    cuts = [match.span() for match in re.finditer(" as ", inside)]
+    cuts = [cut for cut in cuts if not any(cut[0] in group for group in groups)]
+    first, last = cuts[0] if cuts else (len(inside), 0)
+    return inside[:first] + rest, inside[last:] + rest
 
 
 def _as_binutils(match: re.Match[str]) -> str:

@@ -1,0 +1,68 @@
+"""Scopes of symbols whose language is not demangled: Go, Zig, OCaml, D, Fortran and Ada."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from sizeguard.names.spelling import has_global_scope
+from sizeguard.names.spellings.patterns import WORD, NamePattern
+
+_OF_D = re.compile(r"__?D(?=\d)")
+_OF_FORTRAN = re.compile(r"__?_(\w+(?:\.\w+)?)_MOD_(\w+)")
+_OF_ADA = re.compile(r"_?[a-z]\w*?__[a-z]\w*")
+# An Ada program or library has one of these; C may have a__b for reasons of its own.
+_ADAS = re.compile(r"_?(?:adainit|adafinal|_ada_\w+|__gnat_\w+|(?:ada|system)__\w+)")
+# A clone of a compiler, which has no scopes: f.part.0, table.1
+_CLONE = re.compile(
+    r"(?:\.(?:part|isra|constprop|cold|lto_priv|llvm|localalias)(?:\.\d+)?|\.\d+)+\Z"
+)
+
+
+def symbol_in_scope(pattern: str, names: Iterable[str]) -> str:
+    """Find a symbol of another language that a pattern would match with more scopes, or with `::`.
+
+    Empty if there is none.
+    """
+    text = pattern.replace(".", "::")
+    words = WORD.findall(text)
+    found = [name for name in names if all(word in name for word in words)] if words else []
+    if not found or has_global_scope(pattern):
+        return ""
+    wanted = NamePattern.of(text)
+    is_ada = any("__" in each for each in found) and any(map(_ADAS.fullmatch, names))
+    for name in found:
+        path = _scopes(name, is_ada=is_ada)
+        if path and (wanted.matches("", path) or wanted.matches_part(path)):
+            return name
+    return ""
+
+
+def _scopes(symbol: str, *, is_ada: bool) -> str:
+    """Spell the scopes and the name of a symbol with `::`; empty if it has no scopes."""
+    if symbol.startswith(("_Z", "__Z", "_R", "__R", "?")):
+        return ""
+    if start := _OF_D.match(symbol):
+        return "::".join(_words_of_d(symbol[start.end() :]))
+    if of := _OF_FORTRAN.fullmatch(symbol):
+        return f"{of[1].replace('.', '::')}::{of[2]}"
+    if is_ada and _OF_ADA.fullmatch(symbol):
+        return symbol.removeprefix("_").replace("__", "::")
+    symbol = _CLONE.sub("", symbol)
+    return symbol.replace(".", "::") if re.search(r"\w\.\w", symbol) else ""
+
+
+def _words_of_d(text: str) -> list[str]:
+    """Return the names at the start of a mangled name, each after its length.
+
+    A template's instance is __T7genericTfZ, with more lengths inside.
+    """
+    found = []
+    while length := re.match(r"(?:__[TU])?(\d{1,4})", text):
+        end = length.end() + int(length[1])
+        word = text[length.end() : end]
+        if word.startswith(("__T", "__U")):
+            end, word = length.end(), ""
+        found += [word] if word else []
+        text = text[end:]
+    return found
