@@ -87,3 +87,18 @@ def test_local_functions_of_cpp_have_no_linkage_name(tmp_path: Path) -> None:
     files = linked(tmp_path, {"a": text, "main": MAIN}, "-Wl,--gc-sections", flags=flags)
     found = judged(files, ["f", "ns::f", "::ns::f(int)", "other::f", "none::f"])
     assert outcomes(found) == [FAIL, FAIL, FAIL, PASS, INCONCLUSIVE]
+
+
+def test_an_inlined_constructor_has_another_name(tmp_path: Path) -> None:
+    """gcc calls the body of S::S() C4, and an object has C1 and C2. A word may look like them."""
+    inline = NOINLINE.replace("noinline", "always_inline")
+    twin = "struct C2E { int f(int); }; struct C1E { int f(int); };\n"
+    twin += f"int C2E::f(int x) {BODY}{inline} inline int C1E::f(int x) {BODY.replace('79', '17')}"
+    box = f"struct S {{ int q; S(int); ~S(); int f(int x) {BODY} }};\n"
+    body = "{ q = f(x); }\n"
+    box += f"{inline} inline S::S(int x) {body}{inline} inline S::~S() {{ f(q); }}\n"
+    text = f"{twin}{box}int api(int x) {{ S s(x); return s.q + C1E().f(x); }}\n"
+    flags = ["-g", "-xc++", "-ffunction-sections", "-fkeep-inline-functions"]
+    files = linked(tmp_path, {"a": text, "main": MAIN}, "-Wl,--gc-sections", flags=flags)
+    names = ["S::S", "_ZN1SC1Ei", "_ZN1SC2Ei", "_ZN1SD1Ev", "_ZN3C1E1fEi", "_ZN3C2E1fEi"]
+    assert outcomes(judged(files, names)) == [FAIL] * 5 + [PASS]

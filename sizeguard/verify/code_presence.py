@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sizeguard.claims.verdict import (
@@ -37,6 +38,8 @@ _MAY_BE_INLINED = frozenset({"kernel", "dtype"})
 # function is its descriptor's.
 _DESCRIBING = ("ppc64",)
 _UNNAMED = "{unnamed}"  # in scopes of debug information
+_FORMS = "1245"  # of constructors and destructors; D0 also frees memory
+_FORM = re.compile(rf"(?<=\w)[CD][{_FORMS}](?=[EIB])")  # perhaps inside of a word
 _NUMBER = "the image has the name for an address outside of it, as --defsym and --just-symbols do"
 
 
@@ -140,11 +143,22 @@ def _names_of(evidence: Evidence, symbol: str) -> list[str]:
     """List the names that debug information has for a symbol that is inlined.
 
     gcc gives no linkage name to local functions, but their scopes: ns::(anonymous namespace)::f().
+    Constructors and destructors have one body, which may have another of their names.
     """
-    if symbol in evidence.inlined:
-        return [symbol]
+    if found := [each for each in _forms(symbol) if each in evidence.inlined]:
+        return found
     actual, alike = _alike(evidence, symbol)
     return [name for name in alike if spells(_path(name), actual)]
+
+
+def _forms(symbol: str) -> Iterator[str]:
+    """Yield a symbol, and other names for the same body: C1 and C2; gcc calls the body C4."""
+    yield symbol
+    for match in _FORM.finditer(symbol):
+        for digit in _FORMS:
+            other = f"{symbol[: match.end() - 1]}{digit}{symbol[match.end() :]}"
+            if other != symbol and demangle(other) == demangle(symbol):
+                yield other
 
 
 def _perhaps_inlined(evidence: Evidence, names: Iterable[str]) -> tuple[str, ...]:
