@@ -240,6 +240,11 @@ def test_clones_go_with_their_function() -> None:
         ("typeinfo name for ns::Box<*>", True),
         ("char* ns::make<char>(int*)", False),
         ("ns::foo", False),
+        ("-[Rows *]", True),
+        ("-[Rows plain]", False),
+        ("<* as a::Op>::run", True),
+        ("<a::T as a::Op<*mut u8>>::run", False),
+        ("<lambda(char*)>", False),
     ],
 )
 def test_a_star_of_a_type_is_no_glob(text: str, glob: bool) -> None:

@@ -216,6 +216,7 @@ _OF_OTHERS = {
     "_D3geo4cols__T7genericTfZQlFfZi": ("geo.cols.*", "generic*", "geo::*::gen*"),
     "__lines_mod_MOD_merge": ("lines_mod*", "lines_mod.m*", "merge*"),
     "main.Table.Sort": ("Sort*", "Table.*", "Table::S*"),
+    "-[Cells(More) fold:with:]": ("fold*", "Cells.*", "Cells::fold:*", "Cells.f*:with:"),
     "pages__show": ("pages.*", "show*"),
 }
 
@@ -227,7 +228,7 @@ _OF_OTHERS = {
 def test_patterns_may_lack_scopes_of_languages_that_are_not_demangled(
     pattern: str, symbol: str
 ) -> None:
-    """D, Fortran, Go and Ada; in C, a__b is one name."""
+    """D, Fortran, Go, Objective-C and Ada; in C, a__b is one name."""
     found = SymbolNames.of((*_OF_OTHERS, "_ada_main", "f.part.0")).meant(pattern)
     assert (found.names, found.nearest) == ((), symbol)
     assert SymbolNames.of(("a__show", "f.part.0", "_D")).meant(pattern).nearest == ""

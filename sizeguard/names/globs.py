@@ -14,6 +14,10 @@ _CONVERSION = re.compile(r"\boperator (?:[\w:]|<.*>| )+[*&]*")
 _SHIFT = re.compile(r"\boperator<<?[*?]+\Z")  # its < opens no template arguments
 _OPERATOR = re.compile(r"\boperator(?:->\*|\*=?)(?=\(|<|\[|\.|\Z)")
 
+# A method of Objective-C, or of Rust; there, pointers are *const T and *mut T
+_METHOD = re.compile(r"[-+]\[|<(?!lambda)")
+_WILD = re.compile(r"[*?](?!(?:const|mut) )")
+
 
 def is_glob(text: str) -> bool:
     """Return whether a name is a pattern: `*gemm*`, `ns::f*`, `f(*)`.
@@ -22,6 +26,8 @@ def is_glob(text: str) -> bool:
     """
     if "*" not in text and "?" not in text:
         return False
+    if _METHOD.match(text):
+        return _WILD.search(text) is not None
     if has_open_brackets(text) or _SHIFT.search(text):
         return True
     if kind := _TYPE_INFO.match(text):

@@ -1,4 +1,7 @@
-"""Scopes of symbols whose language is not demangled: Go, Zig, OCaml, D, Fortran and Ada."""
+"""Scopes of symbols of other languages than C++ and Rust, which demanglers leave as they are.
+
+They are Go, Zig, OCaml, D, Fortran, Ada and Objective-C.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from sizeguard.names.spellings.patterns import WORD, NamePattern
 
 _OF_D = re.compile(r"__?D(?=\d)")
 _OF_FORTRAN = re.compile(r"__?_(\w+(?:\.\w+)?)_MOD_(\w+)")
+_OF_OBJC = re.compile(r"[-+]\[(\w+)(?:\(\w*\))? ([\w:]+)\]")  # category in parentheses
 _OF_ADA = re.compile(r"_?[a-z]\w*?__[a-z]\w*")
 # An Ada program or library has one of these; C may have a__b for reasons of its own.
 _ADAS = re.compile(r"_?(?:adainit|adafinal|_ada_\w+|__gnat_\w+|(?:ada|system)__\w+)")
@@ -46,6 +50,8 @@ def _scopes(symbol: str, *, is_ada: bool) -> str:
         return "::".join(_words_of_d(symbol[start.end() :]))
     if of := _OF_FORTRAN.fullmatch(symbol):
         return f"{of[1].replace('.', '::')}::{of[2]}"
+    if of := _OF_OBJC.fullmatch(symbol):
+        return f"{of[1]}::{of[2]}"
     if is_ada and _OF_ADA.fullmatch(symbol):
         return symbol.removeprefix("_").replace("__", "::")
     symbol = _CLONE.sub("", symbol)
