@@ -45,6 +45,42 @@ def compared(old: Files, new: Files) -> list[PolicyChange]:
     return list(compare_terms(terms(changed(old)), terms(changed(new))))
 
 
+IN_PACKAGE = """
+    image: a.aar!lib/t/liba.so
+    build: make
+    also: {also}
+  b:
+    image: {b}
+    build: {build}
+"""
+
+
+@pytest.mark.parametrize(
+    ("also", "b", "build", "is_left_out"),
+    [
+        ("a.aar!lib/t/*.so", "a.aar!lib/t/libb.so", "make", True),
+        ("'**/*.aar!lib/*/*.so'", "a.aar!lib/t/libb.so", "make", True),
+        ("a.aar!lib/t/*.so", "a.aar!lib/t/libb.so", "make b", False),  # another build
+        ("a.aar!lib/t/libc.so", "a.aar!lib/t/libb.so", "make", False),
+        ("out/*.so", "out/libb.so", "make", False),  # counts for both
+    ],
+)
+def test_an_image_of_its_own_no_longer_counts_in_its_package(
+    also: str, b: str, build: str, *, is_left_out: bool
+) -> None:
+    start = "targets:\n  t: {machine: x86_64-linux}\napps:\n  a:"
+    both = start + IN_PACKAGE.format(also=also, b=b, build=build)
+    files: Files = {"baselines/waivers.yaml": None}
+    old: Files = {"sizeguard.yaml": both[: both.index("  b:")], **files}
+    new: Files = {"sizeguard.yaml": both, **files}
+    there, back = rows(compared(old, new)), rows(compared(new, old))
+    told = ("app changed", "a for t also, without")
+    assert ((*told, "", b, True) in there) == ((*told, b, "", False) in back) == is_left_out
+    assert [row for row in there if row[:2] == ("app added", "b")] == [
+        ("app added", "b", "", "for t", False)
+    ]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "name", "loosens"),
     [

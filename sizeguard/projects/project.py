@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -173,6 +174,15 @@ class App:
         own = self.steps[target].other_images(self.image)
         twins = self.twins_for(target)
         return (*own, *(twin.steps[target].images[twin.image].image for twin in twins))
+
+    def left_out(self, target: str) -> tuple[str, ...]:
+        """List the other images that `also` matches in packages, but that have their own sizes."""
+        patterns = [each.replace("**/", "*") for each in self.steps[target].images[self.image].also]
+        return tuple(
+            image
+            for image in self.other_images(target)
+            if "!" in image and any(fnmatch.fnmatchcase(image, each) for each in patterns)
+        )
 
     @property
     def selection(self) -> Path:

@@ -22,7 +22,7 @@ from sizeguard.gate.policy.changes.reviewed_changes import (
 from sizeguard.gate.policy.changes.widened_selection import selection_changes
 from sizeguard.gate.policy.terms import AppTerms, Terms
 from sizeguard.gate.policy.terms_result import ACCEPTABLE, PolicyChange
-from sizeguard.projects.project import CONFIG, App, Config, Target
+from sizeguard.projects.project import CONFIG, App, Config, Target, with_twins
 from sizeguard.projects.project import FAIL as FAIL_MODE
 
 TRAILER = "Size-Accept"
@@ -56,7 +56,7 @@ def compare_terms(
 def _differences(old: Terms, new: Terms) -> Iterator[PolicyChange]:
     yield from _modes(old.config, new.config)
     yield from _targets(old.config, new.config)
-    yield from _apps(old.config.apps, new.config.apps)
+    yield from _apps(*(with_twins(terms.config).apps for terms in (old, new)))
     if old.rules != new.rules:
         what = "added" if not old.rules else "removed" if not new.rules else "changed"
         was, now = (each.rules and _id(each.rules) for each in (old, new))
@@ -142,6 +142,7 @@ def _apps(old: Iterable[App], new: Iterable[App]) -> Iterator[PolicyChange]:
             if target not in app.targets:
                 yield PolicyChange("app added", f"{name} for {target}", "", target, False)
         yield from _steps(app, after[name])
+        yield from _left_out(app, after[name])
     for name, app in after.items():
         if name not in before:
             targets = _listed(app.targets)
@@ -169,6 +170,17 @@ def _steps(old: App, new: App) -> Iterator[PolicyChange]:
     if bool(old.steps) != bool(new.steps):
         was, now = ("commands or a file" if app.steps else "a selection" for app in (old, new))
         yield PolicyChange("app changed", f"{new.name} build", was, now, True, place=new.place)
+
+
+def _left_out(old: App, new: App) -> Iterator[PolicyChange]:
+    """Yield the files of `also` that count for an app until they are images of their own."""
+    for target in (target for target in old.steps if target in new.steps):
+        was, now = (app.left_out(target) for app in (old, new))
+        if {*was} != {*now}:
+            label = f"{new.name} for {target} also, without"
+            loosens = not {*now} <= {*was}
+            texts = (_text_of(was), _text_of(now))
+            yield PolicyChange("app changed", label, *texts, loosens, place=new.place)
 
 
 def _told(app: App, targets: AbstractSet[str]) -> Mapping[str, Any]:
