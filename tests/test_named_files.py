@@ -96,6 +96,30 @@ def test_assemblers_read_what_directives_name(tree: Path) -> None:
     assert "/x/d.h" in found
 
 
+def test_included_files_of_assemblers_have_directives_too(tree: Path) -> None:
+    (tree / "one.s").write_text('.include "two.s"\n .incbin "two.s"\n')
+    (tree / "two.s").write_text('.include "one.s"\n .incbin "extra/a.specs"\n')
+    files, _ = assembled_files({"/x/a.S": b'.INCLUDE "one.s"\n'}, [str(tree)])
+    assert files == {f"{tree}/{name}" for name in ("one.s", "two.s", "extra/a.specs")}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        (b'asm(".include " FILE);', False),
+        (rb'asm(".include \"" "one.s" "\"");', False),
+        (rb'asm(".include\t\"one.s\"");', False),
+        (rb'asm(".include \"map.ver\"\n");', True),
+        (b'#include "one.s"\n names.include(one); names.included = 1;', True),
+    ],
+)
+def test_a_directive_may_read_any_file_if_its_text_is_unknown(
+    text: bytes, tree: Path, *, is_told: bool
+) -> None:
+    files, _ = assembled_files({"/x/a.c": text}, [str(tree)])
+    assert any(map(is_untold, files)) != is_told
+
+
 @pytest.mark.parametrize(
     ("command", "tells"),
     [

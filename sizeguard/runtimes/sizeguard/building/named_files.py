@@ -18,8 +18,9 @@ from pathlib import Path
 _UNTOLD = "/untold: "
 _OPTION = re.compile(r"-[A-Za-z]")
 _PROFILE = re.compile(r"-f(?:auto-profile|profile(?:-\w+)?-use)=(.+)")
-_DIRECTIVE = re.compile(rb'\.(incbin|include)\b\s*(\\?")([^"\\\s][^"\\\n]*)\2')
-_EMBEDS = re.compile(rb"\.?incbin\b", re.IGNORECASE)
+_DIRECTIVE = re.compile(rb'\.(incbin|include)\b\s*(\\?")([^"\\\s][^"\\\n]*)\2', re.IGNORECASE)
+# `.include` is also how C++ calls a member: include(x)
+_READS = re.compile(rb'\.?incbin\b|\.include(?=[\s"\\]|$)', re.IGNORECASE)
 _ARCHIVER = re.compile(r"(?:.*[-/])?(?:ar|ranlib)(?:-\d+)?")
 _DEPENDENCY_FILE = ("-Wl,--dependency-file=", "-Wl,-dependency_info,")
 # What a shell does in a word: it runs a command, or reads a file.
@@ -113,25 +114,37 @@ def assembled_files(
 ) -> tuple[set[str], set[str]]:
     """List the files that assembler directives name, and the paths that are tried before them.
 
-    A source may read any file if a macro names the file of a directive.
+    A source may read any file if a macro names the file of a directive. Included files may have
+    directives of their own.
 
     folders: search path of assemblers: the build folder, then the include path
     """
     files: set[str] = set()
     wanted: set[str] = set()
-    for source, text in sources.items():
+    included: set[str] = set()
+    left = dict(sources)
+    while left:
+        source, text = left.popitem()
         named = _DIRECTIVE.findall(text)
-        embedded = sum(directive == b"incbin" for directive, _, _ in named)
-        if len(_EMBEDS.findall(text)) > embedded:
+        if len(_READS.findall(text)) > len(named):
             files.add(untold(f"what {source} embeds"))
-        for name in {os.fsdecode(each) for _, _, each in named}:
-            for folder in folders:
-                path = os.path.normpath(f"{folder}/{name}" if name[:1] != "/" else name)
-                if os.path.isfile(path):  # noqa: PTH113
-                    files.add(path)
-                    break
-                wanted.add(path)
+        for directive, _, name in named:
+            path = _searched(os.fsdecode(name), folders, wanted)
+            files |= {path} - {""}
+            if path and directive.lower() == b"include" and path not in included:
+                included.add(path)
+                left[path] = Path(path).read_bytes()
     return files, wanted
+
+
+def _searched(name: str, folders: Sequence[str], wanted: set[str]) -> str:
+    """Find a file as assemblers do, or nothing; add the paths that are tried before it."""
+    for folder in folders:
+        path = os.path.normpath(f"{folder}/{name}" if name[:1] != "/" else name)
+        if os.path.isfile(path):  # noqa: PTH113
+            return path
+        wanted.add(path)
+    return ""
 
 
 def untold_steps(commands: Iterable[Sequence[str]], generator: str, place: StepPlace) -> set[str]:
