@@ -116,6 +116,16 @@ def request(sha: object) -> dict[str, Any]:
         ),
         ({"CI_MERGE_REQUEST_DIFF_BASE_SHA": OLD}, None, CiEvent((Candidate(OLD, OLD),))),
         ({"CHANGE_TARGET": "refs/heads/main"}, None, CiEvent((BRANCH,))),
+        ({"BITRISEIO_GIT_BRANCH_DEST": "main"}, None, CiEvent((BRANCH,))),
+        ({"CF_PULL_REQUEST_TARGET": "main"}, None, CiEvent((BRANCH,))),
+        (
+            {
+                "BUILDKITE_MERGE_QUEUE_BASE_BRANCH": "refs/heads/main",
+                "BUILDKITE_MERGE_QUEUE_BASE_COMMIT": OLD,
+            },
+            None,
+            CiEvent((Candidate(OLD, "origin/main"), BRANCH)),
+        ),
     ],
 )
 def test_the_event_names_the_base(

@@ -17,10 +17,13 @@ _BRANCHES = (
     "SYSTEM_PULLREQUEST_TARGETBRANCH",  # Azure: refs/heads/main
     "BITBUCKET_PR_DESTINATION_BRANCH",
     "BUILDKITE_PULL_REQUEST_BASE_BRANCH",
+    "BUILDKITE_MERGE_QUEUE_BASE_BRANCH",
     "CHANGE_TARGET",  # Jenkins
     "CIRRUS_BASE_BRANCH",
     "CI_COMMIT_TARGET_BRANCH",  # Woodpecker
     "CODEBUILD_WEBHOOK_BASE_REF",  # refs/heads/main
+    "BITRISEIO_GIT_BRANCH_DEST",
+    "CF_PULL_REQUEST_TARGET",  # Codefresh
 )
 # Those that other runs set, too, each with a variable that only runs for a change set.
 _BRANCHES_IF = {
@@ -30,8 +33,11 @@ _BRANCHES_IF = {
     "SEMAPHORE_GIT_BRANCH": "SEMAPHORE_GIT_PR_NUMBER",
 }
 # GitLab: the target's commit of a merged result, and the diff's base. In a fork, the branch of that
-# name is the fork's own and may be old.
-_COMMITS = ("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA")
+# name is the fork's own and may be old. Buildkite: the commit on which the queue places the change.
+_COMMITS = (
+    *("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", "CI_MERGE_REQUEST_DIFF_BASE_SHA"),
+    "BUILDKITE_MERGE_QUEUE_BASE_COMMIT",
+)
 _DEFAULT = "CI_DEFAULT_BRANCH"  # GitLab
 _PUSHES = ("CI_COMMIT_BRANCH", "CI_COMMIT_BEFORE_SHA", "CI_COMMIT_REF_PROTECTED")  # GitLab
 _GITHUB_EVENT = "GITHUB_EVENT_PATH"
