@@ -95,6 +95,35 @@ def test_what_is_no_longer_stripped_grows(tmp_path: Path) -> None:
     assert growth["file"] > 1000
 
 
+ALSO = {**FILES, "build.sh": "cc -Os -o app main.c\nfor each in plug*.c; do test ! -f $each ||"
+        " cc -shared -fPIC -o ${each%.c}.so $each; done\n"}  # fmt: skip
+PLUG = {"plug1.c": "int plug(void) { return 1; }\n"}
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    ("before", "files", "also", "code"),
+    [
+        ("", PLUG, "plug*.so", FAIL),
+        ("    also: 'plug?.so'\n", {}, "[plug1.so]", PASS),
+        ("    also: 'plug?.so'\n", {}, "['plug*.so', 'lib*.so']", 4),
+    ],
+    ids=["a new library", "another pattern", "a pattern without files"],
+)
+def test_a_commit_may_lack_what_a_change_ships(
+    tmp_path: Path, before: str, files: dict[str, str], also: str, code: int
+) -> None:
+    """The growth by a new library was unknown, because the base does not build it."""
+    sources = ALSO | (PLUG if before else {})
+    project = made_project(tmp_path, CONFIG + before, sources)
+    project.git("checkout", "-q", "-b", "work")
+    project.write({"sizeguard.yaml": f"{CONFIG}    also: {also}\n", **files})
+    project.commit("Ship it")
+    found = gated(project, code)
+    if code != 4:
+        assert (found["apps"][0]["growth_since_base"]["load"] > 1000) == bool(files)
+
+
 STEPS = BuildSteps({"": ImageFiles("app")}, "make", rules="[]")
 
 

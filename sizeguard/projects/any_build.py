@@ -98,7 +98,7 @@ class AnyBuildRecipe:
             "scope": scope_of_commit(repository, commit, self.group or self.app, self.target),
             "commands": [steps.setup, steps.build, steps.clean],
             "image": [files.image, files.map, files.debug, files.shipped, files.strip],
-            "lists": [*files.objects, "", *files.also, "", *self.apart],
+            "lists": [files.objects, files.also, files.may_lack, self.apart],
             "environment": environment,
             "path_length": path_length,
             "toolchain": tools_of(repository, commit, told),

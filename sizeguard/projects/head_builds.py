@@ -251,7 +251,7 @@ class HeadBuilds:
                 return {}
             with contextlib.suppress(DoesNotBuildError):
                 ships, others = Path(folder) / SHIPS, frozenset((*apart, name))
-                also = copy_shipped(self.root, files.also, ships, "", others)
+                also = copy_shipped(self.root, files, ships, "", others)
             around = Surroundings.of(self.root, name, apart, in_place=True)
             needed = around.needed([image, *also], Path(folder))
             return {str(path): file_hash(library) for library, path in needed}

@@ -72,6 +72,7 @@ class ImageFiles:
     shipped: the stripped twin of the image, if the build makes one
     strip:   the program that makes the twin; empty for the default one, NO_STRIP for none
     also:    globs of libraries and programs that ship with the image
+    may_lack: those of `also` that another commit does not name, so it may have no such file
     selection: the selection file of the image; empty for none
     """
 
@@ -82,6 +83,7 @@ class ImageFiles:
     shipped: str = ""
     strip: str = ""
     also: tuple[str, ...] = ()
+    may_lack: tuple[str, ...] = ()
     selection: str = ""
 
 

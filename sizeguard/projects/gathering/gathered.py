@@ -149,7 +149,7 @@ def _copy_files(root: Path, made: MadeImage, folder: Path) -> _Copies:
 def _with_needed(root: Path, made: MadeImage, image: Path, folder: Path) -> tuple[Path, ...]:
     """Copy the files that ship with the image."""
     files, apart = made.files, frozenset((*made.apart, made.files.image))
-    also = copy_shipped(root, files.also, folder, made.command, apart)
+    also = copy_shipped(root, files, folder, made.command, apart)
     for path in also:
         _check_measured(f"{path.relative_to(folder)}, a file of also,", path)
     around = Surroundings.of(root, files.image, made.apart, in_place=not made.command)

@@ -18,6 +18,7 @@ from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.packages.members import Package, split_pattern
 from sizeguard.builds.shipped_libraries import needed_files, search_paths, stated_name
 from sizeguard.projects.gathering.linked_globs import files_matching
+from sizeguard.projects.project import ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError
 
 # Search paths beside the image. Others lead to places of the machine that builds.
@@ -273,9 +274,9 @@ def copy_linked(root: Path, globs: Iterable[str], folder: Path, command: str) ->
 
 
 def copy_shipped(
-    root: Path, globs: Iterable[str], folder: Path, command: str, apart: frozenset[str]
+    root: Path, files: ImageFiles, folder: Path, command: str, apart: frozenset[str]
 ) -> tuple[Path, ...]:
-    """Copy the files that ship and match a pattern, to their paths below the root.
+    """Copy the files that match a pattern of `also`, to their paths below the root.
 
     If several links lead to a file, it is copied once.
 
@@ -284,13 +285,15 @@ def copy_shipped(
     command: what made them; empty if they are measured as found
     apart: paths of images in packages that have their own sizes
 
-    Raises DoesNotBuildError for a pattern that matches nothing.
+    Raises DoesNotBuildError for a pattern that matches nothing, unless the commit may lack it.
     """
 
-    def place(path: Path) -> Path:
-        return _place(root, path)
+    def copies(glob: str) -> Iterator[Path]:
+        return _copies(root, glob, folder, lambda path: _place(root, path), apart)
 
-    return _all_matching(globs, lambda glob: _copies(root, glob, folder, place, apart), command)
+    known = (glob for glob in files.also if glob not in files.may_lack)
+    new = (path for glob in files.may_lack for path in copies(glob))
+    return tuple(dict.fromkeys([*_all_matching(known, copies, command), *new]))
 
 
 def _all_matching(

@@ -38,10 +38,21 @@ def steps_of_commit(
     if own is None:
         return given
     steps = own.steps[target]
-    if not steps.build or _made_by(steps, own.image) == _made_by(given, own.image):
+    if not steps.build:
         return given
+    if _made_by(steps, own.image) == _made_by(given, own.image):
+        return _with_lacks(steps, given)
     images = {name: _like(files, given.images.get(name)) for name, files in steps.images.items()}
     return replace(steps, images=images, rules=given.rules or steps.rules)
+
+
+def _with_lacks(own: BuildSteps, given: BuildSteps) -> BuildSteps:
+    """Let a commit lack the files that only the given steps name in `also`: they are growth."""
+    images = {}
+    for name, files in given.images.items():
+        then = own.images.get(name, files).also
+        images[name] = replace(files, may_lack=tuple(p for p in files.also if p not in then))
+    return given if images == given.images else replace(given, images=images)
 
 
 def images_apart(
