@@ -11,6 +11,7 @@ import pytest
 from sizeguard.git.trees import Reads
 from sizeguard.git.worktrees import Worktree
 from sizeguard.projects.compiler_cache import ccache_path, note_other_inputs, other_inputs
+from sizeguard.runtimes.sizeguard.building.native_recipe import _cache
 from sizeguard.toolchains.environment import EXACT_CACHES, build_environment
 from tests.support.drawn_history import run_git
 
@@ -109,6 +110,20 @@ def test_code_with_unseen_reads_is_compiled_without_a_cache(
     for content, is_off in ((text, found), ("", False)):
         note_other_inputs(tree, commit_of(root, {name: content}), None)
         assert (other_inputs(tree, {}) == {"CCACHE_DISABLE": "1"}) == is_off
+
+
+def test_commits_of_the_runtime_have_no_cache_for_unseen_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An object of another commit would stand for one with another included file."""
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    commits = [
+        commit_of(tmp_path, {"native/a.cpp": text})
+        for text in ("int a;\n", r'asm(".include \"table.i\"");')
+    ]
+    launched, compiled = (_cache(tmp_path, commit) for commit in commits)
+    assert launched["CMAKE_CXX_COMPILER_LAUNCHER"] == "ccache"
+    assert compiled == {"CCACHE_DISABLE": "1"}
 
 
 MODULE = "export module m;\nexport enum {{ size = {} }};\n"

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_if_changed
-from sizeguard.git.git import git_finds
 from sizeguard.git.trees import FILE_MODES, Reads, tree_entries
 from sizeguard.git.worktrees import Worktree
+from sizeguard.toolchains.unseen_reads import has_unseen_reads
 
 _MASQUERADE = Path("/usr/lib/ccache")  # Debian's ccache has links with the compilers' names here
 # The preprocessor shows these files to ccache. It does not show what assembler directives in code
 # read (.include), the programs and specs of `gcc -B tools`, and plug-ins.
 _SHOWN = frozenset((".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".ipp", ".tpp"))
-# ccache 4.7 does not see the content of an imported module, and keeps no module that it makes.
-_MODULES = (
-    r"^[[:space:]]*(export[[:space:]]+)?(module|import)"
-    r'([[:space:]]*;|([[:space:]]+[[:alnum:]_:]|[[:space:]]*[<"])[^;()]*;)'
-)
-# A file that an assembler directive reads is not opened if the object is in the cache. Builds with
-# other commands, or with a new store, would then not show that they depend on it. ccache itself
-# leaves out code with `.incbin "`.
-_DIRECTIVES = (
-    r"\.(include|INCLUDE)([[:space:]\"]|$)|\.INCBIN[[:space:]\"]"
-    r'|\.incbin([^ [:alnum:]_(]|$| ([^"\]|$))'
-)
-_SOURCES = (
-    *("cc", "cpp", "cxx", "c++", "C", "cppm", "ccm", "cxxm", "c++m", "ixx", "mpp", "mxx"),
-    *("cp", "CPP", "c", "s", "S", "sx", "asm"),
-    *("h", "hh", "hpp", "hxx", "h++", "H", "inc", "inl", "ipp", "tpp", "tcc", "def", "mac", "in"),
-)
 _EXTRA = "CCACHE_EXTRAFILES"
 _BAZEL = re.compile(r"(?<![\w.-])bazel(isk)?(-[\d.]+)?(?![\w.-])")
 
@@ -69,17 +50,6 @@ def note_other_inputs(tree: Worktree, commit: str, reads: Reads | None) -> None:
         _off(tree).touch()
     else:
         _off(tree).unlink(missing_ok=True)
-
-
-@functools.lru_cache(64)
-def has_unseen_reads(repository: Path, commit: str) -> bool:
-    """Return whether a source of a commit has modules of C++, or directives that read files."""
-    paths = [f"*.{suffix}" for suffix in _SOURCES]
-    patterns = ("-e", _MODULES, "-e", _DIRECTIVES)
-    try:
-        return git_finds(repository, "grep", "-q", "-I", "-E", *patterns, commit, "--", *paths)
-    except InputError:
-        return True  # unknown: compile everything
 
 
 def other_inputs(tree: Worktree, given: Mapping[str, str]) -> dict[str, str]:

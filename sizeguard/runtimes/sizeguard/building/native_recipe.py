@@ -33,6 +33,7 @@ from sizeguard.toolchains.logged import run_logged
 from sizeguard.toolchains.native_code import processor_of
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits, ReadsElsewhereError
 from sizeguard.toolchains.toolchain import Toolchain
+from sizeguard.toolchains.unseen_reads import has_unseen_reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,7 @@ class RuntimeRecipe:
             if not (tree.path / selection).is_file():
                 raise DoesNotBuildError(f"no such file: {selection}")
             command += ["--app", self.app, "--selection", selection]
-        names = ("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER")
-        run_logged(command, tree, dict.fromkeys(names, "ccache") if _has_ccache() else {}, limits)
+        run_logged(command, tree, _cache(tree.repository, commit), limits)
         elsewhere = _elsewhere(read_build(folder / RECORD).inputs, tree.path, selection)
         if elsewhere:
             raise ReadsElsewhereError(
@@ -227,5 +227,9 @@ def _inside(tree: Path, top: Path, path: str) -> Iterator[str]:
     yield from (each for each in found if each is not None)
 
 
-def _has_ccache() -> bool:
-    return shutil.which("ccache") is not None
+def _cache(repository: Path, commit: str) -> Mapping[str, str]:
+    """Return the variables that run compilers through ccache if its objects are the compilers'."""
+    if has_unseen_reads(repository, commit):
+        return {"CCACHE_DISABLE": "1"}
+    names = ("CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER")
+    return dict.fromkeys(names, "ccache") if shutil.which("ccache") else {}
