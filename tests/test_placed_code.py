@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.elf import SHF_MERGE, SHT_NOTE
 from sizeguard.formats.linkmap.link_map import InputSection
+from sizeguard.verify.evidence import code_search
 from sizeguard.verify.evidence.code_search import ImageBytes, Pattern
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.evidence.placement import (
@@ -361,3 +364,31 @@ def test_sections_of_an_overlay_share_addresses() -> None:
         False,
     ]
     assert not image.has_at(pattern(CODE), BASE + 16)
+
+
+def test_code_is_found_after_thousands_of_functions_that_begin_alike() -> None:
+    """The last of 4,097 was not searched for, so a copy of it under another name was absent."""
+    begin, wanted = bytes.fromhex("fd7bbfa9fd030091"), CODE[:4]
+    call = np.repeat([True, False, True], [8, 4, 4])
+    others = b"".join(begin + number.to_bytes(8, "little") for number in range(5000))
+    image = image_of(others + begin + bytes(4) + wanted)
+    assert image.find(Pattern(np.frombuffer(begin + bytes(4) + wanted, np.uint8), call)) == [
+        BASE + len(others)
+    ]
+
+
+@given(st.data())
+def test_frequent_code_is_found_everywhere(data: st.DataObject) -> None:
+    content = bytes(data.draw(st.lists(st.sampled_from(b".a"), max_size=40)))
+    wanted = bytes(data.draw(st.lists(st.sampled_from(b".a"), min_size=1, max_size=6)))
+    fixed = data.draw(st.lists(st.booleans(), min_size=len(wanted), max_size=len(wanted)))
+    sought = Pattern(np.frombuffer(wanted, np.uint8), np.array(fixed))
+    found = np.frombuffer(content, np.uint8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(code_search, "_MAX_CANDIDATES", 1)
+        patch.setattr(code_search, "_AROUND", data.draw(st.integers(1, 6)))
+        assert image_of(content).find(sought) == [
+            BASE + at
+            for at in range(len(content))
+            if any(fixed) and sought.matches(found[at : at + len(wanted)])
+        ]

@@ -24,6 +24,7 @@ from sizeguard.formats.elf import Elf, Relocations, Section
 DECISIVE = 12
 
 _MAX_CANDIDATES = 4096
+_AROUND = 64  # bytes on each side of a frequent run
 _OUTSIDE = 64  # bytes beyond a section, more than any relocation changes
 
 # Instructions without effect between functions: x86-64 up to 15 bytes, aarch64.
@@ -319,14 +320,42 @@ def _between(elf: Binary, sections: Iterable[Section]) -> Iterator[tuple[int, by
 
 def _places(pattern: Pattern, content: bytes, numbers: npt.NDArray[np.uint8]) -> Iterator[int]:
     """Yield the places of a pattern. numbers: the content as an array."""
+    for first in _candidates(pattern, content):
+        if first >= 0 and pattern.matches(numbers[first : first + len(pattern.data)]):
+            yield first
+
+
+def _candidates(pattern: Pattern, content: bytes) -> Iterator[int]:
+    """Yield where a pattern may begin: at its longest run of fixed bytes.
+
+    If that is frequent, bytes around it decide, too: all functions of aarch64 may begin alike.
+    """
     start, length = _anchor(pattern.fixed)
     if length == 0:
         return
     anchor = pattern.data[start : start + length].tobytes()
+    position = -1
     for position in occurrences(content, anchor):
-        first = position - start
-        if first >= 0 and pattern.matches(numbers[first : first + len(pattern.data)]):
-            yield first
+        yield position - start
+    if content.find(anchor, position + 1) < 0:
+        return
+    expression = _around(pattern, start, min(start + length, start + _AROUND))
+    while found := expression.search(content, position + 1):
+        position = found.start()
+        yield position - start
+
+
+def _around(pattern: Pattern, start: int, end: int) -> re.Pattern[bytes]:
+    """Return an expression for the fixed bytes [start, end) among those before and after them."""
+    each = [
+        re.escape(bytes([byte])) if is_fixed else b"."
+        for byte, is_fixed in zip(pattern.data.tolist(), pattern.fixed.tolist(), strict=True)
+    ]
+    before, own, after = (
+        b"".join(part)
+        for part in (each[max(start - _AROUND, 0) : start], each[start:end], each[end:][:_AROUND])
+    )
+    return re.compile(own + b"(?<=" + before + own + b")" + after, re.DOTALL)
 
 
 def _anchor(fixed: npt.NDArray[np.bool_]) -> tuple[int, int]:
