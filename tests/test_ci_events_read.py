@@ -17,6 +17,7 @@ NONE = "0" * 40
 BRANCH = Candidate("origin/main", "origin/main")
 PULL = {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_BASE_REF": "main", "GITHUB_SHA": NEW}
 PUSH = {"GITHUB_EVENT_NAME": "push", "GITHUB_REF": "refs/heads/main"}
+TAG = {**PUSH, "GITHUB_REF": "refs/tags/main"}
 OF_MAIN = {"before": OLD, "repository": {"default_branch": "main"}}
 GITLAB = {"CI_COMMIT_BRANCH": "main", "CI_COMMIT_BEFORE_SHA": OLD, "CI_DEFAULT_BRANCH": "main"}
 REQUEST = {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "CI_COMMIT_SHA": NEW}
@@ -82,7 +83,12 @@ def request(sha: object) -> dict[str, Any]:
         (PUSH, {**OF_MAIN, "repository": {"default_branch": "dev"}}, CiEvent()),
         ({**PUSH, "GITHUB_REF_PROTECTED": "false"}, {"before": OLD}, CiEvent()),
         ({**PUSH, "GITHUB_REF_PROTECTED": "true"}, {"before": OLD}, PUSHED),
-        ({**PUSH, "GITHUB_REF": "refs/tags/main"}, OF_MAIN, CiEvent()),
+        (TAG, OF_MAIN, CiEvent()),
+        (
+            {**PUSH, "GITHUB_REF": "refs/tags/v1", "GITHUB_REF_PROTECTED": "true"},
+            OF_MAIN,
+            CiEvent(),
+        ),
         (
             {"GITHUB_EVENT_NAME": "merge_group"},
             {"merge_group": {"base_sha": OLD, "base_ref": "refs/heads/main"}},

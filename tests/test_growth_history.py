@@ -320,3 +320,29 @@ def test_keys_of_other_projects_are_computed_once(
 
     known: Any = Other()
     assert [history.key(commit, known) for _ in range(2)] == [f"{commit} 5", f"{commit} 6"]
+
+
+def test_a_repository_is_new_at_its_root_until_the_first_commit(tmp_path: Path) -> None:
+    """Only there growth is counted from baselines alone."""
+    inner = tmp_path / "inner"
+    inner.mkdir()
+
+    def found() -> list[tuple[bool, bool, bool]]:
+        histories = (History(tmp_path), History(inner))
+        return [(each.head is None, each.is_new, each.may_have_commits) for each in histories]
+
+    assert found() == [(True, False, False)] * 2
+    assert History(tmp_path).base() is None
+    run_git(tmp_path, "init", "-q", "-b", "main")
+    assert found() == [(True, True, False), (True, False, True)]
+    new = History(tmp_path)
+    base = new.base()
+    assert base is not None
+    assert (base.commit, base.text.partition(";")[0]) == ("", "there is no commit yet")
+    with pytest.raises(InconclusiveError, match="there is no commit yet, so there is no --base x"):
+        new.base("x")
+    assert History(inner).base() is None
+    with pytest.raises(InconclusiveError, match="not the root of a git repository"):
+        History(inner).base("x")
+    run_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "one")
+    assert found() == [(False, False, False), (True, False, True)]

@@ -19,6 +19,7 @@ from sizeguard.builds.build_inputs import (
     glob_hash,
     input_changes,
 )
+from sizeguard.gate.reference import tree_inputs
 from sizeguard.gate.reference.tree_inputs import differing_inputs
 from sizeguard.snapshots.kept import kept
 from sizeguard.snapshots.store import Facts, Store
@@ -140,6 +141,25 @@ def test_builds_differ_from_a_commit_as_they_do_one_by_one(tmp_path: Path) -> No
     with one_moment():
         found = differing_inputs(tmp_path, head, builds[:2])
     assert found == {"app2", "b.cpp", "common.h"}
+
+
+def test_files_that_no_commit_has_differ_unless_they_are_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as a generated header; those outside of the repository are compared elsewhere."""
+    root = tmp_path / "tree"
+    names = ("tree/made.h", "tree/venv/lib.h", "tree/venv/own.h", "tree/../elsewhere.h")
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("one")
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.invalid")
+    for command in (["init", "-q"], ["add", "venv/own.h"], [*who, "commit", "-qm", "One"]):
+        subprocess.run(["git", *command], cwd=root, check=True)
+    monkeypatch.setattr(tree_inputs, "installed_folders", lambda _: (f"{root}/venv/",))
+    build = BuildInputs({f"{tmp_path}/{name}": "1" for name in names}, {}, environment={})
+    assert differing_inputs(root, "HEAD", [build]) == {"made.h"}
+    (root / "venv" / "own.h").write_text("two")
+    assert differing_inputs(root, "HEAD", [build]) == {"made.h", "venv/own.h"}
 
 
 def test_a_result_is_not_stored_if_its_inputs_changed_meanwhile(tmp_path: Path) -> None:

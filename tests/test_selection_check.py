@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sizeguard.base.errors import BuildError, InputError
+from sizeguard.base.errors import BuildError, InconclusiveError, InputError
 from sizeguard.builds.build_record import Build, read_build
 from sizeguard.cli.main import cli
 from sizeguard.gate.cache.calls import kernel_calls
@@ -27,6 +27,7 @@ from sizeguard.gate.cache.traces import Model, Tracer, read_model
 from sizeguard.gate.gate_result import Problem, SelectionFinding
 from sizeguard.gate.selection.all_apps import check_selections
 from sizeguard.gate.selection.check import check_selection
+from sizeguard.gate.selection.model_needs import Needed
 from sizeguard.gate.selection.retrace import TRACED, WIDENED, update_selection
 from sizeguard.gate.selection.review_record import (
     Kernel,
@@ -46,6 +47,7 @@ from sizeguard.projects.project import App
 from sizeguard.projects.reader import read_config
 from sizeguard.report.selection.selection_changes import update_text
 from sizeguard.runtimes.sizeguard.building.programs import program_of
+from sizeguard.selection.provenance import Provenance
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.write import write_selection
@@ -103,6 +105,7 @@ class Project:
     root: Path
     full: FullBuild
     names: str = "a"
+    classes: str = ""
 
     def __post_init__(self) -> None:
         self.app = App("shop", self.root / "shop.yaml", (self.root / "m.pt2",))
@@ -110,9 +113,8 @@ class Project:
 
     @property
     def model(self) -> Model:
-        info = OperatorInfo(
-            "m.sgp", {f"demo::{name}": frozenset() for name in self.names.split()}, frozenset()
-        )
+        names = {f"demo::{name}": frozenset[str]() for name in self.names.split()}
+        info = OperatorInfo("m.sgp", names, frozenset(self.classes.split()))
         return Model(self.root / "m.pt2", self.root / "m.sgp", info)
 
     def select(self, selection: Selection) -> None:
@@ -124,16 +126,16 @@ class Project:
         )
         write_record(record_path(self.root, self.app), "shop", now)
 
+    def case(self, full: FullBuild) -> SelectionCase:
+        file = read_selection(self.app.selection)
+        record = read_record(record_path(self.root, self.app))
+        return SelectionCase(self.root, self.app, file, (self.model,), full, record)
+
     def check(
         self, full: FullBuild, uses: Selection | Exception | None = None
     ) -> tuple[list[SelectionFinding], list[str]]:
-        file = read_selection(self.app.selection)
-        record = read_record(record_path(self.root, self.app))
         traces = Traces({"m": uses} if uses is not None else {})
-        found = check_selection(
-            SelectionCase(self.root, self.app, file, (self.model,), full, record), traces
-        )
-        return list(found), traces.traced
+        return list(check_selection(self.case(full), traces)), traces.traced
 
 
 BEFORE = {"a": "b c", "b": "", "c": "", "d": ""}  # a calls c on a path that no input takes
@@ -279,6 +281,146 @@ def test_a_tracer_that_crashes_fails(project: Project) -> None:
     assert brief(found) == [("export", "m", "fail")]
     assert "cannot be traced again: model_tracer on m.sgp: did not end" in found[0].message
     assert found[0].advice
+
+
+def test_classes_that_models_name_or_use(project: Project) -> None:
+    used = selecting("a b", {"add": "Float", "mul": "Float"}, "bundled_inputs")
+    (project.root / "m.pt2").write_text("other weights")
+    project.classes = "Packed"
+    project.full = dataclasses.replace(project.full, classes=frozenset({"Packed", "Cell"}))
+    packed = dataclasses.replace(used, custom_classes=frozenset({"Packed", "Cell"}))
+    found, _ = project.check(project.full, packed)
+    assert brief(found) == [
+        ("class", "Cell", "fail"),
+        ("class", "Packed", "fail"),
+        ("export", "m", "fail"),
+    ]
+    assert [each.message for each in found[:2]] == [
+        "m uses class Cell, which the selection of app shop lacks",
+        "m names class Packed, which the selection of app shop lacks",
+    ]
+    found, _ = project.check(project.full, used)
+    assert found[0].message == "m names class Packed, which the selection of app shop lacks"
+    assert brief(found) == [("class", "Packed", "fail"), ("export", "m", "pass")]
+    project.select(packed)
+    found, _ = project.check(project.full, packed)
+    assert brief(found) == [("export", "m", "pass"), ("covered", "shop", "pass")]
+    assert [each.advice for each in found] == ["keep that: sizeguard select update --app shop", ""]
+    assert found[1].place == "shop.yaml"
+
+
+def test_an_operator_that_a_model_names_is_marked_as_called_by_others(project: Project) -> None:
+    selection = read_selection(project.app.selection).selection
+    entry = SelectedOperator(False, False, False)
+    project.select(
+        dataclasses.replace(selection, operators={**selection.operators, "demo::a": entry})
+    )
+    project.record()
+    found, _ = project.check(project.full)
+    assert brief(found) == [("lint", "not-root demo::a", "pass"), ("covered", "shop", "pass")]
+    assert (found[0].place, found[0].advice) == ("shop.yaml:4", "")
+    project.select(selecting("b", {"add": "Float"}))
+    text = project.app.selection.read_text()
+    family = "  demo: {include_all_overloads: true, is_root_operator: false}\n"
+    project.app.selection.write_text(text.replace("operators:\n", f"operators:\n{family}"))
+    project.names = "b"
+    project.record()
+    assert brief(project.check(project.full)[0]) == [("covered", "shop", "pass")]
+
+
+def test_a_new_model_is_traced(project: Project) -> None:
+    record = read_record(record_path(project.root, project.app))
+    assert record is not None
+    write_record(
+        record_path(project.root, project.app), "shop", dataclasses.replace(record, models={})
+    )
+    found, traced = project.check(project.full, selecting("a c", {"add": "Float"}))
+    assert (brief(found), traced) == (
+        [("operator", "demo::c", "fail"), ("trace", "m", "fail")],
+        ["m"],
+    )
+    assert found[1].message == (
+        "m was not traced for the selection of app shop; traced again, it needs 1 operators or"
+        " dtypes that the selection of app shop lacks"
+    )
+
+
+def test_only_a_call_that_fails_already_saves_the_trace(project: Project) -> None:
+    full = full_of({**BEFORE, "b": "a"}, TAGS, unknown="b")
+    used = selecting("a b c", {"add": "Float", "mul": "Float"}, "bundled_inputs")
+    found, traced = project.check(full, used)
+    assert (brief(found), traced) == (
+        [
+            ("closure", "demo::b", "inconclusive"),
+            ("operator", "demo::c", "fail"),
+            ("trace", "m", "fail"),
+        ],
+        ["m"],
+    )
+    project.names = "a d"
+    found, traced = project.check(full_of({**BEFORE, "b": "a"}, TAGS), used)
+    assert brief(found)[0] == ("operator", "demo::d", "fail")
+    assert traced == ["m"]
+
+
+def test_a_new_call_of_what_no_library_registers(project: Project) -> None:
+    build = full_of({**BEFORE, "b": "z"}, TAGS)
+    found, _ = project.check(build)
+    assert brief(found) == [("closure", "demo::b", "fail")]
+    assert (
+        found[0].message
+        == "demo::b now calls demo::z, which no library registers, not in the selection of app shop"
+    )
+
+
+def test_surplus_is_told_once_and_unknown_needs_are_inconclusive(project: Project) -> None:
+    """A misspelt name is no surplus, too."""
+    case = project.case(project.full)
+    asked = []
+
+    def find(subject: SelectionCase, needed: Needed) -> Iterable[SelectionFinding]:
+        asked.append(needed)
+        for key, name in (("operators", "demo::a"), ("operators", "demo::b")):
+            found = subject.finding("surplus", name, "pass", "unneeded")
+            yield dataclasses.replace(found, place=subject.place(key, name))
+
+    def lost(subject: SelectionCase, needed: Needed) -> Iterable[SelectionFinding]:
+        raise InconclusiveError("the full build is stripped")
+
+    def lint(name: str, verdict: str) -> SelectionFinding:
+        found = case.finding("lint", "unknown", verdict, "misspelt")
+        return dataclasses.replace(found, place=case.place("operators", name))
+
+    for verdict, kept in (("fail", ["demo::b"]), ("pass", ["demo::a", "demo::b"])):
+        found = check_selection(case, Traces({}), [lint("demo::a", verdict)], find)
+        assert [each.name for each in found if each.kind == "surplus"] == kept
+    assert {each.operators for each in asked} == {frozenset({"demo::a", "demo::b", "demo::c"})}
+    found = check_selection(case, Traces({}), (), lost)
+    assert brief(found) == [("surplus", "shop", "inconclusive")]
+    assert found[0].message == "the models' needs are unknown: the full build is stripped"
+
+
+@pytest.mark.parametrize(
+    ("is_recorded", "is_traced", "features"),
+    [
+        (False, False, {"bundled_inputs", "profiling"}),  # nothing shows which are needed
+        (True, False, {"profiling"}),
+        (False, True, {"bundled_inputs"}),
+        (True, True, {"bundled_inputs", "profiling"}),
+    ],
+)
+def test_features_are_needed_if_a_trace_or_the_record_has_them(
+    project: Project, is_recorded: bool, is_traced: bool, features: set[str]
+) -> None:
+    case = project.case(project.full)
+    known = Provenance(build_features=frozenset({"profiling"}))
+    selection = dataclasses.replace(
+        selecting("a b", {}, "bundled_inputs profiling"),
+        provenance={"m.sgp": known} if is_recorded else {},
+    )
+    file = dataclasses.replace(case.file, selection=selection)
+    traces = {"m": selecting("a", {}, "bundled_inputs")} if is_traced else {}
+    assert dataclasses.replace(case, file=file).needed(traces).features == features
 
 
 def test_names_that_are_not_constant_and_calls_at_load(project: Project) -> None:
