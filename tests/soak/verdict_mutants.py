@@ -136,21 +136,22 @@ RECORDED = (
 )
 # Tests on recorded objects and measurements, and whole gates of small repositories.
 TESTS = (
-    "any_builds", "baseline_names", "branch_verdicts", "ci_events", "claimed_programs",
-    "claims_by_name", "code_windows", "compared_models", "compared_terms", "constants",
-    "contradictions", "creep_shares", "deselected_code", "doubted_absence", "dtype_bodies",
-    "evidence_parts", "external_calls", "fail_if", "file_growth", "foreign_code", "found_images",
-    "gate", "gate_base", "gate_config", "gate_decisions", "gate_edges", "gate_skip", "gate_waivers",
-    "given_snapshots", "growth_history", "growth_references", "handler_units", "hidden_bytes",
-    "image_kinds", "inlined_bodies", "joined_results", "judge", "judged_app", "judged_claims",
-    "judged_edges", "judged_images", "kept_names", "kernel_users", "leak_verdicts", "link_evidence",
-    "listed_claims", "many_apps", "mapped_sections", "merged_waivers", "moved_bytes",
-    "named_claims", "names_changes", "noreturn", "other_tools", "placed_code", "policy_changes",
-    "policy_files", "project_root", "recorded_gate", "recorded_macho", "recorded_verify",
-    "reference_paths", "regions", "remade_advice", "requests", "reviewed_changes", "second_reader",
-    "selection_check", "shared_apps", "shipped_libraries", "size_checks", "store_in_ci",
-    "store_limits", "stripped_functions", "symbol_metrics", "unknown_sections", "unloaded_bytes",
-    "verify_evidence", "waiver_list", "whole_run", "widened_selection", "written_names",
+    "any_builds", "baseline_names", "branch_verdicts", "ci_events", "ci_events_read",
+    "claimed_programs", "claims_by_name", "code_windows", "compared_models", "compared_terms",
+    "constants", "contradictions", "creep_shares", "deselected_code", "doubted_absence",
+    "dtype_bodies", "evidence_parts", "external_calls", "fail_if", "file_growth", "foreign_code",
+    "found_images", "gate", "gate_base", "gate_config", "gate_decisions", "gate_edges", "gate_skip",
+    "gate_waivers", "given_snapshots", "growth_history", "growth_references", "handler_units",
+    "hidden_bytes", "image_kinds", "inlined_bodies", "joined_results", "judge", "judged_app",
+    "judged_claims", "judged_edges", "judged_images", "kept_names", "kernel_users", "leak_verdicts",
+    "link_evidence", "listed_claims", "many_apps", "mapped_sections", "merged_waivers",
+    "moved_bytes", "named_claims", "names_changes", "noreturn", "object_evidence", "one_moment",
+    "other_tools", "placed_code", "policy_changes", "policy_files", "project_root", "recorded_gate",
+    "recorded_macho", "recorded_verify", "reference_paths", "regions", "remade_advice", "requests",
+    "reviewed_changes", "run_keys", "second_reader", "selection_check", "shared_apps",
+    "shipped_libraries", "size_checks", "store_in_ci", "store_limits", "stripped_functions",
+    "symbol_metrics", "unknown_sections", "unloaded_bytes", "verify_evidence", "waiver_list",
+    "whole_run", "widened_selection", "written_names",
 )  # fmt: skip
 _Named = tuple[str, ast.FunctionDef]
 _Spanned = tuple[ast.AST, tuple[int, int]]  # with the first and last line of its statement

@@ -43,9 +43,11 @@ from sizeguard.verify.evidence.code_search import (
 )
 
 _ELF = (b"\x7fELF",)
-# Prefixes that -ffunction-sections and -fdata-sections put before a symbol's name.
+# Prefixes that -ffunction-sections and -fdata-sections put before a symbol's name. Alone, they are
+# the names of sections for all symbols.
 _OWN_SECTION = re.compile(
-    r"\.(?:text|rodata|data|bss|tdata|tbss)(?:\.(?:unlikely|startup|exit|hot|rel|rel\.local|rel\.ro|rel\.ro\.local))?\.(.+)"
+    r"\.(?:text|rodata|data|bss|tdata|tbss)(?:\.(?:unlikely|startup|exit|hot|unknown"
+    r"|sorted(?:\.\d+)?|rel(?:\.ro)?(?:\.local)?)(?=\.|$))?+\.(.+)"
 )
 
 _CONSTANTS = (".rodata", ".srodata", ".lrodata", ".data.rel.ro")
