@@ -366,6 +366,43 @@ def test_sections_of_an_overlay_share_addresses() -> None:
     assert not image.has_at(pattern(CODE), BASE + 16)
 
 
+def test_no_bytes_are_outside_of_the_sections_at_an_address() -> None:
+    image = image_of(CODE)
+    assert [image.at(BASE + at, 8).tobytes() for at in (-16, -1, 0, 12, 15, 16)] == [
+        b"", b"", CODE[:8], CODE[12:], CODE[15:], b"",
+    ]  # fmt: skip
+    assert not any(image.has_at(pattern(CODE[:8]), BASE + at) for at in (-16, -8, -1, 1, 12, 16))
+
+
+def test_bytes_outside_of_loaded_sections_are_those_that_stripping_keeps() -> None:
+    """Debug information is outside, too; it counts only in a stripped file."""
+    word = b"word"
+    data = bytearray(64)
+    for at in (0, 12, 26, 34, 41, 60):
+        data[at : at + 4] = word
+    rows = [
+        SimpleNamespace(name=name, offset=at, file_size=size, is_allocated=is_allocated, address=at)
+        for name, at, size, is_allocated in (
+            (".text", 8, 16, True),
+            (".rodata", 8, 4, True),  # inside of .text
+            (".bss", 28, 0, True),
+            (".debug", 32, 8, False),
+            (".last", 44, 4, True),
+        )
+    ]
+    content = {row.name: bytes(data[row.offset : row.offset + row.file_size]) for row in rows}
+    read: Any = SimpleNamespace(
+        sections=rows, data=np.frombuffer(data, np.uint8), content=lambda row: content[row.name]
+    )
+    image = ImageBytes(read)
+    assert image.find_outside(pattern(word), is_stripped=False) == [0, 26, 60]
+    assert image.find_outside(pattern(word), is_stripped=True) == [0, 26, 34, 60]
+    assert image.find(pattern(word)) == [12]
+    assert [part.section for part in image.parts] == [".text", ".rodata", ".last"]
+    data[8:24], data[44:48] = bytes(16), bytes(4)
+    assert image.outside_bytes == bytes(data)
+
+
 def test_code_is_found_after_thousands_of_functions_that_begin_alike() -> None:
     """The last of 4,097 was not searched for, so a copy of it under another name was absent."""
     begin, wanted = bytes.fromhex("fd7bbfa9fd030091"), CODE[:4]
