@@ -14,6 +14,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.formats import lto_object
 from sizeguard.formats.elf import (
     RELOCATION_TYPES,
+    SHF_ALLOC,
     SHF_MERGE,
     SHN_ABS,
     STB_LOCAL,
@@ -25,7 +26,13 @@ from sizeguard.formats.elf import (
     Symbol,
 )
 from sizeguard.verify.evidence import object_evidence
-from sizeguard.verify.evidence.object_evidence import ElfFile, Objects, read_objects
+from sizeguard.verify.evidence.object_evidence import (
+    Definition,
+    ElfFile,
+    ObjectFile,
+    Objects,
+    read_objects,
+)
 
 GLOBAL = 1
 NOP, CODE = b"\x90", b"\xc3"
@@ -35,7 +42,7 @@ def section(name: str, content: bytes = b"", **more: Any) -> Any:
     is_code = name.startswith((".text", ".init"))
     known = {
         "name": name, "content": content, "size": len(content), "is_allocated": True,
-        "is_executable": is_code, "is_nobits": False, "flags": 0, "alignment": 1, "type": 1,
+        "is_executable": is_code, "is_nobits": False, "flags": SHF_ALLOC, "alignment": 1, "type": 1,
         "info": 0,
     }  # fmt: skip
     return SimpleNamespace(**{**known, **more})
@@ -134,6 +141,21 @@ def test_variables_are_nameless_unless_zeros_align_the_next_one(
     assert not object_of(section(name, size=0), symbols=symbols).nameless
 
 
+class OtherFile(ElfFile):
+    """An object of another format: sections name no symbol, and nothing names all data."""
+
+    named: Any = ObjectFile.named
+    is_named_data = ObjectFile.is_named_data
+
+
+@pytest.mark.parametrize(("size", "is_nameless"), [(8, False), (7, True)])
+def test_other_formats_have_nameless_code_alone(size: int, is_nameless: bool) -> None:
+    elf = object_of(section(".text", CODE * 8), section(".data", b"\1")).elf
+    file = OtherFile("a.o", Path("a.o"), "", elf)
+    file.__dict__["definitions"] = (Definition("f", 1, 0, size),)
+    assert file.nameless == ({1} if is_nameless else set())
+
+
 LOCALS = {
     "a static variable": (Symbol("x", 0, 0, STT_OBJECT, STB_LOCAL, 1), True),
     "a source": (Symbol("a.c", 0, 0, STT_FILE, STB_LOCAL, SHN_ABS - 0x10000), True),
@@ -191,6 +213,27 @@ def test_a_section_that_is_named_after_another_symbol_is_its_definition(
 def test_symbols_that_begin_like_a_kind_of_section_have_one_of_their_own(symbol: str) -> None:
     file = object_of(section(f".text.{symbol}", CODE * 8), symbols=names((0, 8)))
     assert [each.symbol for each in file.definitions] == ["f0", symbol]
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "index", "is_definition"),
+    [
+        ("f", STT_NOTYPE, 1, True),
+        ("f", STT_FUNC, 0, False),  # undefined
+        ("f", STT_FUNC, 2, False),  # damaged: there is no such section
+        ("", STT_FUNC, 1, False),
+        (".text", STT_SECTION, 1, False),
+        ("a.c", STT_FILE, 1, False),
+        (".Lf", STT_FUNC, 1, False),
+        ("$x.1", STT_NOTYPE, 1, False),
+    ],
+)
+def test_definitions_are_symbols_of_code_and_data(
+    name: str, type_: int, index: int, is_definition: bool
+) -> None:
+    symbol = Symbol(name, 4, 4, type_, GLOBAL, index)
+    found = object_of(section(".text", CODE * 8), symbols=[symbol]).named
+    assert [*found] == ([(name, 1, 4, 4)] if is_definition else [])
 
 
 def test_relocations_belong_to_the_section_that_theirs_names() -> None:

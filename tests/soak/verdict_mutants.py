@@ -144,7 +144,7 @@ TESTS = (
     "gate_waivers", "given_snapshots", "growth_history", "growth_references", "handler_units",
     "hidden_bytes", "image_kinds", "inlined_bodies", "joined_results", "judge", "judged_app",
     "judged_claims", "judged_edges", "judged_images", "kept_names", "kernel_users", "leak_verdicts",
-    "link_evidence", "listed_claims", "many_apps", "mapped_sections", "merged_waivers",
+    "link_evidence", "listed_claims", "many_apps", "mapped_sections", "merged_waivers", "metrics",
     "moved_bytes", "named_claims", "names_changes", "noreturn", "object_evidence", "one_moment",
     "other_tools", "placed_code", "policy_changes", "policy_files", "project_root", "recorded_gate",
     "recorded_macho", "recorded_verify", "reference_paths", "regions", "remade_advice", "requests",
