@@ -82,3 +82,22 @@ def test_local_functions_that_gcc_inlines_have_their_scopes(text: str, found: li
     local = ["ns::f()", "(anonymous namespace)::g()", "(anonymous namespace)::Box::get<int>()"]
     table = SymbolNames.of(["main", "_ZN5other1fEi", *local])
     assert sorted(table.find(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("Box::*", 1),
+        ("Box::get<*>", 1),
+        ("Box::g*", 1),
+        ("(anonymous namespace)::Box::g*", 1),
+        ("*::g*", 2),
+        ("g*", 1),
+        ("ns::*", 1),
+        ("ns::f(*)", 1),
+        ("get*", 0),
+    ],
+)
+def test_patterns_match_local_functions_that_gcc_inlines(pattern: str, found: int) -> None:
+    local = ["ns::f()", "(anonymous namespace)::g()", "(anonymous namespace)::Box::get<int>()"]
+    assert len(SymbolNames.of(["main", *local]).glob(pattern)) == found

@@ -102,3 +102,26 @@ def test_an_inlined_constructor_has_another_name(tmp_path: Path) -> None:
     files = linked(tmp_path, {"a": text, "main": MAIN}, "-Wl,--gc-sections", flags=flags)
     names = ["S::S", "_ZN1SC1Ei", "_ZN1SC2Ei", "_ZN1SD1Ev", "_ZN3C1E1fEi", "_ZN3C2E1fEi"]
     assert outcomes(judged(files, names)) == [FAIL] * 5 + [PASS]
+
+
+@pytest.mark.parametrize(
+    ("level", "language", "verdicts"),
+    [
+        ("-g1", "c++", [INCONCLUSIVE, INCONCLUSIVE, PASS, PASS]),
+        ("-g", "c++", [FAIL, PASS, PASS, PASS]),
+        ("-g1", "c", [PASS, PASS, PASS, PASS]),
+    ],
+)
+def test_a_pattern_may_mean_an_inlined_function_without_scopes(
+    tmp_path: Path, level: str, language: str, verdicts: list[str]
+) -> None:
+    """-g1 leaves scopes out; a C function has none."""
+    inline = NOINLINE.replace("noinline", "always_inline")
+    body = f"static inline {inline} int helper(int x) {BODY}"
+    scope = "ns::" if language == "c++" else ""
+    local = f"namespace ns {{ {body} }}\n" if scope else body
+    text = f"{local}int api(int x) {{ return {scope}helper(x) + {scope}helper(x + 1); }}\n"
+    flags = [level, f"-x{language}"]
+    files = linked(tmp_path, {"a": text, "main": MAIN}, flags=flags)
+    patterns = ["ns::h*", "other::*", "ns::none*", "none*"]
+    assert outcomes(judged(files, patterns)) == verdicts

@@ -6,7 +6,7 @@ They are decided for an image of any project, with or without a known runtime.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sizeguard.base.errors import InputError
@@ -20,7 +20,9 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.names.demangle import demangle, without_clones
+from sizeguard.names.globs import glob_regex
 from sizeguard.names.resolve_names import Resolved
+from sizeguard.names.short import without_parameters, without_templates
 from sizeguard.names.spelling import shown_symbol
 from sizeguard.verify.code_presence import FoundCode, judge_code, look_for, nameless
 from sizeguard.verify.evidence.evidence import Evidence
@@ -125,7 +127,9 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
         for name, code in codes.items()
         if name not in again
     )
-    unnamed = nameless(evidence) if expect == ABSENT else ()
+    unnamed = (
+        (*nameless(evidence), *_without_scopes(evidence, found.text)) if expect == ABSENT else ()
+    )
     doubts = (*evidence.gaps, *unnamed)
     if judged and not unnamed:
         return judged
@@ -139,6 +143,23 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
         return (Verdict("symbol", found.text, ABSENT, PASS, NOT_GENERATED, 0, said),)
     notes = (note, *doubts)
     return (*judged, Verdict("symbol", found.text, expect, INCONCLUSIVE, UNKNOWN, 0, notes))
+
+
+def _without_scopes(evidence: Evidence, pattern: str) -> Iterator[str]:
+    """Name an inlined function that a pattern may mean: -g1 and -gmlt leave scopes out.
+
+    A C function has none in any debug information, but C++ inlines some function with scopes.
+    """
+    scopes, _, last = without_templates(without_parameters(pattern)).rpartition("::")
+    inlined = evidence.inlined
+    if not scopes or any("::" in name or name.startswith("_Z") for name in inlined):
+        return
+    wanted = re.compile(glob_regex(last))
+    for name, part in inlined.items():
+        if part.host.startswith("_Z") and wanted.match(without_templates(name)):
+            host = demangle(part.host)
+            yield f"a function {name}, whose scopes are unknown, is inlined into {host}"
+            return
 
 
 def _known_otherwise(

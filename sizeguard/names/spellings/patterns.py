@@ -31,6 +31,7 @@ from sizeguard.names.spelling import (
     without_addressed,
 )
 from sizeguard.names.spellings.omitted import without_omitted
+from sizeguard.names.spellings.plain_paths import is_scoped
 from sizeguard.names.spellings.second_readings import LP64, second_readings
 
 _OPTIONAL = re.compile(r"[ (<&[{.]")  # what a path of names and wildcards does not contain
@@ -87,7 +88,7 @@ class NamePattern:
         """
         if self.as_shown.match(symbol) or self.as_shown.match(shown):
             return True
-        if shown == symbol:
+        if shown == symbol and not is_scoped(symbol):
             return self.as_shown.match(f"{shown}()") is not None
         shown = shown if "requires" in self.text else without_constraints(shown)
         tight = self.tight if spelling_of(shown).result else self.bare
