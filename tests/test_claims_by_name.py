@@ -67,6 +67,7 @@ def test_a_name_that_is_shown_mangled_is_found_by_its_path() -> None:
         ("Box::get", ["(anonymous namespace)::Box::get<int>()"]),
         ("Box::get<int>(int) const", ["(anonymous namespace)::Box::get<int>()"]),
         ("Box::get<float>", []),
+        ("h(int)::Own::run(int)", ["h()::Own::run()"]),
         ("other::f", ["_ZN5other1fEi"]),
         ("other::f(int)", ["_ZN5other1fEi"]),
         ("other::f(float)", []),
@@ -80,7 +81,7 @@ def test_a_name_that_is_shown_mangled_is_found_by_its_path() -> None:
 def test_local_functions_that_gcc_inlines_have_their_scopes(text: str, found: list[str]) -> None:
     """Debug information of gcc has neither a linkage name nor parameters for them."""
     local = ["ns::f()", "(anonymous namespace)::g()", "(anonymous namespace)::Box::get<int>()"]
-    table = SymbolNames.of(["main", "_ZN5other1fEi", *local])
+    table = SymbolNames.of(["main", "_ZN5other1fEi", "h()::Own::run()", *local])
     assert sorted(table.find(text)) == found
 
 

@@ -125,3 +125,12 @@ def test_a_pattern_may_mean_an_inlined_function_without_scopes(
     files = linked(tmp_path, {"a": text, "main": MAIN}, flags=flags)
     patterns = ["ns::h*", "other::*", "ns::none*", "none*"]
     assert outcomes(judged(files, patterns)) == verdicts
+
+
+def test_a_pattern_may_mean_an_inlined_lambda(tmp_path: Path) -> None:
+    """gcc's debug information does not tell it from another class without a name."""
+    inline = NOINLINE.replace("noinline", "always_inline")
+    text = f"int api(int a) {{ auto f = [](int x) {inline} {BODY}; return f(a) + f(a + 1); }}\n"
+    files = linked(tmp_path, {"a": text, "main": MAIN}, flags=["-g", "-xc++"])
+    patterns = ["*lambda*", "api(int)::{lambda(int)#1}::*", "api::'lambda'*", "main::*lambda*"]
+    assert outcomes(judged(files, patterns)) == [INCONCLUSIVE] * 3 + [PASS]

@@ -117,9 +117,9 @@ class Spelling:
         )
 
     def without_parameters(self) -> Spelling:
-        """Drop the parameters of the function and what follows them."""
-        last = replace(self.parts[-1], parameters="", qualifiers="")
-        return replace(self, parts=(*self.parts[:-1], last))
+        """Drop the parameters of all functions on the path, and what follows them."""
+        parts = (replace(part, parameters="", qualifiers="") for part in self.parts)
+        return replace(self, parts=tuple(parts))
 
     def bare(self) -> str:
         """Return only the names of the parts, joined."""

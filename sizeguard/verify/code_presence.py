@@ -37,7 +37,7 @@ _MAY_BE_INLINED = frozenset({"kernel", "dtype"})
 # The address of a thread-local symbol is its offset in the TLS block. On these machines, that of a
 # function is its descriptor's.
 _DESCRIBING = ("ppc64",)
-_UNNAMED = "{unnamed}"  # in scopes of debug information
+UNNAMED = "{unnamed}"  # in scopes of debug information
 _FORMS = "1245"  # of constructors and destructors; D0 also frees memory
 _FORM = re.compile(rf"(?<=\w)[CD][{_FORMS}](?=[EIB])")  # perhaps inside of a word
 _NUMBER = "the image has the name for an address outside of it, as --defsym and --just-symbols do"
@@ -191,7 +191,7 @@ def _has_unnamed(written: Spelling, actual: Spelling) -> bool:
     """Return whether a path is that of a symbol, except classes without a name, such as lambdas."""
     mine, parts = written.parts, actual.parts
     return len(mine) == len(parts) and all(
-        one.name == (_UNNAMED if other.name.startswith(("'", "$_")) else other.name)
+        one.name == (UNNAMED if other.name.startswith(("'", "$_")) else other.name)
         for one, other in zip(mine, parts, strict=True)
     )
 

@@ -21,10 +21,10 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.names.demangle import demangle, without_clones
 from sizeguard.names.globs import glob_regex
-from sizeguard.names.resolve_names import Resolved
+from sizeguard.names.resolve_names import Resolved, SymbolNames
 from sizeguard.names.short import without_parameters, without_templates
 from sizeguard.names.spelling import shown_symbol
-from sizeguard.verify.code_presence import FoundCode, judge_code, look_for, nameless
+from sizeguard.verify.code_presence import UNNAMED, FoundCode, judge_code, look_for, nameless
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.known_names import ClaimNames
@@ -33,6 +33,8 @@ from sizeguard.verify.registrations import judge_registered
 
 # [sd] and {s,d}, which shells expand; [3] is of an array, [3f2a71c0] a hash of a crate of Rust.
 _OF_SHELLS = re.compile(r"\[(?![0-9a-f]{5,}\]|\d*\])[!^]?[\w-]+\]|\{[\w:]*(?:,[\w:]*)+\}")
+_LAMBDA = re.compile(r"\{lambda[^}]*\}|'lambda\d*'(?:\([^()]*\))?|lambda|\$_\d+")
+_PARAMETERS = re.compile(r"\([^()]*\)")
 _WITH_CONSTANT = re.compile(r"(.+)@(0x[0-9a-fA-F]{5,16})")
 
 
@@ -128,7 +130,7 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
         if name not in again
     )
     unnamed = (
-        (*nameless(evidence), *_without_scopes(evidence, found.text)) if expect == ABSENT else ()
+        (*nameless(evidence), *_perhaps_meant(evidence, found.text)) if expect == ABSENT else ()
     )
     doubts = (*evidence.gaps, *unnamed)
     if judged and not unnamed:
@@ -145,13 +147,19 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
     return (*judged, Verdict("symbol", found.text, expect, INCONCLUSIVE, UNKNOWN, 0, notes))
 
 
-def _without_scopes(evidence: Evidence, pattern: str) -> Iterator[str]:
-    """Name an inlined function that a pattern may mean: -g1 and -gmlt leave scopes out.
+def _perhaps_meant(evidence: Evidence, pattern: str) -> Iterator[str]:
+    """Name an inlined function that a pattern may mean, although it has another name.
 
-    A C function has none in any debug information, but C++ inlines some function with scopes.
+    gcc gives no name to lambdas. -g1 and -gmlt leave scopes out: a C function has none in any debug
+    information, but C++ inlines some function with scopes.
     """
-    scopes, _, last = without_templates(without_parameters(pattern)).rpartition("::")
     inlined = evidence.inlined
+    if _LAMBDA.search(pattern):
+        unnamed = SymbolNames.of(name for name in inlined if UNNAMED in name)
+        for name in unnamed.glob(_PARAMETERS.sub("", _LAMBDA.sub(UNNAMED, pattern)))[:1]:
+            host = demangle(inlined[name].host)
+            yield f"a function {name}, which may be a lambda, is inlined into {host}"
+    scopes, _, last = without_templates(without_parameters(pattern)).rpartition("::")
     if not scopes or any("::" in name or name.startswith("_Z") for name in inlined):
         return
     wanted = re.compile(glob_regex(last))
