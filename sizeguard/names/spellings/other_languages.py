@@ -1,6 +1,7 @@
-"""Scopes of symbols of other languages than C++ and Rust, which demanglers leave as they are.
+"""Scopes of symbols of other languages than C++ and Rust.
 
-They are Go, Zig, OCaml, D, Fortran, Ada and Objective-C.
+They are Swift, and those that demanglers leave as they are: Go, Zig, OCaml, D, Fortran, Ada and
+Objective-C.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from sizeguard.names.spelling import has_global_scope
+from sizeguard.names.demangle import SWIFT
+from sizeguard.names.spelling import has_global_scope, shown_symbol
 from sizeguard.names.spellings.patterns import WORD, NamePattern
 
 _OF_D = re.compile(r"__?D(?=\d)")
@@ -17,6 +19,7 @@ _OF_OBJC = re.compile(r"[-+]\[(\w+)(?:\(\w*\))? ([\w:]+)\]")  # category in pare
 _OF_ADA = re.compile(r"_?[a-z]\w*?__[a-z]\w*")
 # An Ada program or library has one of these; C may have a__b for reasons of its own.
 _ADAS = re.compile(r"_?(?:adainit|adafinal|_ada_\w+|__gnat_\w+|(?:ada|system)__\w+)")
+_RESULT = re.compile(r" -> | : ")  # of Swift: app.Rows.gather(Swift.Int) -> ()
 # A clone of a compiler, which has no scopes: f.part.0, table.1
 _CLONE = re.compile(
     r"(?:\.(?:part|isra|constprop|cold|lto_priv|llvm|localalias)(?:\.\d+)?|\.\d+)+\Z"
@@ -30,7 +33,7 @@ def symbol_in_scope(pattern: str, names: Iterable[str]) -> str:
     """
     text = pattern.replace(".", "::")
     words = WORD.findall(text)
-    found = [name for name in names if all(word in name for word in words)] if words else []
+    found = [name for name in names if all(word in _shown(name) for word in words)] if words else []
     if not found or has_global_scope(pattern):
         return ""
     wanted = NamePattern.of(text)
@@ -38,14 +41,20 @@ def symbol_in_scope(pattern: str, names: Iterable[str]) -> str:
     for name in found:
         path = _scopes(name, is_ada=is_ada)
         if path and (wanted.matches("", path) or wanted.matches_part(path)):
-            return name
+            return _shown(name)
     return ""
+
+
+def _shown(symbol: str) -> str:
+    return shown_symbol(symbol) if symbol.startswith(SWIFT) else symbol
 
 
 def _scopes(symbol: str, *, is_ada: bool) -> str:
     """Spell the scopes and the name of a symbol with `::`; empty if it has no scopes."""
     if symbol.startswith(("_Z", "__Z", "_R", "__R", "?")):
         return ""
+    if symbol.startswith(SWIFT):
+        return _RESULT.split(_shown(symbol), maxsplit=1)[0].replace(".", "::")
     if start := _OF_D.match(symbol):
         return "::".join(_words_of_d(symbol[start.end() :]))
     if of := _OF_FORTRAN.fullmatch(symbol):
