@@ -14,14 +14,15 @@ from sizeguard.base.errors import GateError
 from sizeguard.cli.main import cli
 from tests.support.places import ROOT
 
-TODAY = datetime.datetime.now(tz=datetime.UTC).date()
 CONFIG = "targets: {x86_64-linux: }\napps: {words: {image: words}}\n"
 
 
 def entry(days: int, metric: str) -> str:
+    # Not once for all tests: a run may last beyond midnight.
+    today = datetime.datetime.now(tz=datetime.UTC).date()
     return (
         f"- metric: {metric}\n  app: words\n  bytes: 200\n  owner: ann\n"
-        f'  reason: "tiles: 3%|x"\n  expires: {TODAY + datetime.timedelta(days)}\n'
+        f'  reason: "tiles: 3%|x"\n  expires: {today + datetime.timedelta(days)}\n'
     )
 
 
