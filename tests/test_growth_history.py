@@ -89,7 +89,7 @@ def test_a_measurement_by_other_tools_is_made_anew_once(
     history = History(tree)
     history.measure("a" * 40, recipe, now)
     history.measure("a" * 40, recipe, now)
-    assert asked == [False, True, False] if anew else [False, False]
+    assert asked == ([False, True, False] if anew else [False, False])
 
 
 def id_of(tree: Path, revision: str) -> str:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.cache import any_run_key, kept_verification, whole_run
 from sizeguard.gate.cache.any_run_key import any_references
 from sizeguard.gate.cache.requested_claims import RequestedClaims
-from sizeguard.gate.gate_result import Base
+from sizeguard.gate.cache.whole_run import inputs_key
+from sizeguard.gate.gate_result import CREEP, Base, GateResult
+from sizeguard.git.trees import Reads
+from sizeguard.projects import any_build
+from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.projects.project import BuildSteps, ImageFiles
+from sizeguard.toolchains.read_files import ReadFiles
 
 BASE = Base("b", "main")
 
@@ -152,3 +161,224 @@ def test_debug_files_are_inputs_of_a_verification(
         (debug / "image.debug").write_text(text)
         found.append(inputs())
     assert found[0] != found[1] != found[2]
+
+
+class Waiving(SimpleNamespace):
+    """A waiver of a file or a trailer, as far as keys of runs have it."""
+
+    is_trailer: bool
+
+
+@pytest.mark.parametrize("trailers", [(), (False,), (True,), (False, True)])
+def test_a_merge_counts_beside_any_trailer(
+    monkeypatch: pytest.MonkeyPatch, trailers: tuple[bool, ...]
+) -> None:
+    """A trailer is spent before the merge, also beside waivers of the file."""
+    monkeypatch.setattr(whole_run, "_pairs_with_tools", lambda _: [])
+    monkeypatch.setattr(whole_run, "_all_terms", lambda *_: {"terms": "equal"})
+    request: Any = SimpleNamespace(other_pairs=lambda: [])
+    waivers: Any = [Waiving(is_trailer=each) for each in trailers]
+    bases = (None, BASE, replace(BASE, merged=True))
+    none, before, merged = (inputs_key(request, base, waivers) for base in bases)
+    assert none == before is not None
+    assert (merged != before) == (True in trailers)
+    monkeypatch.setattr(whole_run, "_all_terms", lambda *_: None)
+    assert inputs_key(request, BASE, waivers) is None
+
+
+@pytest.mark.parametrize(
+    ("is_repeatable", "before", "now", "pairs", "is_recorded", "is_kept"),
+    [
+        (True, "terms", "terms", [], False, True),
+        (True, "terms", "terms", ["a"], True, True),
+        (True, "terms", "terms", ["a"], False, False),  # an input changed during the build
+        (True, "terms", "other", [], True, False),
+        (True, None, None, [], True, False),
+        (False, "terms", "terms", [], True, False),
+    ],
+)
+def test_a_result_is_kept_if_its_inputs_stayed_the_same(
+    monkeypatch: pytest.MonkeyPatch, is_repeatable: bool, before: str | None, now: str | None,
+    pairs: list[str], is_recorded: bool, is_kept: bool,
+) -> None:  # fmt: skip
+    kept: list[object] = []
+    for name, value in {
+        "terms_key": now, "_pairs_with_tools": pairs, "keep_record": is_recorded, "inputs_key": "k",
+    }.items():  # fmt: skip
+        monkeypatch.setattr(whole_run, name, lambda *_, value=value: value)
+    monkeypatch.setattr(whole_run, "keep_result", lambda request, *what: kept.append(what))
+    request: Any = SimpleNamespace(is_repeatable=is_repeatable)
+    result = GateResult(PASS, ())
+    whole_run.store_result(request, BASE, (), before, result)
+    assert kept == ([("k", result)] if is_kept else [])
+
+
+@pytest.mark.parametrize(
+    ("key", "verdict", "skipped", "is_kept"),
+    [
+        ("k", PASS, "", True),
+        (None, PASS, "", False),
+        ("k", FAIL, "", False),
+        ("k", INCONCLUSIVE, "", False),
+        ("k", PASS, "nothing has changed", False),
+    ],
+)
+def test_only_a_pass_of_its_own_is_kept(
+    monkeypatch: pytest.MonkeyPatch, key: str | None, verdict: str, skipped: str, is_kept: bool
+) -> None:
+    kept: dict[str, object] = {}
+    monkeypatch.setattr(whole_run, "facts_of", lambda result: "facts")
+    place = SimpleNamespace(store=SimpleNamespace(put=kept.__setitem__))
+    request: Any = SimpleNamespace(history=SimpleNamespace(place=place))
+    whole_run.keep_result(request, key, GateResult(verdict, (), skipped=skipped))
+    assert kept == ({"k": "facts"} if is_kept else {})
+
+
+def test_growth_since_a_release_counts_with_the_release_s_measurement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another commit of the tag is another key."""
+    monkeypatch.setattr(whole_run, "recipe_of", lambda *_: "recipe")
+    limits = [SimpleNamespace(kind=kind, since=f"{kind} of v1") for kind in (CREEP, "growth")]
+    history: Any = SimpleNamespace(
+        head="commit",
+        commit=lambda name: SimpleNamespace(id=f"commit of {name}"),
+        key=lambda commit, recipe: f"{recipe} for {commit}",
+    )
+    request: Any = SimpleNamespace(limits=limits, history=history, runtime=None)
+    app: Any = SimpleNamespace(name="a")
+    none: Any = None
+    since = f"{CREEP} of v1"
+    assert whole_run._creep(request, app, none, none) == {since: f"recipe for commit of {since}"}
+    history.head = None
+    assert whole_run._creep(request, app, none, none) == {since: ""}
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "more", "differs", "as_base", "expected"),
+    [
+        (None, "h", {}, [], False, []),
+        ("", "h", {}, [], False, []),
+        ("b", None, {}, [], False, []),
+        ("b", "b", {}, [], False, ["key b", "True", "key p", "a.c", "a.c of p"]),
+        ("b", "h", {}, [], False, ["key b", "False"]),
+        ("b", "h", {}, [], True, ["key b", "True", "key p", "a.c", "a.c of p"]),
+        ("b", "h", {}, ["b.c"], True, ["key b", "False", "b.c", "b.c of b"]),
+        ("b", "b", {}, ["b.c"], False, ["key b", "False", "b.c", "b.c of b"]),
+        (
+            "b", "b", {"merged": True}, ["b.c"], False,
+            ["key b", "False", "b.c", "b.c of b", "key p", "a.c", "a.c of p"],
+        ),
+        ("r", "r", {}, [], False, ["key r", "True"]),  # the first commit of all
+    ],
+)  # fmt: skip
+def test_the_key_has_the_reference_of_growth_and_what_differs_from_it(
+    monkeypatch: pytest.MonkeyPatch, base: str | None, head: str | None, more: dict[str, bool],
+    differs: list[str], as_base: bool, expected: list[str],
+) -> None:  # fmt: skip
+    monkeypatch.setattr(whole_run, "recipe_of", lambda *_: "recipe")
+    read = {"p": ["a.c"]}
+    monkeypatch.setattr(whole_run, "_read_of", lambda request, at, _: read.get(at, differs))
+    monkeypatch.setattr(
+        whole_run, "_texts", lambda request, at, paths: [f"{path} of {at}" for path in paths]
+    )
+    history = SimpleNamespace(
+        head=head and SimpleNamespace(id=head),
+        first_parent=lambda commit: {"b": "p"}.get(commit, ""),
+        key=lambda commit, recipe: f"key {commit}",
+    )
+    request: Any = SimpleNamespace(history=history, runtime=None)
+    pair: Any = (SimpleNamespace(name="a"), None, None)
+    options: Any = more
+    of = None if base is None else Base(base, "main", **options)
+    none: Any = None
+    found = whole_run._bases(request, of, [pair, pair], none, as_base)
+    assert found == [expected, expected]
+
+
+def test_the_emulator_counts_if_the_target_s_program_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(whole_run, "run_prefix", lambda machine: machine.split())
+    monkeypatch.setattr(shutil, "which", lambda name: name if name == "qemu" else None)
+    monkeypatch.setattr(whole_run, "file_hash", lambda path: f"hash of {path}")
+    for machine, run, expected in (
+        ("qemu -L /", True, "hash of qemu"),
+        ("qemu -L /", False, ""),
+        ("", True, ""),  # the host
+        ("gone", True, ""),
+    ):
+        target: Any = SimpleNamespace(machine=machine, run=run)
+        assert whole_run._emulator(target) == expected
+
+
+def test_hashed_files_have_the_same_names_in_each_checkout(tmp_path: Path) -> None:
+    found = []
+    for name in ("one", "two"):
+        root = tmp_path / name
+        root.mkdir()
+        (root / "a").write_text("x")
+        (tmp_path / "out").write_text("y")
+        paths = [root / "a", root / "gone", root, tmp_path / "out"]
+        found.append(whole_run._hashes(root, paths))
+        assert {*whole_run._hashes(None, paths)} == {str(root / "a"), str(tmp_path / "out")}
+    assert found[0] == found[1]
+    assert {*found[0]} == {str(tmp_path / "out"), "a"}
+
+
+FILES = ImageFiles("app")
+STEPS = BuildSteps({"": FILES}, "make")
+RECIPE = AnyBuildRecipe("a", "t", STEPS)
+
+
+def test_recipes_share_no_key_of_a_run(tmp_path: Path) -> None:
+    """History keeps keys by identity."""
+    others = [
+        replace(RECIPE, app="b"), replace(RECIPE, target="u"), replace(RECIPE, group="g"),
+        replace(RECIPE, image="i"), replace(RECIPE, store=tmp_path),
+        replace(RECIPE, by_all_files=True), replace(RECIPE, with_links=False),
+        replace(RECIPE, apart=("b",)), replace(RECIPE, steps=replace(STEPS)),
+        replace(RECIPE, reads=Reads(frozenset({"a.c"}))),
+    ]  # fmt: skip
+    assert len({each.identity for each in (RECIPE, *others)}) == len(others) + 1
+    assert RECIPE.identity == replace(RECIPE).identity
+
+
+def test_a_recipe_has_the_reads_that_it_is_fixed_to(tmp_path: Path) -> None:
+    recipe: Any = replace(RECIPE, store=tmp_path)
+    unknown = recipe.as_known
+    assert (unknown.is_fixed, unknown.by_all_files, unknown._reads) == (True, True, None)
+    recipe._known_reads.add(ReadFiles(frozenset({"a.c"})))
+    known = recipe.as_known
+    assert known._reads == Reads(frozenset({"a.c"})) == recipe._reads
+    assert (unknown._reads, recipe.without_store._reads) == (None, None)
+    assert (recipe.unwatched.by_all_files, recipe.unwatched._reads) == (True, recipe._reads)
+    assert not known.without_store.is_fixed
+    recipe.forget_reads()
+    assert (recipe._reads, known._reads) == (None, Reads(frozenset({"a.c"})))
+    RECIPE.forget_reads()  # nothing is known of it
+    assert replace(recipe, steps=replace(STEPS, clean="make clean"))._known_reads is None
+
+
+def test_variables_have_the_values_of_the_configuration_or_the_caller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GIVEN", "caller")
+    monkeypatch.setenv("MINE", "caller")
+    monkeypatch.delenv("UNSET", raising=False)
+    steps = replace(STEPS, env={"MINE": "mine", "GIVEN": None, "UNSET": None})
+    recipe = replace(RECIPE, steps=steps)
+    assert recipe._given() == {"MINE": "mine", "GIVEN": "caller"}
+    assert recipe._recorded().items() >= recipe._given().items()
+    assert "UNSET" not in recipe._recorded()
+
+
+def test_a_setup_is_that_of_an_app_of_all_its_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(any_build, "setup_key", lambda *told: told[:3])
+    one, image = RECIPE, replace(RECIPE, app="a.x", group="a")
+    keys: list[Any] = [each._setup_key() for each in (one, image)]
+    assert keys == [("a", "t", STEPS)] * 2
+    twin = replace(RECIPE, app="c.y", group="c")
+    recipe = replace(RECIPE, app="b.x", group="b", twins=(twin, RECIPE))
+    assert recipe.build_name == "a, b, c for t"
+    assert recipe.text == "b.x for t by make"

@@ -38,7 +38,7 @@ from sizeguard.gate.selection.review_record import (
     record_path,
     write_record,
 )
-from sizeguard.gate.selection.selection_case import SelectionCase
+from sizeguard.gate.selection.selection_case import SelectionCase, read_subject
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.predict.call_closure import Dependencies
 from sizeguard.predict.full_build import FullBuild
@@ -192,6 +192,7 @@ def test_a_new_call_of_what_is_selected_is_traced_again(project: Project) -> Non
         full_of({**BEFORE, "b": "a"}, TAGS), selecting("a b", {"add": "Float", "mul": "Float Int"})
     )
     assert brief(found) == [("dtype", "mul Int", "fail"), ("trace", "m", "fail")]
+    assert found[1].advice == "sizeguard select update --app shop"
     assert found[0].message == "m runs mul with Int, which the selection of app shop lacks"
     assert found[0].place == "shop.yaml:8"
 
@@ -259,6 +260,7 @@ def test_without_a_record_nothing_tells_what_is_new(project: Project) -> None:
         [("closure", "demo::a", "inconclusive"), ("trace", "m", "pass")],
         ["m"],
     )
+    assert found[0].message.endswith("; no record lists this call when the models were traced")
     # If the selection has all reachable operators, nothing can be new.
     project.select(selecting("a b c", {"add": "Float", "mul": "Float"}, "bundled_inputs"))
     found, _ = project.check(project.full, used)
@@ -398,6 +400,17 @@ def test_surplus_is_told_once_and_unknown_needs_are_inconclusive(project: Projec
     found = check_selection(case, Traces({}), (), lost)
     assert brief(found) == [("surplus", "shop", "inconclusive")]
     assert found[0].message == "the models' needs are unknown: the full build is stripped"
+
+
+def test_a_case_has_models_of_different_names(project: Project) -> None:
+    """Their programs have one path, so one trace would stand for both."""
+    model, record = project.model, read_record(record_path(project.root, project.app))
+    other = dataclasses.replace(model, program=project.root / "n.sgp")
+    found = read_subject(project.root, project.app, [model, other], project.full)
+    assert (found.models, found.record) == ((model, other), record)
+    twin = dataclasses.replace(model, path=project.root / "x" / "m.pt2")
+    with pytest.raises(InputError, match=r"m\.pt2 and .*x/m\.pt2 are both called m; rename"):
+        read_subject(project.root, project.app, [model, twin], project.full)
 
 
 @pytest.mark.parametrize(
