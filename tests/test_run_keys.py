@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,11 +18,7 @@ from sizeguard.gate.cache.any_run_key import any_references
 from sizeguard.gate.cache.requested_claims import RequestedClaims
 from sizeguard.gate.cache.whole_run import inputs_key
 from sizeguard.gate.gate_result import CREEP, Base, GateResult
-from sizeguard.git.trees import Reads
-from sizeguard.projects import any_build
-from sizeguard.projects.any_build import AnyBuildRecipe
-from sizeguard.projects.project import BuildSteps, ImageFiles
-from sizeguard.toolchains.read_files import ReadFiles
+from sizeguard.gate.policy.terms_result import Waiver
 
 BASE = Base("b", "main")
 
@@ -326,59 +324,20 @@ def test_hashed_files_have_the_same_names_in_each_checkout(tmp_path: Path) -> No
     assert {*found[0]} == {str(tmp_path / "out"), "a"}
 
 
-FILES = ImageFiles("app")
-STEPS = BuildSteps({"": FILES}, "make")
-RECIPE = AnyBuildRecipe("a", "t", STEPS)
-
-
-def test_recipes_share_no_key_of_a_run(tmp_path: Path) -> None:
-    """History keeps keys by identity."""
+def test_waivers_count_with_their_content_and_whether_they_are_expired() -> None:
+    waiver = Waiver("load", "a", "", 9, "wanted", "me", "2026-11-21", "")
     others = [
-        replace(RECIPE, app="b"), replace(RECIPE, target="u"), replace(RECIPE, group="g"),
-        replace(RECIPE, image="i"), replace(RECIPE, store=tmp_path),
-        replace(RECIPE, by_all_files=True), replace(RECIPE, with_links=False),
-        replace(RECIPE, apart=("b",)), replace(RECIPE, steps=replace(STEPS)),
-        replace(RECIPE, reads=Reads(frozenset({"a.c"}))),
+        replace(waiver, metric="ram"), replace(waiver, app="b"), replace(waiver, bytes=8),
+        replace(waiver, expires="2026-11-22"), replace(waiver, source="commit a"),
     ]  # fmt: skip
-    assert len({each.identity for each in (RECIPE, *others)}) == len(others) + 1
-    assert RECIPE.identity == replace(RECIPE).identity
+    today = datetime.date(2026, 11, 21)
 
+    def key(waivers: Sequence[Waiver], day: datetime.date = today, *, is_whole: bool = True) -> str:
+        request: Any = SimpleNamespace(is_whole=is_whole, today=day)
+        return str(whole_run._waivers(request, waivers))
 
-def test_a_recipe_has_the_reads_that_it_is_fixed_to(tmp_path: Path) -> None:
-    recipe: Any = replace(RECIPE, store=tmp_path)
-    unknown = recipe.as_known
-    assert (unknown.is_fixed, unknown.by_all_files, unknown._reads) == (True, True, None)
-    recipe._known_reads.add(ReadFiles(frozenset({"a.c"})))
-    known = recipe.as_known
-    assert known._reads == Reads(frozenset({"a.c"})) == recipe._reads
-    assert (unknown._reads, recipe.without_store._reads) == (None, None)
-    assert (recipe.unwatched.by_all_files, recipe.unwatched._reads) == (True, recipe._reads)
-    assert not known.without_store.is_fixed
-    recipe.forget_reads()
-    assert (recipe._reads, known._reads) == (None, Reads(frozenset({"a.c"})))
-    RECIPE.forget_reads()  # nothing is known of it
-    assert replace(recipe, steps=replace(STEPS, clean="make clean"))._known_reads is None
-
-
-def test_variables_have_the_values_of_the_configuration_or_the_caller(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("GIVEN", "caller")
-    monkeypatch.setenv("MINE", "caller")
-    monkeypatch.delenv("UNSET", raising=False)
-    steps = replace(STEPS, env={"MINE": "mine", "GIVEN": None, "UNSET": None})
-    recipe = replace(RECIPE, steps=steps)
-    assert recipe._given() == {"MINE": "mine", "GIVEN": "caller"}
-    assert recipe._recorded().items() >= recipe._given().items()
-    assert "UNSET" not in recipe._recorded()
-
-
-def test_a_setup_is_that_of_an_app_of_all_its_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(any_build, "setup_key", lambda *told: told[:3])
-    one, image = RECIPE, replace(RECIPE, app="a.x", group="a")
-    keys: list[Any] = [each._setup_key() for each in (one, image)]
-    assert keys == [("a", "t", STEPS)] * 2
-    twin = replace(RECIPE, app="c.y", group="c")
-    recipe = replace(RECIPE, app="b.x", group="b", twins=(twin, RECIPE))
-    assert recipe.build_name == "a, b, c for t"
-    assert recipe.text == "b.x for t by make"
+    keys = [key([]), key([waiver]), *(key([each]) for each in others)]
+    keys += [key([waiver, others[0]]), key([waiver], is_whole=False)]
+    keys += [key([waiver], today + datetime.timedelta(1))]
+    assert len({*keys}) == len(keys)
+    assert key([], is_whole=False) == key([])

@@ -136,7 +136,7 @@ RECORDED = (
 )
 # Tests on recorded objects and measurements, and whole gates of small repositories.
 TESTS = (
-    "any_builds", "baseline_names", "branch_verdicts", "ci_events", "ci_events_read",
+    "any_builds", "any_recipes", "baseline_names", "branch_verdicts", "ci_events", "ci_events_read",
     "claimed_programs", "claims_by_name", "code_windows", "compared_models", "compared_terms",
     "constants", "contradictions", "creep_shares", "deselected_code", "doubted_absence",
     "dtype_bodies", "evidence_parts", "external_calls", "fail_if", "file_growth", "foreign_code",
