@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 
 from sizeguard.base.errors import BuildError
-from sizeguard.git.trees import Reads
+from sizeguard.builds import RECORD
+from sizeguard.git.trees import Reads, Scope
+from sizeguard.git.worktrees import EVERYTHING
 from sizeguard.projects import any_build
 from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.projects.gathering import gathered
 from sizeguard.projects.project import BuildSteps, ImageFiles
 from sizeguard.toolchains.read_files import ReadFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
@@ -153,6 +156,23 @@ def test_a_kept_build_is_cleaned_and_another_one_begins_anew(
 
 
 @pytest.mark.parametrize("is_watched", [True, False])
+def test_a_setup_is_noted_with_its_reads_if_they_were_watched(
+    calls: Calls, tree: Any, monkeypatch: pytest.MonkeyPatch, is_watched: bool
+) -> None:
+    noted: list[object] = []
+    for name in ("note_other_inputs", "note_setup"):
+        monkeypatch.setattr(any_build, name, lambda *told: noted.append(told[-1]))
+    monkeypatch.setattr(any_build, "watch", lambda _: is_watched)
+    monkeypatch.setattr(any_build, "is_as_noted", lambda *_: False)
+    recipe = replace(RECIPE, steps=ALL, reads=Reads(frozenset({"a.c"})))
+    built(recipe, tree, monkeypatch)
+    assert noted == [None, ReadFiles(frozenset({"read.c"})) if is_watched else None]
+    noted.clear()
+    built(replace(recipe, steps=STEPS), tree, monkeypatch)
+    assert noted == [recipe.reads]
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
 @pytest.mark.parametrize("has_store", [True, False])
 def test_the_reads_of_a_build_are_kept_with_those_outside(
     calls: Calls, tree: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_watched: bool,
@@ -218,12 +238,12 @@ def test_other_images_of_a_build_are_gathered_if_they_are_there(
     lost, twin = replace(RECIPE, app="lost"), replace(RECIPE, app="twin")
     recipe = AnyBuildRecipe("a.x", "t", steps, "a", "x", twins=(lost, twin), apart=("y.elf",))
 
-    def gathered(self: AnyBuildRecipe, *_: object) -> Path:
+    def made(self: AnyBuildRecipe, *_: object) -> Path:
         if self.app == "lost":
             raise DoesNotBuildError("no image")
         return Path(self.app)
 
-    monkeypatch.setattr(AnyBuildRecipe, "gathered", gathered)
+    monkeypatch.setattr(AnyBuildRecipe, "gathered", made)
     found = [(each.app, each.image, each.apart) for each, _ in recipe.also_built(tree, "c")]
     assert found == [
         ("a.y", "y", ("x.elf",)),
@@ -362,3 +382,45 @@ def test_commands_get_jobs_variables_and_the_watch_of_git(
     assert run(replace(RECIPE, steps=own), "make")["CMAKE_BUILD_PARALLEL_LEVEL"] == "1"
     recording = SimpleNamespace(environment=lambda told: {"RECORDED": told["CCACHE"]})
     assert run(RECIPE, "make", recording) == {"RECORDED": "1"}
+
+
+@pytest.mark.parametrize("with_links", [True, False])
+def test_an_image_is_gathered_if_this_build_made_it(
+    tree: Any, monkeypatch: pytest.MonkeyPatch, with_links: bool
+) -> None:
+    made: list[Any] = []
+    monkeypatch.setattr(any_build, "check_made", lambda *told: made.append(told[2]))
+    monkeypatch.setattr(any_build, "note_shipped", lambda tree, folder: made.append(folder))
+    monkeypatch.setattr(AnyBuildRecipe, "key", lambda self, *told: {"told": str(told[1:])})
+    links = tree.path / "links"
+    monkeypatch.setattr(any_build, "records_of_tree", lambda tree: links)
+    monkeypatch.setattr(gathered, "gather", lambda *told: made.append(told))
+    recipe = replace(RECIPE, with_links=with_links, apart=("b",))
+    assert recipe.gathered(tree, "c") == tree.made / "a" / RECORD
+    checked, (path, image, folder, records), noted = made
+    assert (checked, noted, folder, path) == (FILES, tree.made / "a", tree.made / "a", tree.path)
+    assert records == (links if with_links else None)
+    assert (image.apart, image.fingerprint) == (("b",), recipe.fingerprint(tree, "c"))
+    assert len(image.fingerprint) == 64
+
+    def refuses(*_: object) -> None:
+        raise DoesNotBuildError("app is of another build")
+
+    monkeypatch.setattr(any_build, "check_made", refuses)
+    with pytest.raises(DoesNotBuildError, match="of another build"):
+        recipe.gathered(tree, "c")
+    assert len(made) == 3
+
+
+def test_a_scope_without_files_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    scopes: list[Scope] = []
+    monkeypatch.setattr(any_build, "check_scope", lambda *told: scopes.append(told[2]))
+    replace(RECIPE, steps=replace(STEPS, inputs=("a",), ignore=("b",))).check(Path(), "c")
+    ((paths, ignore, unnamed),) = ((each.paths, each.ignore, each.unnamed) for each in scopes)
+    assert (paths, ignore) == (("a",), ("b",))
+    assert "sizeguard.yaml" in unnamed
+
+
+def test_a_worktree_is_kept_if_a_command_cleans_it() -> None:
+    assert RECIPE.kept_folders == ()
+    assert replace(RECIPE, steps=ALL).kept_folders == EVERYTHING

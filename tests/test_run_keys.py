@@ -17,7 +17,8 @@ from sizeguard.gate.cache import any_run_key, kept_verification, whole_run
 from sizeguard.gate.cache.any_run_key import any_references
 from sizeguard.gate.cache.requested_claims import RequestedClaims
 from sizeguard.gate.cache.whole_run import inputs_key
-from sizeguard.gate.gate_result import CREEP, Base, GateResult
+from sizeguard.gate.causes.growth_result import SizeGrowth
+from sizeguard.gate.gate_result import CREEP, AppResult, Base, GateResult
 from sizeguard.gate.policy.terms_result import Waiver
 
 BASE = Base("b", "main")
@@ -341,3 +342,83 @@ def test_waivers_count_with_their_content_and_whether_they_are_expired() -> None
     keys += [key([waiver], today + datetime.timedelta(1))]
     assert len({*keys}) == len(keys)
     assert key([], is_whole=False) == key([])
+
+
+@pytest.mark.parametrize(
+    ("keys", "again", "stored", "asked", "is_base"),
+    [
+        (("k", "b"), False, {"k": "own", "b": "base"}, ["k"], False),
+        (("k", "b"), False, {"b": "base"}, ["k", "b"], True),
+        (("k", "b"), False, {}, ["k", "b"], None),
+        (("k", "k"), False, {}, ["k"], None),  # it is on the base itself
+        (("k", None), False, {}, ["k"], None),
+        (("k", "b"), True, {"k": "own"}, [], None),
+        ((None, "b"), False, {"b": "base"}, [], None),
+    ],
+)
+def test_a_run_passes_as_an_equal_one_or_its_base_did(
+    monkeypatch: pytest.MonkeyPatch, keys: tuple[str | None, str | None], again: bool,
+    stored: dict[str, str], asked: list[str], is_base: bool | None,
+) -> None:  # fmt: skip
+    found: list[object] = []
+
+    def earlier(request: object, key: str, base: object) -> GateResult | None:
+        found.append(key)
+        if key not in stored:
+            return None
+        app = AppResult("a", "t", "gcc", PASS, None, None, (), (), (), (), None)
+        grown = [replace(app, growth_since_base=SizeGrowth(1, 2, 3)), app]
+        return GateResult(PASS, tuple(grown), skipped=stored[key])
+
+    monkeypatch.setattr(whole_run, "earlier_result", earlier)
+    monkeypatch.setattr(whole_run, "inputs_key", lambda *_, as_base=False: keys[as_base])
+    request: Any = SimpleNamespace(is_repeatable=True, again=again)
+    key, result = whole_run.earlier_run(request, BASE, ())
+    assert (key, found, result is None) == (keys[0], asked, is_base is None)
+    if result is not None:
+        growth = SizeGrowth(0, 0, 0) if is_base else SizeGrowth(1, 2, 3)
+        assert [app.growth_since_base for app in result.apps] == [growth, None]
+        assert result.skipped == ("base" if is_base else "own")
+    request.is_repeatable = False
+    assert whole_run.earlier_run(request, BASE, ()) == (None, None)
+
+
+@pytest.mark.parametrize("own", [[], [("a", "t", "tools")]])
+@pytest.mark.parametrize("other", [[], ["pair"]])
+def test_terms_are_those_of_the_apps_that_there_are(
+    monkeypatch: pytest.MonkeyPatch, own: list[Any], other: list[str]
+) -> None:
+    """Those before and after a run do not have the reads that it learns."""
+    for name, answer in {
+        "_pairs_with_tools": lambda _: own, "package_lists": lambda: ["packages"],
+        "_terms": lambda *_: {"own": 1}, "_waivers": lambda *_: ["waivers"],
+        "any_terms": lambda request, packages, *, by_all_files: {"by_all_files": by_all_files},
+        "any_references": lambda *_: "references", "content_key": str,
+        "known_inputs": lambda *_: "inputs", "present_digest": lambda *_: "builds",
+        "_bases": lambda *_: "base", "_creep": lambda *_: "creep",
+    }.items():  # fmt: skip
+        monkeypatch.setattr(whole_run, name, answer)
+    request: Any = SimpleNamespace(other_pairs=lambda: other)
+    terms = {
+        "own": {"own": 1} if own else {},
+        "other": {"by_all_files": True} if other else {},
+        "waivers": ["waivers"],
+    }
+    assert whole_run.terms_key(request, ()) == str(terms)
+    told: dict[str, object] = {**terms, "other": {"by_all_files": False} if other else {}}
+    if other:
+        told["references"] = "references"
+    if own:
+        told |= {"builds": "builds", "base": "base", "creep": ["creep"]}
+    assert inputs_key(request, BASE, ()) == str(told)
+    monkeypatch.setattr(whole_run, "known_inputs", lambda *_: None)
+    assert (inputs_key(request, BASE, ()) is None) == bool(own)
+    monkeypatch.setattr(whole_run, "package_lists", lambda: [])
+    assert whole_run.terms_key(request, ()) is None
+
+
+def test_files_of_a_commit_count_by_their_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = SimpleNamespace(entries={"a.c": ("100644", "1f"), "b.c": ("100755", "2e")})
+    monkeypatch.setattr(whole_run, "commit_files", lambda root, commit: files)
+    request: Any = SimpleNamespace(root=Path())
+    assert whole_run._texts(request, "c", ["b.c", "gone.c", "a.c"]) == ["2e", "", "1f"]
