@@ -8,7 +8,14 @@ from dataclasses import replace
 import pytest
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
-from sizeguard.gate.gate_result import ABSOLUTE, GROWTH, Check, GateResult, Problem
+from sizeguard.gate.gate_result import (
+    ABSOLUTE,
+    CHECK_KINDS,
+    GROWTH,
+    Check,
+    GateResult,
+    Problem,
+)
 from sizeguard.report.gate.findings.gate_findings import GateFinding, findings
 from sizeguard.report.gate.gate_words import _reason, verdict_line
 from sizeguard.report.gate.render import gate_text
@@ -64,6 +71,23 @@ def test_other_errors_stay_apart() -> None:
     shared = parts_of(result).others
     assert [len(each.builds) for each in shared] == [4, 2]
     assert "2 things could not be done" in verdict_line(result)
+
+
+@pytest.mark.parametrize("kind", CHECK_KINDS)
+def test_the_first_line_counts_failures_of_every_kind(kind: str) -> None:
+    target = TARGETS[0]
+    broken = replace(check("vision", target, "needed/libm.so.6", 1, 0), kind=kind)
+    app = app_result("vision", target, 40_120, 40_000, broken, verdict=FAIL)
+    line = verdict_line(replace(passing(), verdict=FAIL, apps=(app,)))
+    assert line.startswith("FAIL  1 ")
+
+
+def test_the_first_line_of_a_failure_does_not_say_that_an_earlier_run_passed() -> None:
+    skipped = replace(passing(), skipped="nothing has changed since it passed")
+    assert verdict_line(skipped).endswith(f"({skipped.skipped})")
+    problem = Problem("", "", "commit 4f2a91c: cannot parse", "reword it", 1)
+    failed = replace(skipped, verdict=FAIL, problems=(problem,))
+    assert skipped.skipped not in verdict_line(failed)
 
 
 @pytest.mark.parametrize("sample", SAMPLES)

@@ -73,7 +73,9 @@ def verdict_line(result: GateResult) -> str:
         )
     loose = sum(change.loosens and change.verdict == PASS for change in result.policy_changes)
     text += f", {counted(loose, 'term')} loosened" if loose else ""
-    return f"{word(result.verdict)}  {text}" + (f" ({result.skipped})" if result.skipped else "")
+    # A run that found the earlier one passed may fail by its terms or trailers.
+    text += f" ({result.skipped})" if result.skipped and result.verdict == PASS else ""
+    return f"{word(result.verdict)}  {text}"
 
 
 def _counts(wrong: Iterable[GateFinding]) -> list[str]:
@@ -88,10 +90,14 @@ def _counts(wrong: Iterable[GateFinding]) -> list[str]:
         ("model", FAIL): ("model broken", "models broken"),
         ("selection", FAIL): ("selection finding", "selection findings"),
         ("limit", FAIL): ("limit exceeded", "limits exceeded"),
-        ("elimination", FAIL): ("selection not eliminated", "selections not eliminated"),
+        ("needed", FAIL): ("new library or search path", "new libraries or search paths"),
+        ("machine", FAIL): ("image of another kind", "images of another kind"),
+        ("run", FAIL): ("run failed", "runs failed"),
+        ("elimination", FAIL): ("app whose claims fail", "apps whose claims fail"),
         ("waiver", FAIL): ("waiver invalid", "waivers invalid"),
         ("problem", INCONCLUSIVE): ("thing could not be measured", "things could not be measured"),
         ("limit", INCONCLUSIVE): ("limit undecided", "limits undecided"),
+        ("needed", INCONCLUSIVE): ("list of libraries unknown", "lists of libraries unknown"),
         ("elimination", INCONCLUSIVE): ("elimination undecided", "eliminations undecided"),
         ("model", INCONCLUSIVE): ("model undecided", "models undecided"),
         ("selection", INCONCLUSIVE): ("selection question", "selection questions"),
