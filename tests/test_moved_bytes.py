@@ -7,6 +7,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sizeguard.attribution.owners.library_rows import KIND as OF_LIBRARY
+from sizeguard.attribution.size_report import CORE
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate.causes.growth_causes import causes_between
@@ -24,13 +26,14 @@ SHARED = "(shared by operators)"
 Rows = dict[tuple[str, str], int]  # bytes by operator and symbol
 
 
-def image(rows: Rows, kind: str = "code", object_: str = "a.o") -> MadeUp:
-    return MadeUp(
-        [
-            Part({"operator": operator, "symbol": symbol, "object": object_, "kind": kind}, size)
-            for (operator, symbol), size in rows.items()
-        ]
-    )
+def image(rows: Rows, kind: str = "code", object_: str = "a.o", library: int = 0) -> MadeUp:
+    """Make an image. library: size of a library beside it."""
+    parts = [
+        Part({"operator": operator, "symbol": symbol, "object": object_, "kind": kind}, size)
+        for (operator, symbol), size in rows.items()
+    ]
+    beside = Part({"operator": CORE, "object": "also/libx.so", "kind": OF_LIBRARY}, library)
+    return MadeUp([*parts, *([beside] if library else [])])
 
 
 def measured(rows: Rows) -> Measurement:
@@ -115,11 +118,25 @@ def test_objects_that_only_one_image_names_are_no_change() -> None:
         old, new = (image(r, object_=o) for r, o in zip((small, grown), objects, strict=True))
         causes = causes_between(old, new, SourceLines(ROOT))
         assert [(each.symbol, each.delta) for each in causes] == [("f", 10), ("g", -8)]
+        old, new = (
+            image(r, object_=o, library=900) for r, o in zip((small, grown), objects, strict=True)
+        )
+        causes = causes_between(old, new, SourceLines(ROOT))
+        assert [(each.symbol, each.delta) for each in causes] == [("f", 10), ("g", -8)]
     moved = causes_between(image(small), image(small, object_="b.o"), SourceLines(ROOT))
     assert {(each.symbol, each.delta) for each in moved if each.symbol == "g"} == {
         ("g", 8),
         ("g", -8),
     }
+
+
+def test_a_library_beside_the_image_is_a_cause_by_its_name() -> None:
+    old, new = (image(BEFORE, library=size) for size in (900, 1000))
+    (cause,) = causes_between(old, new, SourceLines(ROOT))
+    assert (cause.kind, cause.symbol, cause.old, cause.new) == (
+        OF_LIBRARY, "also/libx.so", 900, 1000,
+    )  # fmt: skip
+    assert not cause.place
 
 
 ROWS = st.dictionaries(

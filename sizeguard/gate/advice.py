@@ -74,7 +74,8 @@ def base_name(base: Base | None, commit: str) -> str:
 
 
 def _see(result: AppResult, image: str | None) -> Iterable[Command]:
-    grown = next((cause for cause in result.causes if cause.delta > 0 and cause.symbol), None)
+    symbols = (cause for cause in result.causes if cause.kind == "symbol" and cause.symbol)
+    grown = next((cause for cause in symbols if cause.delta > 0), None)
     if image is None:
         yield Command(SEE, f"sizeguard report {shlex.quote(result.folder)} --by section,symbol")
     elif grown is not None:

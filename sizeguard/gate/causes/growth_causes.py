@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.owners.library_rows import KIND as OF_LIBRARY
 from sizeguard.attribution.owners.object_names import known_object
+from sizeguard.columns.label import rows_with
 from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.gate.causes.growth_result import MOVED, Cause, Growth
@@ -101,7 +103,7 @@ def causes_between(old: Analysis, new: Analysis, sources: SourceLines) -> tuple[
     changed = [item for item in sums.items() if item[1].old != item[1].new]
     changed.sort(key=lambda item: (-abs(item[1].new - item[1].old), item[0]))
     shown = changed[:SHOWN]
-    places = sources.places(ObjectSymbol(key[3], key[2]) for key, _ in shown if key[2])
+    places = sources.places(ObjectSymbol(key[3], key[2]) for key, _ in shown if key[4] == "symbol")
     causes = [_cause(key, row, places) for key, row in shown]
     rest = [row for _, row in changed[SHOWN:]]
     if rest:
@@ -111,8 +113,10 @@ def causes_between(old: Analysis, new: Analysis, sources: SourceLines) -> tuple[
 
 
 def _names_objects(analysis: Analysis) -> bool:
-    texts = analysis.label("object").texts
-    return any(texts.raw(i) for i in range(len(texts)))
+    """Return whether a map or the link names objects; libraries beside the image have a name."""
+    label = analysis.label("object")
+    libraries = {*label.ids[rows_with(analysis.label("kind"), OF_LIBRARY.__eq__)].tolist()}
+    return any(label.texts.raw(i) for i in range(len(label.texts)) if i not in libraries)
 
 
 def _summed(found: Diff, has_objects: bool) -> tuple[dict[_Key, _Sum], tuple[Cause, ...]]:
@@ -176,6 +180,8 @@ def _key(operator: str, dtype: str, symbol: str, object_: str, kind: str) -> _Ke
         return "", "", "", "", "unwind"
     if kind in _PADDING:
         return "", "", "", "", "padding"
+    if kind == OF_LIBRARY:
+        return operator, "", object_, "", kind
     if symbol and not symbol.startswith("("):
         return operator, dtype, symbol, known_object(object_), "symbol"
     return operator, "", "", "", "other"
@@ -189,14 +195,14 @@ def _cause(key: _Key, row: _Sum, places: Mapping[ObjectSymbol, str]) -> Cause:
         row.cause in ("grew", "added", "more_instances")
     )
     cause = row.cause if fits else "grew" if grew else "shrank"
-    shown = short_name(symbol) if symbol else ""
+    is_symbol = kind == "symbol"
     return Cause(
         operator,
         dtype,
-        shown,
+        short_name(symbol) if is_symbol else symbol,
         row.old,
         row.new,
         kind,
         cause,
-        places[ObjectSymbol(object_, symbol)] if symbol else "",
+        places[ObjectSymbol(object_, symbol)] if is_symbol else "",
     )

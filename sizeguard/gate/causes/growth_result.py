@@ -58,11 +58,11 @@ class Cause(_OldAndNew):
 
     All causes sum to the change of `load`.
 
-    operator, dtype, symbol: empty if unknown. symbol is demangled; it is empty for kind "unwind",
-            "padding" and "other"
-    kind:   symbol; unwind (unwind tables of all symbols); padding; other (headers, tables, and
-            causes too small to name); moved (bytes that only moved to another operator: old and new
-            are equal)
+    operator, dtype, symbol: empty if unknown. symbol is demangled; it is the library's path for
+            kind "shared library", and empty for "unwind", "padding" and "other"
+    kind:   symbol; shared library (what ships beside the image, as a whole); unwind (unwind tables
+            of all symbols); padding; other (headers, tables, and causes too small to name); moved
+            (bytes that only moved to another operator: old and new are equal)
     cause:  as in a diff: grew, shrank, added, removed, more_instances, fewer_instances, moved,
             padding
     place:  the symbol's source, with its line if debug information has it; empty if unknown
