@@ -37,7 +37,10 @@ from sizeguard.gate.run import run_gate
 from sizeguard.gate.selection import all_apps
 from sizeguard.projects.project import App, Target
 from sizeguard.projects.reader import read_config
+from sizeguard.report.gate.render import gate_text
+from sizeguard.report.writers.style import Style
 from tests.support.any_project import AnyProject, made_project
+from tests.support.gate_samples import passing
 from tests.support.recorded_builds import unpack
 
 pytestmark = pytest.mark.native
@@ -118,6 +121,30 @@ def test_a_change_without_growth_or_new_terms_passes_twice(gated: Gated) -> None
         assert found.base.commit == found.head == gated.project.git("rev-parse", "main")
         assert bool(found.skipped) == is_again
         assert changes(found) == []
+
+
+def test_a_skipped_run_names_no_build_that_is_gone_or_of_other_files(gated: Gated) -> None:
+    root = gated.project.root
+    first = {app.app: root / app.folder for app in gated.run().apps}
+    shutil.rmtree(first["a"])
+    assert built(gated.run()) == {"b"}
+    record = first["b"] / "build.json"
+    record.write_text(record.read_text().replace('"fingerprint": "', '"fingerprint": "0'))
+    assert built(gated.run()) == set()
+    assert built(gated.run(again=True)) == built(gated.run()) == {"a", "b"}
+
+
+def built(result: GateResult) -> set[str]:
+    """Return the apps whose build a result names."""
+    return {app.app for app in result.apps if app.folder}
+
+
+def test_the_terminal_says_that_a_build_is_gone() -> None:
+    (app,) = passing().apps
+    for folder in (app.folder, ""):
+        result = replace(passing(), apps=(replace(app, unchanged=True, folder=folder),))
+        told = gate_text(result, "terminal", Style(full=True))
+        assert ("build is gone; --again makes it" in told) == (not folder)
 
 
 @pytest.mark.parametrize(("mode", "verdict"), [("note", PASS), ("fail", FAIL)])

@@ -180,7 +180,8 @@ class AppResult:
     full:      sizes of the full build
     old_sizes: sizes of the base; None without a base
     base:      MEASURED, PARENT, REVIEWED, SNAPSHOT or empty: the source of old_sizes and causes
-    folder:    the build, relative to the source tree: build/vision
+    folder:    the build, relative to the source tree: build/vision; empty if nothing was built and
+               an earlier run's build is not there any more
     runs:      False if the target's configuration says run: false
     unchanged: the result is that of an earlier run with the same inputs
     verification: None if nothing could be verified; the elimination check has the reason

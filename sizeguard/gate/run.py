@@ -9,7 +9,12 @@ from sizeguard.base.errors import GateError, InputError, SizeguardError
 from sizeguard.base.kept.moment import one_moment
 from sizeguard.base.kept.stored_facts import facts_stored_in
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
-from sizeguard.gate.cache.whole_run import earlier_run, store_result, terms_key
+from sizeguard.gate.cache.whole_run import (
+    earlier_run,
+    store_result,
+    terms_key,
+    with_kept_builds,
+)
 from sizeguard.gate.changed_terms import (
     changed_terms,
     with_accepted_growth,
@@ -53,6 +58,7 @@ def _run(request: Request) -> GateResult:
     if earlier is not None:
         changes = with_accepted_growth(request, base, earlier, changes)
         changes = with_region_limits(request, base, earlier, changes)
+        earlier = with_kept_builds(request, earlier)
         return _with_problems(with_changed_terms(earlier, changes), malformed)
     before = terms_key(request, waivers) if request.is_repeatable else None
     result = _gate(request, base, waivers)

@@ -149,6 +149,13 @@ class HeadBuilds:
                 return build
         return None
 
+    def is_kept(self, app: App, target: str) -> bool:
+        """Return whether the folder of an app has the build of the checked-out files."""
+        recipe = self.recipe(app, target)
+        if recipe is None or self.in_place:
+            return _kept(self.folder(app.name, target), self.content(app, target)) is not None
+        return self.last(recipe, target) is not None
+
     def build_now(self, recipe: AnyBuildRecipe, target: str, limits: Limits) -> Build:
         """Build all images of an app, and keep them. Raises BuildError or InputError."""
         name = recipe.group or recipe.app

@@ -61,6 +61,19 @@ def earlier_run(
     return key, found
 
 
+def with_kept_builds(request: Request, result: GateResult) -> GateResult:
+    """Name no folder for an app whose folder is missing, or has the build of another commit."""
+    gone = {
+        (app.name, target.name)
+        for app, target in request.other_pairs()
+        if not request.heads.is_kept(app, target.name)
+    }
+    apps = (
+        replace(app, folder="") if (app.app, app.target) in gone else app for app in result.apps
+    )
+    return replace(result, apps=tuple(apps))
+
+
 def _without_growth(result: GateResult) -> GateResult:
     """Change the base's own result to one without growth since the base."""
     apps = (

@@ -263,7 +263,8 @@ def _sizes(build: BuildFindings) -> tuple[str, str]:
 def _block(build: BuildFindings, style: Style) -> Iterator[str]:
     app = build.app
     if app.unchanged:
-        yield "  inputs unchanged since an earlier run; this is the result of that run"
+        made = "" if app.folder else ", whose build is gone; --again makes it"
+        yield f"  inputs unchanged since an earlier run; this is the result of that run{made}"
     if is_urgent(build):
         yield from failures(build, style)
         yield ""
