@@ -293,6 +293,33 @@ def test_a_function_named_like_a_body_passes_if_it_serves_selected_dtypes(
     assert judge_namesakes(alone, [], bodies=bodies).verdict == PASS
 
 
+@pytest.mark.parametrize(
+    "symbol, full, expected",
+    [
+        ("_ZN2my4sumsIdLi4EEEvPKc", True, FAIL),
+        ("_ZN2my4sumsIfdEEvPKc", True, FAIL),
+        ("_ZN2my4sumsIfEEvPKc", True, PASS),
+        ("_ZN2my4sumsIfLi4EEEvPKc", True, PASS),
+        ("_ZN2my4sumsIdLi4EEEvPKc", False, PASS),
+        # Nothing tells a dtype
+        ("_ZN2my4sumsILm8EEEvPKc", True, INCONCLUSIVE),
+        ("_ZN2my4sumsIDv2_dEEvPKc", True, INCONCLUSIVE),
+        ("_ZN2my4sumsINS_4RealEEEvPKc", True, INCONCLUSIVE),
+        ("_ZN2my4sumsILm8EEclEPKc", True, INCONCLUSIVE),
+    ],
+)
+def test_an_inlined_template_named_like_a_body_counts_with_any_arguments(
+    opened: Opener, symbol: str, full: bool, expected: str
+) -> None:
+    """Instances with code of their own are judged as bodies, whatever their arguments."""
+    evidence = opened("11")
+    part = SimpleNamespace(address=0x1040, bytes=7, host="main")
+    evidence.__dict__["inlined"] = {symbol: part}
+    code = with_functions(evidence, [], full=full)
+    bodies = {"sums": frozenset({"Double"})}
+    assert judge_namesakes(code, [], bodies=bodies).verdict == expected
+
+
 IN_A_NAMESPACE = "_ZN2my4relu3runEi"
 IN_A_CLASS = "_ZN2my4relu5Inner5applyEv"
 IN_TWO_SCOPES = "_ZN4relu4more3runEv"

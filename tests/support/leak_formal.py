@@ -127,6 +127,14 @@ _PACKED = (
         "LEAK(keep(rows), keep(names))"
     )
 )
+# An argument that the template of the body does not have.
+_SIZED = (
+    '#include "native/operators/reduce.h"\n'
+    "template <int size> [[gnu::always_inline]] inline void add_elements(int n,"
+    " const char* data, long stride, sg::Accumulator& total) { for (; n > 0; --n, data += stride)"
+    " total.number += *reinterpret_cast<const double*>(data); }\n"
+    "LEAK(add_elements<8>(argc, argv[1], argv[2][0], *(sg::Accumulator*)argv[3]))"
+)
 _OVERLOAD = (
     RUNTIME
     + OWN_CODE
@@ -216,6 +224,7 @@ FORMAL = (
     Leak("named_module", _module, GATHER),
     Leak("dtype_of_mixed_loop", leak_of("mixed", _MIXED, "-O3"), (*DOUBLE, "unary_loop")),
     Leak("dtype_of_fold", leak_of("fold", _FOLD, "-O3"), DOUBLE),
+    Leak("dtype_of_inlined_size", leak_of("sized", _SIZED, "-O3"), ("add_elements",)),
     Leak("packed_names", source("packed", _PACKED), ("aten::gelu",)),
     Leak("name_of_an_overload", source("overload", _OVERLOAD), ("aten::add.float",)),
     Leak("name_in_utf_32_be", source("utf32", _UTF32), ("aten::gelu",)),

@@ -206,8 +206,8 @@ def _like_bodies(
     """List functions that are named like bodies, or around which something is.
 
     First those that serve a dtype that is left out, then those whose names tell no dtype. Templates
-    of such a name are judged as bodies. Functions of the full build are left out; without one,
-    nothing is known of other functions.
+    of such a name are judged as bodies, if they have code of their own. Functions of the full build
+    are left out; without one, nothing is known of other functions.
     """
     told: list[FunctionThere] = []
     untold: list[FunctionThere] = []
@@ -215,6 +215,8 @@ def _like_bodies(
         return told, untold
     for found in _functions_there(code, re.compile("|".join(map(re.escape, bodies)))):
         piece = found.piece
+        if piece.section != _INLINED and _is_template_of(piece.symbol, bodies):
+            continue
         left_out, served = _dtypes_like(piece.symbol, bodies)
         if not left_out or (served and left_out.isdisjoint(served)):
             continue
@@ -223,14 +225,17 @@ def _like_bodies(
     return told, untold
 
 
+def _is_template_of(symbol: str, bodies: Collection[str]) -> bool:
+    """Return whether a function is an instance of a template with the name of a body."""
+    name, arguments = template_of(symbol)
+    return bool(arguments) and name in bodies and code_name(symbol) == name
+
+
 def _dtypes_like(
     symbol: str, bodies: Mapping[str, frozenset[str]]
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the dtypes that bodies of a function's names lack, and those that it serves."""
-    own, (last, arguments) = code_name(symbol), template_of(symbol)
-    if own == last and own in bodies and arguments:
-        return frozenset(), frozenset()
-    words = {own, *code_names(symbol), *_scopes(symbol), *_around(symbol)}
+    words = {*code_names(symbol), *_scopes(symbol), *_around(symbol)}
     divided = [split_dtype(word) for word in words]
     names = words.union(name for name, _ in divided)
     left_out = frozenset().union(*(bodies[each] for each in names if each in bodies))
