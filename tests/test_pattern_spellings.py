@@ -196,6 +196,12 @@ _OF_OLD_RUST = (
         ("geo::Op::*", None, 1),
         ("Op::r*", None, 1),
         ("geo::gen*", None, 2),
+        ("<Rows as Op>::r*", None, 1),
+        ("<geo::Rows as a::geo::Op>::r*", None, 1),
+        ("*::Op::r*", None, 1),
+        ("<Rows as Other>::r*", None, None),
+        ("<Row as Op>::r*", None, None),
+        ("<Rows as Op>::g*", None, None),
         ("::Rows::*", None, None),
         ("Row::*", None, None),
         ("Op::g*", None, None),
@@ -213,7 +219,14 @@ def test_patterns_of_rust_with_too_few_scopes_are_not_absent(
 
 _OF_OTHERS = {
     "_D3geo4rows3Box6gatherMFiZi": ("geo.rows.*", "geo.rows.Box.g*", "Box.*", "gath*"),
-    "_D3geo4cols__T7genericTfZQlFfZi": ("geo.cols.*", "generic*", "geo::*::gen*"),
+    "_D3geo4cols__T7genericTfZQlFfZi": (
+        "geo.cols.*",
+        "generic*",
+        "geo::*::gen*",
+        "generic!*",
+        "cols.generic!float*",
+        "generic!(float)(float)*",
+    ),
     "__lines_mod_MOD_merge": ("lines_mod*", "lines_mod.m*", "merge*"),
     "main.Table.Sort": ("Sort*", "Table.*", "Table::S*"),
     "-[Cells(More) fold:with:]": ("fold*", "Cells.*", "Cells::fold:*", "Cells.f*:with:"),
@@ -234,6 +247,16 @@ def test_patterns_may_lack_scopes_of_other_languages(pattern: str, symbol: str) 
     assert SymbolNames.of((symbol, "_ada_main")).meant(f"::{pattern}").nearest == ""
 
 
-@pytest.mark.parametrize("pattern", ["part*", "Box.zz*", "geo.Rows.*", "sort*", "ain*"])
+@pytest.mark.parametrize(
+    ("word", "symbol"), [*zip(("gath", "gen", "merge", "Sort", "fold"), _OF_OTHERS, strict=False)]
+)
+def test_a_wildcard_may_stand_for_all_scopes_of_other_languages(word: str, symbol: str) -> None:
+    found = SymbolNames.of(tuple(_OF_OTHERS)).meant(f"*::{word}*")
+    assert (found.names, found.nearest) == ((), symbol)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["part*", "Box.zz*", "geo.Rows.*", "sort*", "ain*", "gen!float*", "operator!*"]
+)
 def test_patterns_of_other_names_match_no_language(pattern: str) -> None:
     assert SymbolNames.of((*_OF_OTHERS, "f.part.0")).meant(pattern).nearest == ""

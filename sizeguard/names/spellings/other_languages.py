@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterable
 
 from sizeguard.names.demangle import SWIFT
-from sizeguard.names.spelling import has_global_scope, shown_symbol
-from sizeguard.names.spellings.patterns import WORD, NamePattern
+from sizeguard.names.spelling import shown_symbol
+from sizeguard.names.spellings.patterns import WORD, NamePattern, is_global
 
 _OF_D = re.compile(r"__?D(?=\d)")
+# Arguments of a template of D, and parameters: scale!double, scale!(double), scale(int)*
+_ARGUMENTS_OF_D = re.compile(r"(?:(?<!operator)!(?:\([^()]*\)|\w*)|(?<=[\w)])\([^()]*\))\*?")
 _OF_FORTRAN = re.compile(r"__?_(\w+(?:\.\w+)?)_MOD_(\w+)")
 _OF_OBJC = re.compile(r"[-+]\[(\w+)(?:\(\w*\))? ([\w:]+)\]")  # category in parentheses
 _OF_ADA = re.compile(r"_?[a-z]\w*?__[a-z]\w*")
@@ -32,14 +34,16 @@ def symbol_in_scope(pattern: str, names: Iterable[str]) -> str:
     Empty if there is none.
     """
     text = pattern.replace(".", "::")
-    words = WORD.findall(text)
+    of_d = _ARGUMENTS_OF_D.sub("", text)
+    words = WORD.findall(of_d)
     found = [name for name in names if all(word in _shown(name) for word in words)] if words else []
-    if not found or has_global_scope(pattern):
+    if not found or is_global(pattern):
         return ""
-    wanted = NamePattern.of(text)
+    as_written, without_arguments = NamePattern.of(text), NamePattern.of(of_d)
     is_ada = any("__" in each for each in found) and any(map(_ADAS.fullmatch, names))
     for name in found:
         path = _scopes(name, is_ada=is_ada)
+        wanted = without_arguments if _OF_D.match(name) else as_written
         if path and (wanted.matches("", path) or wanted.matches_part(path)):
             return _shown(name)
     return ""

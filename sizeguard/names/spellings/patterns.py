@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 from sizeguard.names.demangle import ANONYMOUS
 from sizeguard.names.globs import glob_regex
@@ -50,6 +50,7 @@ _OF_STRING = re.compile(
 _WITH_ADDRESS = re.compile(r"[<,] ?&[\w(]")
 _OF_CLANG = re.compile(r"\$_\d+")  # how clang names lambdas of local functions
 _CLOSURE = re.compile(r"\{closure(?:#\d+)?\}")  # of Rust's newer mangling
+_IN_BRACKETS = re.compile(r"\A<| as ")  # before the type and the trait of a method of Rust
 _WILDCARD = re.compile(r"(?!operator)\w*[*?][\w*?]*")
 WORD = re.compile(r"(?<![\w$])(?!\d)[\w$]+")
 
@@ -100,7 +101,7 @@ class NamePattern:
     def matches_part(self, shown: str) -> bool:
         """Return whether a demangled name matches without some adjacent scopes.
 
-        A method of Rust also has the scopes of its trait.
+        A method of Rust also has the scopes of its trait. Sources leave out those of both.
         """
         path = shown[len(split_name(shown).result) :].lstrip()
         of_type, of_trait = _of_rust(path)
@@ -109,7 +110,9 @@ class NamePattern:
             parts = [text[:first] + text[last:] for first, last in combinations(ends, 2)]
             if any(self.matches("", each) for each in (*parts, of_trait)):
                 return True
-        return False
+        if not self.text.startswith("<"):
+            return False
+        return any(self.matches("", each) for each in _shorter_rust(path))
 
     def _spellings(self, shown: str) -> Iterator[str]:
         """Yield spellings without the optional parts that the pattern does not mention."""
@@ -165,14 +168,21 @@ class NamePattern:
 def with_more_scopes(pattern: str) -> list[str]:
     """Return patterns with any scopes before a pattern or inside: *::ns::f* and ns::*::f*.
 
-    The scopes of a method of Rust are in brackets: <*ns*>::f*.
+    The scopes of a method of Rust are in brackets: <*ns*>::f*, <*Rows as *Trait>::f*.
     """
     places = [(start, end) for start, end in _separators(pattern) if start]
     inside = [f"{pattern[:end]}*::{pattern[end:]}" for _, end in places]
-    if has_global_scope(pattern):
+    if pattern.startswith("<"):
+        inside.append(_IN_BRACKETS.sub(r"\g<0>*", pattern, count=2))
+    if is_global(pattern):
         return inside
     of_rust = [f"<*{pattern[:start].strip('<>')}*>::{pattern[end:]}" for start, end in places[-1:]]
     return [f"*::{pattern}", *inside, *of_rust]
+
+
+def is_global(pattern: str) -> bool:
+    """Return whether a pattern names the global scope; a * at its start is a wildcard."""
+    return has_global_scope(pattern) and not pattern.startswith("*")
 
 
 def _separators(path: str) -> list[tuple[int, int]]:
@@ -228,6 +238,21 @@ def _of_rust(text: str) -> tuple[str, str]:
     cuts = [cut for cut in cuts if not any(cut[0] in group for group in groups)]
     first, last = cuts[0] if cuts else (len(inside), 0)
     return inside[:first] + rest, inside[last:] + rest
+
+
+def _shorter_rust(text: str) -> Iterator[str]:
+    """Yield <A as B>::f without outer scopes of A, of B, or of both."""
+    of_type, of_trait = _of_rust(text)
+    if of_type == of_trait:
+        return
+    rest = text[next(top_level(text))[2] :]
+    types, traits = (_inner_paths(each.removesuffix(rest)) for each in (of_type, of_trait))
+    yield from (f"<{one} as {other}>{rest}" for one, other in product(types, traits))
+
+
+def _inner_paths(path: str) -> list[str]:
+    """Return a path and the ends of it: a::b::C, b::C and C."""
+    return [path, *(path[end:] for _, end in _separators(path))]
 
 
 def _as_binutils(match: re.Match[str]) -> str:
