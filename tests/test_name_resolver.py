@@ -108,6 +108,14 @@ SPELLINGS = {
         "ns::operator<<(std::basic_ostream<char, std::char_traits<char> >&, int)",
         "ns::operator<<(std::ostream&, int)",
     ),
+    "_ZN2ns4goneIiEENSt9enable_ifIXnt9is_same_vIT_fEEiE4typeES2_": (
+        "std::enable_if<!(is_same_v<int, float>), int>::type ns::gone<int>(int)",
+        "std::enable_if<!is_same_v<int, float>, int>::type ns::gone<int>(int)",
+    ),
+    "_ZN2ns4pickILDnEEEvv": (
+        "void ns::pick<decltype(nullptr)>()",
+        "ns::pick<nullptr>",
+    ),
     "_ZN2ns6StreamclIiEEvT_": (
         "void ns::Stream::operator()<int>(int)",
         "void ns::Stream::operator() <int>(int)",

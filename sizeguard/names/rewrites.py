@@ -74,7 +74,7 @@ _INTEGER = re.compile(
 _NUMBER = re.compile(r"\((float|double)\)\[([0-9a-f]+)\]")  # binutils shows the bits
 _PARAMETER = re.compile(r"\{parm#(\d{1,9})\}")
 _STREAM = re.compile(r"\bstd::(string|[io]stream|iostream)\b")
-_EXPRESSION = re.compile(r"decltype|sizeof|[=!]=|&&\(|\|\|")
+_EXPRESSION = re.compile(r"decltype|sizeof|[=!]=|!\(|&&\(|\|\|")
 
 
 def normal(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Other readings of an unknown spelling: names of integer types, a space before brackets."""
+"""Other readings of an unknown spelling: integer types, nullptr, a space before brackets."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ _SMALL = {
 }
 _INTEGER = re.compile(rf"(?<![\w:])(?:std::)?({'|'.join([*_SIZED, *_SMALL])})\b(?!::)")
 _SPACED = re.compile(r"(?<=[^\s(,]) \((?![*&])")
+_NULL = re.compile(r"\bdecltype ?\(nullptr\)")  # how binutils spells nullptr as an argument, too
 
 
 def data_model(machine: str, *, is_windows: bool = False) -> str:
@@ -57,6 +58,8 @@ def second_readings(text: str, model: str) -> Iterator[tuple[str, ...]]:
     tight = _SPACED.sub("(", text)
     if tight != text:
         yield (tight,)
+    if _NULL.search(tight):
+        yield (_NULL.sub("nullptr", tight),)
     if _INTEGER.search(tight):
         choices = itertools.product(*_TYPES[model])
         yield tuple(dict.fromkeys(_with_types(tight, types) for types in choices))
