@@ -278,6 +278,22 @@ REFUSED = {
     "_ZN2ns1AcvSt6vectorIT_SaIS2_EEIiEEv": (
         "ns::A::operator std::vector<int, std::allocator<int>><int>()"
     ),
+    # Members of classes in gcc's conditions; literals of enumerations before them
+    "_ZN2ns1AIiLNS_4kindE40EE2goIiEENSt9enable_ifIXoosrSt7is_sameIT_iE5valuesrS5_IS6_lE5valueEvE"
+    "4typeERKS6_PSB_": (
+        "std::enable_if<std::is_same<int, int>::value || std::is_same<int, long>::value,"
+        " void>::type ns::A<int, (ns::kind)40>::go<int>(int const&, int const*)"
+    ),
+    "_ZN2ns4pickINS_1VIlEEL5color1EEENSt9enable_ifIXntsrSt7is_sameIT_NS1_IiEEE5valueES6_E4typeES6_"
+    "PKS6_": (
+        "std::enable_if<!std::is_same<ns::V<long>, ns::V<int>>::value, ns::V<long>>::type"
+        " ns::pick<ns::V<long>, (color)1>(ns::V<long>, ns::V<long> const*)"
+    ),
+    "_ZN2ns6halvesIiEENSt9enable_ifIXeqrmclsrNS_1VIT_EE4sizeELi2ELi0EES4_E4typeES4_S4_": (
+        "std::enable_if<ns::V<int>::size() % 2 == 0, ns::V<int>>::type"
+        " ns::halves<int>(ns::V<int>, ns::V<int>)"
+    ),
+    "_ZN2ns3putIIiPKcEEEvDpOT_": "void ns::put<int, char const*>(int&&, char const*&&)",
 }
 
 
