@@ -38,6 +38,19 @@ SPELLINGS = {
         "void ns::put<int, nullptr>(int, std::nullptr_t)",
         "ns::put<int, , (decltype(nullptr))0>",
     ),
+    "_ZNSs4_Rep10_M_refcopyEv": (
+        "std::string::_Rep::_M_refcopy()",
+        "std::basic_string<char, std::char_traits<char>, std::allocator<char> >::_Rep"
+        "::_M_refcopy()",
+        "std::basic_string::_Rep::_M_refcopy",
+    ),
+    "_ZNSolsEm": (
+        "std::basic_ostream<char, std::char_traits<char> >::operator<<(unsigned long)",
+        "std::ostream::operator<<(unsigned long)",
+        "std::basic_ostream::operator<<",
+    ),
+    "_ZTIPN2ns3BoxE": ("typeinfo for ns::Box*",),
+    "_ZTSPKm": ("typeinfo name for unsigned long const*",),
     "_ZNK2ns4dataIKiEEPKT_v": (
         "int const* ns::data<int const>() const",
         "const int* ns::data<const int>() const",
@@ -300,6 +313,26 @@ REFUSED = {
 @pytest.mark.parametrize(("name", "text"), REFUSED.items())
 def test_names_that_llvm_refuses_are_shown(name: str, text: str) -> None:
     assert demangle(name) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("_ZGTtNK2ns3Box4whatEv", "transaction clone for ns::Box::what() const"),
+        ("_ZGTtN2ns3BoxD1Ev", "transaction clone for ns::Box::~Box()"),
+        ("_ZGTtx", "_ZGTtx"),
+    ],
+)
+def test_copies_for_transactions_are_shown(name: str, text: str) -> None:
+    assert demangle(name) == text
+    assert SymbolNames.of([name, "_ZNK2ns3Box4whatEv"]).find(text) == (name,)
+
+
+def test_other_parameters_than_those_of_c_plus_plus_are_not_those_of_c() -> None:
+    names = SymbolNames.of(["log_it", "_ZL6log_itPKcz", "only_c"])
+    assert names.find("log_it(char const*, ...)") == ("_ZL6log_itPKcz",)
+    assert names.find("log_it(char coqst*, ...)") == ()
+    assert names.find("only_c(int)") == ("only_c",)
 
 
 def test_a_pattern_matches_names_that_llvm_refuses() -> None:

@@ -29,7 +29,7 @@ from sizeguard.names.spelling import (
     without_global_scope,
 )
 from sizeguard.names.spellings.compare_spellings import demangled_long, same_text, spelled
-from sizeguard.names.spellings.mangled_words import ABBREVIATED, HASH, is_kept
+from sizeguard.names.spellings.mangled_words import ABBREVIATED, HASH, TYPEDEFS, is_kept
 from sizeguard.names.spellings.nearest_symbol import nearest_symbol
 from sizeguard.names.spellings.other_languages import symbol_in_scope
 from sizeguard.names.spellings.patterns import WORD, NamePattern, has_wildcard, with_more_scopes
@@ -63,9 +63,6 @@ _UNMANGLED = re.compile(
     r"|'(?:\\u\{\w+\}|\\?.)'"  # characters as constants of Rust
     r"|(?: \[clone [^]]*\]| \(\.[\w.]+\)|(?<=[)\w])\.[a-z_][\w.]*)+\Z"
 )
-# The same type may be shown as std::string or as std::basic_string<char, …>.
-_STREAMS = ("string", "istream", "ostream", "iostream")
-_TYPEDEFS = frozenset((*_STREAMS, *(f"basic_{each}" for each in _STREAMS)))
 _RUST = re.compile(MANGLED_HASH.pattern.encode())
 # Claims request the instances of few templates again and again. In libtorch_cpu.so that many
 # demangled names take about 200 MB, that many places 256 MB.
@@ -206,11 +203,14 @@ class SymbolNames:
         among = self._plain(names, written) if written.is_plain else self._whole(names, text)
         if found := tuple(name for name in among if has_hashes(name, text)):
             return found
-        # C functions have no parameters in their names.
+        # C functions have no parameters in their names. Those of a C++ function may be misspelt.
         part = written.parts[0]
         is_c = len(written.parts) == 1 and not part.arguments and not written.special
         is_c &= part.parameters.endswith(")") or (written.is_global and not part.parameters)
-        return self.exact(part.name) if is_c else ()
+        found = self.exact(part.name) if is_c else ()
+        others = self._candidates(part.name) if found and part.parameters else ()
+        is_other = any(self._path(each).bare == part.name for each in others if each not in found)
+        return () if is_other else found
 
     def _whole(self, names: Sequence[str], text: str) -> tuple[str, ...]:
         """Find a spelling among the symbols with its words."""
@@ -320,7 +320,7 @@ class SymbolNames:
         found = []
         for name in self.names:
             shown = compared_text(name)
-            if shown != name and all(word in shown or word in _TYPEDEFS for word in words):
+            if shown != name and all(word in shown or word in TYPEDEFS for word in words):
                 found.append(name)
         return found
 

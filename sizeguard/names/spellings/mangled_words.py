@@ -22,6 +22,9 @@ ABBREVIATED = frozenset(
         """,
     )
 )
+# The same type may be shown as std::string or as std::basic_string<char, …>.
+_STREAMS = ("string", "istream", "ostream", "iostream")
+TYPEDEFS = frozenset((*_STREAMS, *(f"basic_{each}" for each in _STREAMS)))
 # Hashes of Rust functions, numbers of lambdas, parameters in expressions, _Float16, and casts.
 HASH = re.compile(
     r"h[0-9a-f]{16}|(?:lambda|unnamed)\d+|fp\d*|_Float\d+x?"

@@ -266,5 +266,10 @@ def _without_nameless(text: str) -> str:
 
 
 def has_wildcard(written: Spelling) -> bool:
-    """Return whether a scope or the name is like conv*, which is a pattern and no name."""
-    return any(_WILDCARD.fullmatch(part.name) for part in written.parts)
+    """Return whether a scope or the name is like conv*, which is a pattern and no name.
+
+    The type of `typeinfo for ns::Box*` ends with its own pointers.
+    """
+    *scopes, last = [part.name for part in written.parts]
+    last = last.rstrip("*") if written.special else last
+    return any(map(_WILDCARD.fullmatch, (*scopes, last)))

@@ -2,8 +2,9 @@
 
 These are generic lambdas of clang with internal linkage, those of variables and classes as template
 arguments, conversions to types of std such as std::string, members of classes in conditions of gcc
-(enable_if<is_same<T, int>::value>), and packs of old versions of gcc. Patterns and reports need
-their scopes. libLLVM-19 has 4 such names among 45,762, libtorch_cpu.so 2.13 has 81 among 427,311.
+(enable_if<is_same<T, int>::value>), packs of old versions of gcc, and copies for transactions.
+Patterns and reports need their scopes. libLLVM-19 has 4 such names among 45,762, libtorch_cpu.so
+2.13 has 81 among 427,311.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import NamedTuple
 _LAMBDA = re.compile(r"_ZZ(.+)E(N[KVRO]*\d+\$_\d+.*)\Z")
 _INSIDE = re.compile(r"_ZZ(.*\$_.+)E(N[KVRO]*U[lt].*)\Z")  # another lambda in one
 _FIRST = re.compile(r"\$_|'(?:lambda|unnamed)")
+_TRANSACTION = "_ZGTt"  # copies of functions for transactional memory, which libstdc++ has
 _DEEPEST = 20  # lambdas in lambdas
 _MOST_ALLOCATORS = 100  # of one name; 1,500 take 3 s
 _REFERENCE = re.compile(r"(?<!\d)S[0-9A-Z]{0,3}_")
@@ -37,6 +39,9 @@ def refused_name(name: str, readable: Callable[[str], str], depth: int = 0) -> s
 
     readable: demangles a name with the library; empty if it refuses
     """
+    if name.startswith(_TRANSACTION):
+        text = readable(f"_Z{name.removeprefix(_TRANSACTION)}")
+        return f"transaction clone for {text}" if text else ""
     if (found := _INSIDE.match(name) or _LAMBDA.match(name)) and depth < _DEEPEST:
         function = readable(f"_Z{found[1]}") or refused_name(f"_Z{found[1]}", readable, depth + 1)
         # References count the parts of the function, too; _ stands for them.

@@ -39,6 +39,11 @@ _SMALL = {
 }
 _INTEGER = re.compile(rf"(?<![\w:])(?:std::)?({'|'.join([*_SIZED, *_SMALL])})\b(?!::)")
 _SPACED = re.compile(r"(?<=[^\s(,]) \((?![*&])")
+# Members of std::string before C++11, and of streams: mangled names abbreviate the class.
+_OF_STD = re.compile(
+    r"\bstd::basic_(string|istream|ostream|iostream)"
+    r"(?:<char, ?std::char_traits<char>(?:, ?std::allocator<char> ?)? ?>)?(?=::)"
+)
 _NULL = re.compile(r"\bdecltype ?\(nullptr\)")  # how binutils spells nullptr as an argument, too
 
 
@@ -58,6 +63,8 @@ def second_readings(text: str, model: str) -> Iterator[tuple[str, ...]]:
     tight = _SPACED.sub("(", text)
     if tight != text:
         yield (tight,)
+    if _OF_STD.search(tight):
+        yield (_OF_STD.sub(r"std::\1", tight),)
     if _NULL.search(tight):
         yield (_NULL.sub("nullptr", tight),)
     if _INTEGER.search(tight):
