@@ -45,9 +45,9 @@ from sizeguard.verify.evidence.code_search import (
 _ELF = (b"\x7fELF",)
 # Prefixes that -ffunction-sections and -fdata-sections put before a symbol's name. Alone, they are
 # the names of sections for all symbols.
+_KIND = r"(?:unlikely|startup|exit|hot|unknown|sorted(?:\.\d+)?|rel(?:\.ro)?(?:\.local)?)"
 _OWN_SECTION = re.compile(
-    r"\.(?:text|rodata|data|bss|tdata|tbss)(?:\.(?:unlikely|startup|exit|hot|unknown"
-    r"|sorted(?:\.\d+)?|rel(?:\.ro)?(?:\.local)?)(?=\.|$))?+\.(.+)"
+    rf"\.(?:text|rodata|data|bss|tdata|tbss)(?!\.{_KIND}\.?\Z)(?:\.{_KIND}(?=\.))?\.(.+)"
 )
 
 _CONSTANTS = (".rodata", ".srodata", ".lrodata", ".data.rel.ro")
