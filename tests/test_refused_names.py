@@ -37,6 +37,10 @@ REFUSED = {
         "std::enable_if<ns::V<int>::size() % 2 == 0, ns::V<int>>::type"
         " ns::halves<int>(ns::V<int>, ns::V<int>)"
     ),
+    "_ZN2ns4readIiEENSt9enable_ifIXsrSt5__or_IISt7is_sameIT_iES3_IS4_sEEE5valueEiE4typeES4_": (
+        "std::enable_if<std::__or_<std::is_same<int, int>, std::is_same<int, short>>::value, int>"
+        "::type ns::read<int>(int)"
+    ),
     "_ZN2ns3putIIiPKcEEEvDpOT_": "void ns::put<int, char const*>(int&&, char const*&&)",
 }
 

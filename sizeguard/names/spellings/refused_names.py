@@ -52,9 +52,9 @@ def refused_name(name: str, readable: Callable[[str], str], depth: int = 0) -> s
         return text
     if "cv" in name and 0 < name.count("SaI") <= _MOST_ALLOCATORS:
         return readable(_with_nested_allocators(name))
-    if "sr" in name and (text := readable(_with_members(name))):
-        return _members_in(text)
-    return readable(_with_packs(name)) if "II" in name else ""
+    if "sr" in name or "II" in name:
+        return _members_in(readable(_with_packs(_with_members(name))))
+    return ""
 
 
 class _Piece(NamedTuple):
