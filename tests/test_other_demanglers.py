@@ -49,6 +49,11 @@ SPELLINGS = {
         "std::ostream::operator<<(unsigned long)",
         "std::basic_ostream::operator<<",
     ),
+    "_ZTVSo": (
+        "vtable for std::basic_ostream<char, std::char_traits<char> >",
+        "vtable for std::basic_ostream",
+        "vtable for std::ostream",
+    ),
     "_ZTIPN2ns3BoxE": ("typeinfo for ns::Box*",),
     "_ZTSPKm": ("typeinfo name for unsigned long const*",),
     "_ZNK2ns4dataIKiEEPKT_v": (

@@ -42,7 +42,7 @@ _SPACED = re.compile(r"(?<=[^\s(,]) \((?![*&])")
 # Members of std::string before C++11, and of streams: mangled names abbreviate the class.
 _OF_STD = re.compile(
     r"\bstd::basic_(string|istream|ostream|iostream)"
-    r"(?:<char, ?std::char_traits<char>(?:, ?std::allocator<char> ?)? ?>)?(?=::)"
+    r"(?:<char, ?std::char_traits<char>(?:, ?std::allocator<char> ?)? ?>)?(?=::|\Z)"
 )
 _NULL = re.compile(r"\bdecltype ?\(nullptr\)")  # how binutils spells nullptr as an argument, too
 
