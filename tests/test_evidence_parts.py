@@ -373,7 +373,7 @@ def member(label: str, machine: str = "x86_64") -> Any:
 def test_the_toolchain_s_objects_are_those_that_the_map_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Others of its archives are not, nor are those for another machine."""
+    """Other members of its archives do not count, nor do objects for another machine."""
     named = ("/lib/libc.a(add.o)", "/lib/libc.a(lto.o)", "/lib/crt1.o", "font.bin")
     archive = [member("libc.a(add.o)"), member("libc.a(mul.o)"), member("libc.a(add.o)", "i386")]
     read = {
@@ -483,7 +483,7 @@ def test_files_of_another_link_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_a_debug_file_is_no_image(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Another file was asked for with a twin, or was found beside it."""
+    """It is refused as wrong input, or with a stripped twin as missing evidence."""
     monkeypatch.setattr(gather_evidence, "Elf", SimpleNamespace)
     made = Gathered(monkeypatch, linked(is_debug_file=True))
     with pytest.raises(InputError, match="app: a debug file, without the code of its image"):

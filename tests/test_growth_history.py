@@ -323,7 +323,7 @@ def test_keys_of_other_projects_are_computed_once(
 
 
 def test_a_repository_is_new_at_its_root_until_the_first_commit(tmp_path: Path) -> None:
-    """Only there growth is counted from baselines alone."""
+    """Only in such a repository do baselines alone decide growth."""
     inner = tmp_path / "inner"
     inner.mkdir()
 

@@ -274,7 +274,7 @@ def test_a_descriptor_names_its_code_on_big_endian_powerpc(machine: str) -> None
 
 
 def test_clones_are_found_with_their_function() -> None:
-    """A function that is only there as f.isra.0 was absent."""
+    """A function whose only remaining code was the clone f.isra.0 counted as absent."""
     symbols = [
         Symbol(name, at, 1, STT_FUNC, GLOBAL, 1)
         for at, name in enumerate(("f", "f.cold", "g", "h.isra.0", "h.isra.0.cold", ".hidden"))

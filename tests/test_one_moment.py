@@ -146,7 +146,7 @@ def test_builds_differ_from_a_commit_as_they_do_one_by_one(tmp_path: Path) -> No
 def test_files_that_no_commit_has_differ_unless_they_are_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as a generated header; those outside of the repository are compared elsewhere."""
+    """A generated header is one. Files outside of the repository are compared elsewhere."""
     root = tmp_path / "tree"
     names = ("tree/made.h", "tree/venv/lib.h", "tree/venv/own.h", "tree/../elsewhere.h")
     for name in names:

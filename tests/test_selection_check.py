@@ -376,7 +376,7 @@ def test_a_new_call_of_what_no_library_registers(project: Project) -> None:
 
 
 def test_surplus_is_told_once_and_unknown_needs_are_inconclusive(project: Project) -> None:
-    """A misspelt name is no surplus, too."""
+    """A misspelt name is not surplus either."""
     case = project.case(project.full)
     asked = []
 

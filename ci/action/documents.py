@@ -89,7 +89,7 @@ def _spelled(name: str) -> str:
 
 
 class _Row(NamedTuple):
-    """A configuration, or a link with what it leads to."""
+    """A sizeguard.yaml, or a symbolic link with its target as the text."""
 
     path: str
     text: str
@@ -101,7 +101,7 @@ class _Row(NamedTuple):
 
 
 def _rows(root: Path, commit: str) -> Iterator[_Row]:
-    """Yield the configurations and links of a commit."""
+    """Yield each sizeguard.yaml and each symbolic link of a commit."""
     for row in git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split("\0"):
         about, _, path = row.partition("\t")
         is_link = about.startswith(_LINK)

@@ -44,7 +44,7 @@ def _kernel(head: str, behind: str, call: str) -> str:
 
 
 def _symbol_leak(name: str, file: str, symbol: str) -> Leak:
-    """Return the leak of gather under a symbol as another language or compiler writes it."""
+    """Return a leak that has the code of gather under a symbol of another language or compiler."""
     head = f'[[gnu::noinline]] Result<Tensor> spare({_PARAMETERS}) asm("{symbol}");\n'
     head += f"Result<Tensor> spare({_PARAMETERS}) "
     text = _kernel(head, "", "keep(&sg::elsewhere::spare)")

@@ -22,7 +22,7 @@ _OF_ADA = re.compile(r"_?[a-z]\w*?__[a-z]\w*")
 # An Ada program or library has one of these; C may have a__b for reasons of its own.
 _ADAS = re.compile(r"_?(?:adainit|adafinal|_ada_\w+|__gnat_\w+|(?:ada|system)__\w+)")
 _RESULT = re.compile(r" -> | : ")  # of Swift: app.Rows.gather(Swift.Int) -> ()
-# A clone of a compiler, which has no scopes: f.part.0, table.1
+# Suffixes of clones and of local variables, which are not scopes: f.part.0, table.1
 _CLONE = re.compile(
     r"(?:\.(?:part|isra|constprop|cold|lto_priv|llvm|localalias)(?:\.\d+)?|\.\d+)+\Z"
 )

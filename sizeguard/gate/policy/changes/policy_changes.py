@@ -173,7 +173,7 @@ def _steps(old: App, new: App) -> Iterator[PolicyChange]:
 
 
 def _left_out(old: App, new: App) -> Iterator[PolicyChange]:
-    """Yield the files of `also` that count for an app until they are images of their own."""
+    """Yield changes of the files that `also` matches but that are images of their own."""
     for target in (target for target in old.steps if target in new.steps):
         was, now = (app.left_out(target) for app in (old, new))
         if {*was} != {*now}:
