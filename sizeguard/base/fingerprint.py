@@ -145,7 +145,7 @@ def _code_paths(room: str) -> list[str]:
 
     room: a folder of the package; empty for the files beside these folders
     """
-    # PACKAGE again: tests/test_one_of_each.py finds a second list of own files by __file__.
+    # PACKAGE again: test_one_of_each finds a second list of own files by __file__.
     package = str(Path(__file__).resolve().parents[1])
     found: list[str] = []
     for folder, inner, names in os.walk(f"{package}/{room}" if room else package):

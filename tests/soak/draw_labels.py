@@ -4,8 +4,8 @@
         > tests/data/attribution/libtorch_cpu_6.yaml
 
 Read each label of the file and correct the wrong ones: it is then a test
-(tests/test_attribution_names.py), which counts how many the preset gets wrong. --demangle prints
-demangled names.
+(tests/names/test_attribution_names.py), which counts how many the preset gets wrong. --demangle
+prints demangled names.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 
-from tests.support.places import ROOT, TESTS
+from tests.support.places import ROOT, files_of_tests
 from tests.support.script import Tally, options_of
 
 _LAW = "@given("
@@ -22,7 +22,7 @@ def main() -> int:
     parser = options_of(__doc__)
     parser.add_argument("--examples", type=int, default=1000)
     options = parser.parse_args()
-    files = sorted(path for path in TESTS.glob("test_*.py") if _LAW in path.read_text())
+    files = [path for path in files_of_tests() if _LAW in path.read_text()]
     tally = Tally()
     for path in files:
         command = [sys.executable, "-m", "pytest", "-q", "-m", "not native", str(path)]

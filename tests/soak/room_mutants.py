@@ -24,7 +24,7 @@ from pathlib import Path
 from tests.soak.verdict_mutants import DECIDING, Mutant, mutants, probes
 from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes
 from tests.support.mutant_runs import Session, collected
-from tests.support.places import ROOT
+from tests.support.places import ROOT, files_of_tests
 
 ROOMS = ("attribution", "builds", "claims", "gate", "ledger", "linkgraph", "measurement", "names",
          "projects", "selection", "verify")  # fmt: skip
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
         for mutant in left:
             outcomes.of(mutant, lambda mutant=mutant: _judge(session, mutant))
 
-    files = sorted(path.as_posix() for path in Path("tests").glob("test_*.py"))
+    files = [path.relative_to(ROOT).as_posix() for path in files_of_tests()]
     collected(files, probes(left), work)
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for mutant in drawn:

@@ -4,10 +4,11 @@
         [--tricks TEST]… [--minutes N] [--judged FILE]
 
 --outcomes has the file that verdict_mutants or room_mutants wrote; --judged keeps the verdicts of
-this script, so that a run can be continued. The leaks are those of tests/test_leaks.py, each linked
-once by gcc. A mutant verifies, in a forked process, the leaks whose verification runs its line.
-`--tricks tests/test_later_tricks.py` runs these tests in their place; a test's id works, too. A
-mutant with which all findings stay is "harmless"; the others are printed, and the exit code is 1.
+this script, so that a run can be continued. The leaks are those of
+tests/verify/leaks/test_leaks.py, each linked once by gcc. A mutant verifies, in a forked process,
+the leaks whose verification runs its line. `--tricks tests/gate/test_later_tricks.py` runs these
+tests in their place; a test's id works, too. A mutant with which all findings stay is "harmless";
+the others are printed, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from tests.support.leak_bench import LeakBench, findings_of
 from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes, outcomes_in
 from tests.support.mutant_runs import Change, Functions, Line, Session, collected, in_child
 from tests.support.places import ROOT
-from tests.test_leaks import COVERING
+from tests.verify.leaks.test_leaks import COVERING
 
 HARMLESS = "harmless"
 

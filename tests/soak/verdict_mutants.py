@@ -31,7 +31,7 @@ from zlib import crc32
 
 from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes
 from tests.support.mutant_runs import RAN, Change, Line, Session, collected
-from tests.support.places import ROOT
+from tests.support.places import ROOT, files_of_tests
 
 # Modules that give verdicts, compare limits or compare terms.
 DECIDING = (
@@ -415,7 +415,8 @@ def main(arguments: list[str]) -> int:
                 judge = partial(_judge, session, mutant, tests)
                 outcomes.of(mutant, judge, is_last=i == len(steps) - 1)
 
-    files = [f"tests/test_{name}.py" for name in chosen.tests or TESTS]
+    wanted = {f"test_{name}" for name in chosen.tests or TESTS}
+    files = [path.relative_to(ROOT).as_posix() for path in files_of_tests() if path.stem in wanted]
     if left:
         collected(files, probes(left), work, marks="")
     counts: dict[str, Counter[str]] = {words: Counter() for words in ("that decide", "of the rest")}

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-from tests.support.places import ROOT, TESTS
+from tests.support.places import ROOT, files_of_tests
 from tests.support.script import Tally, options_of
 from tests.support.whole_products import VARIABLE
 
@@ -20,7 +20,7 @@ _CHOOSES = ("whole_products import", "macos_full")
 def main() -> int:
     options_of(__doc__).parse_args()
     tally = Tally()
-    for path in sorted(TESTS.glob("test_*.py")):
+    for path in files_of_tests():
         text = path.read_text()
         if not any(each in text for each in _CHOOSES):
             continue

@@ -11,3 +11,8 @@ DATA = TESTS / "data"
 # Debian's package lld-19 makes no ld.lld in a folder of PATH.
 LLVM = Path("/usr/lib/llvm-19/bin")
 LLD = ("-fuse-ld=lld", f"-B{LLVM}")
+
+
+def files_of_tests() -> list[Path]:
+    """List the files that have tests, in all folders."""
+    return sorted(TESTS.rglob("test_*.py"))

@@ -2,7 +2,7 @@
 
 They were written before the messages. A row is the command line after `sizeguard`, the words that
 its error must have (the error and its place; the text to type instead), and its exit code if it is
-not 2. `{root}` is the folder of the project of tests/test_wrong_invocations.py.
+not 2. `{root}` is the folder of the project of tests/cli/test_wrong_invocations.py.
 """
 
 from __future__ import annotations
