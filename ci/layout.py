@@ -1,6 +1,6 @@
 """Check the layout of sizeguard/: imports between rooms, files in folders, sizes of functions.
 
-The sizes of functions are checked in tests/support, too.
+In tests, the sizes of folders are checked, and in tests/support those of functions, too.
 
 Run by `make lint`. A room is a folder below sizeguard/. It may import only the rooms that
 ROOMS lists for it, which come before it. Imports inside functions and for type checkers count.
@@ -276,10 +276,7 @@ def _loaded_with(source: str, targets: Mapping[str, set[str]], known: Collection
 
 def folder_problems(root: Path) -> Iterator[str]:
     """Yield folders with too many files, and file names that two folders have."""
-    files = [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
-    for folder, count in sorted(Counter(path.parent for path in files).items()):
-        if count > LARGEST_FOLDER:
-            yield f"{folder.relative_to(root.parent)}: {count} files at one level"
+    yield from full_folders(root, "**/*")
     homes: dict[str, list[str]] = defaultdict(list)
     for module in modules(root):
         folder, _, name = module.rpartition(".")
@@ -288,6 +285,23 @@ def folder_problems(root: Path) -> Iterator[str]:
     for name, places in sorted(homes.items()):
         if len(places) > 1:
             yield f"file name {name} is there {len(places)} times: {', '.join(places)}"
+
+
+def full_folders(root: Path, pattern: str) -> Iterator[str]:
+    """Yield folders that have too many files whose paths match the pattern."""
+    files = [path for path in root.glob(pattern) if path.is_file()]
+    counts = Counter(path.parent for path in files if "__pycache__" not in path.parts)
+    for folder, count in sorted(counts.items()):
+        if count > LARGEST_FOLDER:
+            yield f"{folder.relative_to(root.parent)}: {count} files at one level"
+
+
+def problems_of_tests(tests: Path) -> list[str]:
+    """Return full folders of tests and of what they share, and large functions of the latter."""
+    lines = [*full_folders(tests, "**/test_*.py"), *full_folders(tests, "support/**/*.py")]
+    for path in sorted((tests / "support").rglob("*.py")):
+        lines += large_functions(path, _tree(path))
+    return lines
 
 
 def word_problems(root: Path) -> Iterator[str]:
@@ -325,9 +339,7 @@ def problems(root: Path) -> list[str]:
 def main() -> int:
     """Print violations of the layout; return 1 if there are any."""
     root = Path(__file__).resolve().parents[1] / PACKAGE
-    lines = problems(root)
-    for path in sorted((root.parent / "tests" / "support").glob("*.py")):
-        lines += large_functions(path, _tree(path))
+    lines = problems(root) + problems_of_tests(root.parent / "tests")
     for line in lines:
         print(line)
     if not lines:

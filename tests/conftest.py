@@ -19,15 +19,15 @@ from sizeguard.runtimes.sizeguard.building.programs import program_of
 from sizeguard.runtimes.sizeguard.building.tracing import trace_programs
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant, default_folder
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
+from tests.support.builds.operator_table import pytest_terminal_summary  # noqa: F401  (pytest finds the hook here)
+from tests.support.builds.recorded_builds import recorded_runtime
 from tests.support.drawn import EXAMPLES
-from tests.support.macho_samples import MachoSamples, build_samples
-from tests.support.operator_table import pytest_terminal_summary  # noqa: F401  (pytest finds the hook here)
-from tests.support.recorded_builds import recorded_runtime
+from tests.support.images.macho_samples import MachoSamples, build_samples
 from tests.support.unit_guard import UnitGuard
 from tests.support.whole_products import choose
 
 if TYPE_CHECKING:
-    from tests.support.browser import Browser
+    from tests.support.pages.browser import Browser
 
 ROOT = Path(__file__).resolve().parents[1]
 MACOS = ("arm64-macos", "x86_64-macos")
@@ -95,7 +95,7 @@ def recorded_build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """Start a browser for the tests of a file."""
-    from tests.support.browser import Browser
+    from tests.support.pages.browser import Browser
 
     with Browser(tmp_path_factory.mktemp("browser")) as opened:
         yield opened

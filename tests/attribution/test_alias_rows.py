@@ -21,7 +21,7 @@ from sizeguard.linkgraph.macho.macho_graph import build_macho_graph
 from sizeguard.linkgraph.subjects import find_subject
 from sizeguard.measurement.metric import Metric, metric_value
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
-from tests.support.macho_samples import SOURCES
+from tests.support.images.macho_samples import SOURCES
 
 pytestmark = pytest.mark.native
 

@@ -21,7 +21,7 @@ from sizeguard.columns.texts import Texts
 from sizeguard.report.sizes.render import report_chunks
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_cell
-from tests.support.made_up import MadeUp, Part, parts, table
+from tests.support.images.made_up import MadeUp, Part, parts, table
 
 pytestmark = pytest.mark.native
 

@@ -14,7 +14,7 @@ from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.columns.joined_texts import JoinedTexts
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Texts
-from tests.support.made_elf import (
+from tests.support.images.made_elf import (
     SHT_STRTAB,
     SHT_SYMTAB,
     Form,

@@ -16,7 +16,7 @@ from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.formats.macho import read_macho
 from sizeguard.names.demangle import demangle
 from sizeguard.names.short import bare_name
-from tests.support.macho_samples import MachoSamples
+from tests.support.images.macho_samples import MachoSamples
 from tests.support.tools import tool
 
 

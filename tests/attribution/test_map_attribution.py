@@ -10,7 +10,7 @@ import pytest
 
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InconclusiveError
-from tests.support.map_links import (
+from tests.support.links.map_links import (
     LINKERS,
     link,
     make_objects,

@@ -34,7 +34,7 @@ from sizeguard.ledger.ledger import NONE, AliasGroups, ImageInfo, Ledger, Memory
 from sizeguard.ledger.partition import Partition
 from sizeguard.linkgraph.retained import users_of
 from sizeguard.names.labels import NameLabels
-from tests.support.made_graphs import EMPTY_GRAPH
+from tests.support.links.made_graphs import EMPTY_GRAPH
 
 SYMBOLS = ("f", "g", "h", "(.text)", "longer_name")
 SECTIONS = (".text", "(gap)", ".data")

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.cli.main import cli
 from sizeguard.names.scan.dtype_scan import DtypeScan
-from tests.support.read_images import read_images
-from tests.support.recorded_builds import recorded_runtime
+from tests.support.builds.recorded_builds import recorded_runtime
+from tests.support.links.read_images import read_images
 
 
 @pytest.mark.parametrize("by", ["", "operator", "symbol"])

@@ -27,8 +27,8 @@ from sizeguard.gate.gate_result import AppResult, Base, GateResult
 from sizeguard.gate.policy.terms_result import PolicyChange, RegionLimit
 from sizeguard.measurement.metric import Metric, metric_value
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
-from tests.support.any_project import AnyProject
 from tests.support.places import ROOT
+from tests.support.tricks.any_project import AnyProject
 
 DATA = ROOT / "tests" / "data" / "regions"
 FIRMWARE, MAP, SCRIPT = DATA / "cortex-m3.elf", DATA / "cortex-m3.map", DATA / "script.ld"

@@ -14,7 +14,7 @@ from sizeguard.attribution.teams.code_owners import NOBODY, find_code_owners, pa
 from sizeguard.attribution.teams.team_levels import source_of_object
 from sizeguard.names.scan.scopes import ScopeReader
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
-from tests.support.gate_history import SIZEGUARD
+from tests.support.histories.gate_history import SIZEGUARD
 from tests.support.tools import tool
 
 _NET = """

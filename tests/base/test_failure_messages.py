@@ -9,7 +9,7 @@ import pytest
 from sizeguard.base.errors import InputError
 from sizeguard.git.git import git
 from sizeguard.toolchains.logged import first_error
-from tests.support.drawn_history import run_git
+from tests.support.histories.drawn_history import run_git
 
 LOGS = {
     "a package that is missing": (

@@ -10,7 +10,7 @@ import pytest
 from sizeguard.base import fingerprint
 from sizeguard.base.fingerprint import file_hash
 from sizeguard.base.kept.stored_facts import facts_stored_in
-from tests.support.kept_files import changed_byte, settle
+from tests.support.tricks.kept_files import changed_byte, settle
 
 
 def test_an_edit_that_keeps_size_and_time_is_seen(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from sizeguard.base.kept import beside
 from sizeguard.base.kept.beside import KeptInputs, kept_beside
-from tests.support.kept_files import settle
+from tests.support.tricks.kept_files import settle
 
 
 @dataclass

@@ -20,7 +20,7 @@ from sizeguard.cli.main import cli
 from sizeguard.formats.gc_log import check_gc_log
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.selection.read import read_selection
-from tests.support.made_elf import Form, MadeSection, make_elf
+from tests.support.images.made_elf import Form, MadeSection, make_elf
 
 pytestmark = pytest.mark.native
 

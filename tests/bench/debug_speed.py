@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 from tests.bench.report_speed import measure
-from tests.support.image_laws import SIZEGUARD
+from tests.support.images.image_laws import SIZEGUARD
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
 

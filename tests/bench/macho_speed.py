@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from tests.bench.report_speed import LARGE, measure
-from tests.support.image_laws import SIZEGUARD
+from tests.support.images.image_laws import SIZEGUARD
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
 

@@ -32,7 +32,7 @@ from sizeguard.measurement.metric import Metric
 from sizeguard.projects.command import CommandRecipe
 from sizeguard.report.bisect.bisect_page import bisect_html
 from sizeguard.snapshots.store import Store
-from tests.support.small_history import SmallRepository, state_of_checkout
+from tests.support.histories.small_history import SmallRepository, state_of_checkout
 
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 SCHEMA = json.loads(

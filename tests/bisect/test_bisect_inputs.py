@@ -12,7 +12,7 @@ from sizeguard.git.commits import read_history
 from sizeguard.history.points_in_time import commits
 from sizeguard.projects import command
 from sizeguard.toolchains import native_code
-from tests.support.drawn_history import run_git
+from tests.support.histories.drawn_history import run_git
 
 
 def _commit(root: Path, message: str) -> str:

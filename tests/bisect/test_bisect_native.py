@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.native_history import make_history
-from tests.support.small_history import state_of_checkout
+from tests.support.histories.native_history import make_history
+from tests.support.histories.small_history import state_of_checkout
 
 pytestmark = pytest.mark.native
 

@@ -52,8 +52,8 @@ from sizeguard.runtimes.sizeguard.building.native_recipe import RuntimeRecipe, _
 from sizeguard.snapshots.store import FOLDER_VARIABLE, Store, content_key
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
-from tests.support.any_project import made_project
-from tests.support.small_history import SmallRepository, state_of_checkout
+from tests.support.histories.small_history import SmallRepository, state_of_checkout
+from tests.support.tricks.any_project import made_project
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 import sizeguard
-from tests.support.any_project import AnyProject, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
 
 SCHEMA = json.loads(
     (Path(sizeguard.__file__).parent / "report" / "schemas" / "history.schema.json").read_text()

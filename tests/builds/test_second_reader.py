@@ -28,9 +28,10 @@ from sizeguard.formats.elf.layout import ET_EXEC, ET_REL, SHN_COMMON, SHT_STRTAB
 from sizeguard.formats.sniff import ELF, format_of
 from sizeguard.gate.cache.kept_readings import check_once
 from sizeguard.snapshots.store import Store
-from tests.support.edited_elf import EditedElf
-from tests.support.macho_samples import MachoSamples
-from tests.support.made_elf import (
+from tests.support.builds.recorded_builds import recorded_images, recorded_runtime
+from tests.support.images.edited_elf import EditedElf
+from tests.support.images.macho_samples import MachoSamples
+from tests.support.images.made_elf import (
     SHT_NOBITS,
     Form,
     MadeSection,
@@ -38,8 +39,7 @@ from tests.support.made_elf import (
     MadeSymbol,
     make_elf,
 )
-from tests.support.recorded_builds import recorded_images, recorded_runtime
-from tests.support.windows_and_web import MACHINES, build_windows
+from tests.support.images.windows_and_web import MACHINES, build_windows
 
 SYSTEM = sorted(
     path

@@ -18,8 +18,8 @@ from sizeguard.base import errors
 from sizeguard.cli.exit_codes import EXIT_CODES, SHOWN_WORDS
 from sizeguard.cli.main import cli
 from sizeguard.report.screen.glossary import WORDS
+from tests.support.builds.recorded_builds import recorded_runtime
 from tests.support.parts import mostly_second
-from tests.support.recorded_builds import recorded_runtime
 
 GENERAL = {0, 1, 2, 3, 4}
 

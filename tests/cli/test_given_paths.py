@@ -26,7 +26,7 @@ from sizeguard.linkgraph.open_graph import graph_of_path
 from sizeguard.proposals.image_files import _has_sections
 from sizeguard.report.bisect.bisect_progress import BisectProgress
 from sizeguard.report.doctor.render import _head
-from tests.support.made_elf import Form, MadeSection, make_elf
+from tests.support.images.made_elf import Form, MadeSection, make_elf
 
 LONG = "a" * 300
 IDENTITY = ("-c", "user.name=n", "-c", "user.email=n@example.org")

@@ -24,9 +24,9 @@ from sizeguard.report.gate.render import gate_text
 from sizeguard.report.result_formats import GATE_FORMATS
 from sizeguard.report.writers.source_links import links_of_runner
 from sizeguard.report.writers.style import Style
-from tests.support.git_runs import git
+from tests.support.builds.recorded_builds import RECORDED, recorded_images, recorded_runtime
+from tests.support.histories.git_runs import git
 from tests.support.places import DATA
-from tests.support.recorded_builds import RECORDED, recorded_images, recorded_runtime
 
 pytestmark = pytest.mark.native
 

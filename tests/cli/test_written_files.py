@@ -18,8 +18,7 @@ from sizeguard.base.errors import InputError, StorageError
 from sizeguard.base.files import cannot_write, write_atomic, write_if_changed
 from sizeguard.cli.main import cli
 from sizeguard.report.gate.gate_json import gate_json
-from tests.support.gate_samples import passing
-from tests.support.made_elf import (
+from tests.support.images.made_elf import (
     SHT_STRTAB,
     SHT_SYMTAB,
     Form,
@@ -27,6 +26,7 @@ from tests.support.made_elf import (
     MadeSymbol,
     make_elf,
 )
+from tests.support.results.gate_samples import passing
 
 
 def received(fifo: Path) -> tuple[threading.Thread, list[bytes]]:

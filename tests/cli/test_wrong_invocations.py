@@ -14,12 +14,12 @@ from sizeguard.base.errors import OutputError
 from sizeguard.cli.error_lines import print_error
 from sizeguard.cli.lazy_group import LEAST_WIDTH, MOST_WIDTH, terminal_width
 from sizeguard.cli.main import _run
-from tests.support.git_runs import git
+from tests.support.builds.recorded_builds import RECORDED, recorded_images, recorded_runtime
+from tests.support.commands.wrong_invocations import ALL, Wrong
+from tests.support.commands.wrong_later import LATER
+from tests.support.commands.wrong_more import CONFIGS, MORE, WAIVERS
+from tests.support.histories.git_runs import git
 from tests.support.places import DATA
-from tests.support.recorded_builds import RECORDED, recorded_images, recorded_runtime
-from tests.support.wrong_invocations import ALL, Wrong
-from tests.support.wrong_later import LATER
-from tests.support.wrong_more import CONFIGS, MORE, WAIVERS
 
 pytestmark = pytest.mark.native
 

@@ -21,7 +21,7 @@ from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.diff.stable_names import hash_keys, key_of, keys
 from sizeguard.report.diff.render import diff_chunks
 from sizeguard.report.writers.table import csv_cell
-from tests.support.made_up import MadeUp, Part, parts
+from tests.support.images.made_up import MadeUp, Part, parts
 
 # The cause that a diff in the other direction gives, if it is another one.
 MIRRORED = {

@@ -16,8 +16,8 @@ from sizeguard.cli.main import _run, cli
 from sizeguard.diff.compare import diff
 from sizeguard.report.diff.render import diff_chunks
 from sizeguard.report.writers.style import Style
-from tests.support.read_images import read_images
-from tests.support.recorded_builds import recorded_runtime
+from tests.support.builds.recorded_builds import recorded_runtime
+from tests.support.links.read_images import read_images
 
 pytestmark = pytest.mark.native
 

@@ -15,8 +15,8 @@ from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InputError
 from sizeguard.cli.main import cli
 from sizeguard.gate.fail_if import Judged
-from tests.support.edited_elf import ALLOC, PROGBITS, EditedElf, Header
-from tests.support.recorded_builds import recorded_analysis, recorded_runtime
+from tests.support.builds.recorded_builds import recorded_analysis, recorded_runtime
+from tests.support.images.edited_elf import ALLOC, PROGBITS, EditedElf, Header
 
 GROWN = 2048
 

@@ -335,7 +335,7 @@ def test_exported_names(tmp_path: Path, flags: tuple[str, ...]) -> None:
 @native
 @pytest.mark.parametrize("flags", [(), LLD])
 def test_sections_without_a_use(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    from tests.support.recorded_links import record
+    from tests.support.links.recorded_links import record
 
     plain = build(tmp_path, "plain", *flags)
     assert any("sections without a use" in line for line in look(plain).unknown)
@@ -350,7 +350,7 @@ def test_sections_without_a_use(tmp_path: Path, flags: tuple[str, ...]) -> None:
 @native
 @pytest.mark.parametrize("flags", [(), LLD, ("-Wl,-z,now", "-fno-plt")])
 def test_a_use_of_exported_functions_by_unused_code(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    from tests.support.recorded_links import record
+    from tests.support.links.recorded_links import record
 
     count = range(24)
     exported = "".join(f"int f{i}(int x) {{ return x + {i}; }}\n" for i in count)

@@ -13,7 +13,7 @@ from sizeguard.doctor.diagnosis import Diagnosis
 from sizeguard.doctor.examine import examine
 from sizeguard.doctor.image_facts import ImageFacts
 from sizeguard.formats.elf import parse_elf
-from tests.support.made_elf import (
+from tests.support.images.made_elf import (
     SHT_STRTAB,
     SHT_SYMTAB,
     Form,

@@ -12,7 +12,7 @@ from sizeguard.formats.dwarf import inline_frames
 from sizeguard.formats.dwarf.code_sections import elf_code, without_removed
 from sizeguard.formats.dwarf.walk import NONE, InlineTree
 from sizeguard.formats.elf import parse_elf
-from tests.support.made_elf import (
+from tests.support.images.made_elf import (
     SHT_STRTAB,
     SHT_SYMTAB,
     Form,

@@ -15,7 +15,7 @@ from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InputError
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.diff.compare import diff_of
-from tests.support.gate_history import SIZEGUARD
+from tests.support.histories.gate_history import SIZEGUARD
 from tests.support.tools import tool
 
 pytestmark = pytest.mark.native

@@ -17,14 +17,14 @@ from sizeguard.formats.elf import parse_elf
 from sizeguard.formats.pe.reader import parse_pe, read_pe
 from sizeguard.formats.wasm.reader import parse_wasm, read_wasm
 from sizeguard.ledger.sectioned.sectioned_ledger import sectioned_ledger
-from tests.support.tools import tool
-from tests.support.windows_and_web import (
+from tests.support.images.windows_and_web import (
     MACHINES,
     WebSamples,
     WindowsSamples,
     build_web,
     build_windows,
 )
+from tests.support.tools import tool
 
 pytestmark = pytest.mark.native
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sizeguard.formats.elf import read_elf
-from tests.support.foreign_samples import BIG_ENDIAN, BITS_32, FORMS, MACHINES, build_foreign
-from tests.support.image_laws import check_laws
+from tests.support.images.foreign_samples import BIG_ENDIAN, BITS_32, FORMS, MACHINES, build_foreign
+from tests.support.images.image_laws import check_laws
 
 pytestmark = pytest.mark.native
 

@@ -13,7 +13,7 @@ from sizeguard.formats.elf import Symbol, read_elf
 from sizeguard.formats.elf.symbols import SymbolTable
 from sizeguard.verify.evidence.macho import MachoSymbolTable
 from tests.support.drawn import at_least
-from tests.support.made_elf import Form, MadeSection, MadeSymbol, make_elf
+from tests.support.images.made_elf import Form, MadeSection, MadeSymbol, make_elf
 
 NAMES = st.sampled_from(["", "f", "g", "f@@V1", "g@V2", "é"])
 ROWS = st.tuples(NAMES, st.integers(0, 3), st.integers(0, 9), st.integers(1, 2))

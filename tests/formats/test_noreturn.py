@@ -16,7 +16,7 @@ from sizeguard.formats.dwarf.sections import elf_sections
 from sizeguard.formats.dwarf.units import Info
 from sizeguard.formats.elf import read_elf
 from sizeguard.verify.returns import declarations
-from tests.support.map_links import run
+from tests.support.links.map_links import run
 
 pytestmark = pytest.mark.native
 

@@ -11,8 +11,8 @@ import pytest
 from sizeguard.base.errors import BuildError
 from sizeguard.formats.undeclared_bytes import undeclared_bytes
 from sizeguard.toolchains.stripped import strip
-from tests.support.made_elf import Form, MadeSection, make_elf
-from tests.support.recorded_builds import recorded_images
+from tests.support.builds.recorded_builds import recorded_images
+from tests.support.images.made_elf import Form, MadeSection, make_elf
 
 ARCHIVE = bytes(range(256)) * 20
 PLACE_OF_TABLE = 40  # of the address of section headers in a 64-bit ELF header

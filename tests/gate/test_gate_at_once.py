@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.any_project import AnyProject, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
 
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 # Two apps for two targets, one with two images. Each build writes its worker's id, then waits.

@@ -36,7 +36,7 @@ from sizeguard.gate.reference.not_measured import not_measured, unfinished
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.project import App, BuildSteps, ImageFiles
-from tests.support.recorded_builds import files_of_program, unpack
+from tests.support.builds.recorded_builds import files_of_program, unpack
 
 APP = App("vision", Path("/p/s.yaml"), (), ())
 BUILD = Build(

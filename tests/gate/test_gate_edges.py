@@ -34,9 +34,9 @@ from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.project import App, BuildSteps, ImageFiles, Target
 from sizeguard.projects.reader import read_config
 from sizeguard.toolchains.toolchain import Toolchain
-from tests.support.drawn_history import run_git
+from tests.support.builds.recorded_builds import RecordedRuntime, recorded_images, recorded_runtime
+from tests.support.histories.drawn_history import run_git
 from tests.support.places import ROOT
-from tests.support.recorded_builds import RecordedRuntime, recorded_images, recorded_runtime
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from sizeguard.gate.policy.baselines import baseline_files, read_baseline
 from sizeguard.gate.policy.waivers import read_waivers
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.reader import read_config
-from tests.support.gate_history import ROOT, SIZEGUARD
+from tests.support.histories.gate_history import ROOT, SIZEGUARD
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.gate_history import CONVOLUTION, FOR_EACH_RUN, GATHER_RUN, Repository
+from tests.support.histories.gate_history import CONVOLUTION, FOR_EACH_RUN, GATHER_RUN, Repository
 from tests.support.whole_products import is_whole
 
 pytestmark = pytest.mark.native

@@ -25,8 +25,8 @@ from sizeguard.gate.policy.limits import Limit, parse_limit
 from sizeguard.gate.policy.needed import machine_checks, needed_checks
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
-from tests.support.edited_elf import ALLOC, NOBITS, NOTE, PROGBITS, WRITE, EditedElf, Header
-from tests.support.recorded_builds import recorded_runtime
+from tests.support.builds.recorded_builds import recorded_runtime
+from tests.support.images.edited_elf import ALLOC, NOBITS, NOTE, PROGBITS, WRITE, EditedElf, Header
 
 pytestmark = pytest.mark.native
 

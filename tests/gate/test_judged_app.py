@@ -49,7 +49,7 @@ from sizeguard.projects.reader import parse_config
 from sizeguard.snapshots.snapshot import read_snapshot
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.toolchain import Toolchain
-from tests.support.recorded_builds import unpack
+from tests.support.builds.recorded_builds import unpack
 
 TODAY = datetime.date(2026, 11, 21)
 COMMIT = "4f2a91c" + "0" * 33

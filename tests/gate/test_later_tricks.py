@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.any_project import made_project
-from tests.support.later_tricks import TRICKS
-from tests.support.shipped_tricks import SHIPPED
+from tests.support.tricks.any_project import made_project
+from tests.support.tricks.later_tricks import TRICKS
+from tests.support.tricks.shipped_tricks import SHIPPED
 
 pytestmark = pytest.mark.native
 

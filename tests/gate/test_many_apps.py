@@ -20,7 +20,7 @@ from sizeguard.projects.reader import read_config
 from sizeguard.runtimes.sizeguard import native_tree
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.read_files import ReadFiles
-from tests.support.any_project import AnyProject, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
 
 APP = """\
   app{number}:

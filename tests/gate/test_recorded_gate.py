@@ -52,9 +52,9 @@ from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.environment import recorded_environment
 from sizeguard.toolchains.recipe import ReadsElsewhereError
 from sizeguard.toolchains.toolchain import Toolchain
-from tests.support.drawn_history import run_git
+from tests.support.builds.recorded_builds import recorded_analysis
+from tests.support.histories.drawn_history import run_git
 from tests.support.places import ROOT
-from tests.support.recorded_builds import recorded_analysis
 
 TODAY = datetime.date(2026, 11, 21)
 TARGET = Target("x86_64-linux", "x86_64-linux")

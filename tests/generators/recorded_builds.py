@@ -31,11 +31,11 @@ from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.snapshots.snapshot import write_snapshot
 from sizeguard.toolchains.toolchain import find_toolchain
-from tests.support import retention_programs
-from tests.support.macho_samples import build_samples
+from tests.support.images.macho_samples import build_samples
+from tests.support.images.windows_and_web import build_web, build_windows
+from tests.support.links import retention_programs
 from tests.support.places import DATA, ROOT
 from tests.support.tools import tool
-from tests.support.windows_and_web import build_web, build_windows
 
 RECORDED = DATA / "recorded"
 # All sources of the runtime are recorded, except for data.

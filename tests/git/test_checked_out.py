@@ -15,7 +15,7 @@ from sizeguard.git import checked_out
 from sizeguard.git.checked_out import _KEPT, checked_out_commit
 from sizeguard.git.git import git_bytes
 from sizeguard.git.worktrees import worktree
-from tests.support.any_project import AnyProject, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
 
 FILES = {"a.c": "1\n", "d/b.c": "1\n", ".gitignore": "*.o\n"}
 

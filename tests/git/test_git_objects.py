@@ -20,7 +20,7 @@ from sizeguard.toolchains.read_files import (
     watch,
     watch_git,
 )
-from tests.support.any_project import AnyProject, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
 
 pytestmark = pytest.mark.native
 

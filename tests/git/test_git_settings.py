@@ -17,7 +17,7 @@ from sizeguard.git.git import git_environment
 from sizeguard.git.trees import tree_entries
 from sizeguard.git.worktrees import end_orphans, worktree
 from sizeguard.history.points_in_time import tags_of
-from tests.support.git_runs import git
+from tests.support.histories.git_runs import git
 
 # A gpg that signs anything, and finds every signature good.
 _GPG = """#!/bin/sh

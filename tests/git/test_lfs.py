@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.any_project import AnyProject, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
 
 pytestmark = pytest.mark.native
 

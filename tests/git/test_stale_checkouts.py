@@ -18,7 +18,7 @@ from sizeguard.projects.project import BuildSteps, ImageFiles
 from sizeguard.toolchains import native_code
 from sizeguard.toolchains.read_files import watch
 from tests.gate.test_gate_failures import UNPRIVILEGED
-from tests.support.drawn_history import run_git
+from tests.support.histories.drawn_history import run_git
 
 ATTRIBUTES = "*.h filter=gen\n"
 

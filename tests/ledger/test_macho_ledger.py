@@ -21,7 +21,7 @@ from sizeguard.ledger.ledger import NONE, Ledger
 from sizeguard.ledger.macho.macho_ledger import macho_ledger
 from sizeguard.ledger.macho.nops import is_padding, padding_before
 from tests.support.drawn import at_least
-from tests.support.macho_samples import LINKED, THIN, MachoSamples
+from tests.support.images.macho_samples import LINKED, THIN, MachoSamples
 from tests.support.tools import tool
 
 

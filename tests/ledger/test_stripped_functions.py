@@ -21,7 +21,7 @@ from sizeguard.ledger.elf.nameless_functions import nameless_functions
 from sizeguard.ledger.elf.owner_table import Line
 from sizeguard.ledger.kinds import ANALYZERS
 from sizeguard.measurement.nameless_code import nameless_code
-from tests.support.made_elf import Form, MadeSection, make_elf
+from tests.support.images.made_elf import Form, MadeSection, make_elf
 from tests.support.tools import tool
 
 _SOURCE = """

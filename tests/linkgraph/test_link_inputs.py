@@ -30,9 +30,9 @@ from sizeguard.linkgraph.subjects import find_subject
 from sizeguard.names.dtype_of import dtype_of
 from sizeguard.toolchains.links.asked_link import link_command
 from tests.support.drawn import at_least
-from tests.support.link_cases import FIXTURES, Linked, link, model
-from tests.support.made_elf import ET_DYN, Form, make_elf
-from tests.support.map_links import linker_flags
+from tests.support.images.made_elf import ET_DYN, Form, make_elf
+from tests.support.links.link_cases import FIXTURES, Linked, link, model
+from tests.support.links.map_links import linker_flags
 
 LINKERS = ("bfd", "gold", "lld-22", "mold")
 

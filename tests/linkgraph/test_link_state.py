@@ -19,7 +19,7 @@ from sizeguard.linkgraph.inputs.link_state import (
     WEAK,
     LinkState,
 )
-from tests.support.recorded_builds import recorded_runtime
+from tests.support.builds.recorded_builds import recorded_runtime
 
 
 @pytest.fixture(scope="module")

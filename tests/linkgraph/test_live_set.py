@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.linkgraph.live import live
-from tests.support.link_cases import (
+from tests.support.links.link_cases import (
     COMPILERS,
     LEVELS,
     LINKERS,

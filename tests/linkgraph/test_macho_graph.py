@@ -19,7 +19,7 @@ from sizeguard.linkgraph.open_graph import graph_of_objects
 from sizeguard.linkgraph.subjects import find_subject
 from sizeguard.names.demangle import demangle
 from sizeguard.names.dtype_of import dtype_of
-from tests.support import ld64_chains
+from tests.support.links import ld64_chains
 
 pytestmark = pytest.mark.native
 

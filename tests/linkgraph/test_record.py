@@ -11,8 +11,7 @@ import pytest
 
 from sizeguard.builds.link_record import LinkRecord, read_link_record
 from sizeguard.builds.recorded_links import LINK_RECORDS, find_record, write_records
-from tests.support.places import LLD
-from tests.support.recorded_links import (
+from tests.support.links.recorded_links import (
     FLAGS,
     REMOVE,
     UNUSED,
@@ -23,6 +22,7 @@ from tests.support.recorded_links import (
     sizeguard,
     write_sources,
 )
+from tests.support.places import LLD
 from tests.support.whole_products import choose
 
 pytestmark = pytest.mark.native

@@ -19,7 +19,7 @@ from sizeguard.linkgraph.edge_lists import EdgeLists
 from sizeguard.linkgraph.graph import FDE, PART, RELOCATION, START_STOP, UNWIND
 from sizeguard.verify.evidence.object_evidence import Definition, NamedPiece
 from sizeguard.verify.evidence.ways import Edge, Reasons
-from tests.support.made_graphs import made_graph
+from tests.support.links.made_graphs import made_graph
 
 # The strongest first.
 KINDS = {

@@ -25,9 +25,9 @@ from sizeguard.linkgraph.open_graph import graph_of_path
 from sizeguard.linkgraph.retained import retained, retained_by_dtype, users_of
 from sizeguard.linkgraph.subjects import find_subject, operators
 from sizeguard.names.dtype_of import dtype_of
-from tests.support.made_graphs import made_graph
-from tests.support.object_graph import read_graph
-from tests.support.recorded_builds import recorded_runtime
+from tests.support.builds.recorded_builds import recorded_runtime
+from tests.support.links.made_graphs import made_graph
+from tests.support.links.object_graph import read_graph
 
 SIZE = 12  # nodes of a made graph
 NODE = st.integers(0, SIZE - 1)

@@ -15,7 +15,7 @@ from sizeguard.linkgraph.elf.linker_rules import rules_of
 from sizeguard.linkgraph.graph import FDE
 from sizeguard.linkgraph.inputs.link_inputs import Linker
 from sizeguard.linkgraph.live import live
-from tests.support.link_cases import Case, Linked, link_case
+from tests.support.links.link_cases import Case, Linked, link_case
 
 
 @pytest.mark.parametrize(

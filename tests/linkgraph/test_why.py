@@ -33,9 +33,9 @@ from sizeguard.verify.evidence.image_presence import (
     check_presence,
     is_present,
 )
-from tests.support.dominators import ROOT, UNREACHED, dominated_sums, immediate_dominators
-from tests.support.link_cases import FIXTURES, NAMES, Case, Linked, link_case
-from tests.support.lld_chains import ask_lld, disagreements, driver_of, live_functions
+from tests.support.links.dominators import ROOT, UNREACHED, dominated_sums, immediate_dominators
+from tests.support.links.link_cases import FIXTURES, NAMES, Case, Linked, link_case
+from tests.support.links.lld_chains import ask_lld, disagreements, driver_of, live_functions
 
 pytestmark = pytest.mark.native
 

@@ -25,8 +25,8 @@ from sizeguard.measurement.metric import (
     parse_metric,
 )
 from sizeguard.measurement.metric_kinds import NAMED, TOTALS
+from tests.support.builds.recorded_builds import recorded_analysis
 from tests.support.places import ROOT
-from tests.support.recorded_builds import recorded_analysis
 
 REGIONS = ROOT / "tests" / "data" / "regions"
 

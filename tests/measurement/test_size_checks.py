@@ -25,7 +25,7 @@ from sizeguard.ledger.region_use import RegionUse
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.measurement.metric_kinds import JOINED, OBJECTS, SOURCES
 from sizeguard.measurement.nameless_code import lost_places
-from tests.support.made_up import MadeUp, Part
+from tests.support.images.made_up import MadeUp, Part
 
 
 def measured(load: int, **tables: Mapping[str, int]) -> Measurement:

@@ -15,7 +15,7 @@ from sizeguard.gate.policy.limits import GrowthLimit, Limit
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.measurement.metric import Metric, metric_value
-from tests.support.recorded_builds import recorded_analysis
+from tests.support.builds.recorded_builds import recorded_analysis
 
 RELU = "_ZN2sg7kernels4reluERNS_7ContextENS_6TensorE"
 SOFTMAX = "sg::kernels::(anonymous namespace)::softmax_lines"

@@ -28,7 +28,7 @@ from sizeguard.names.scan.identifiers import (
     following,
 )
 from sizeguard.runtimes.known import runtime_named
-from tests.support.packed_texts import chunk_of
+from tests.support.images.packed_texts import chunk_of
 from tests.support.places import DATA
 
 FOLDER = DATA / "attribution"

@@ -40,7 +40,7 @@ from sizeguard.names.scan.type_grammar import (
     number_at,
 )
 from sizeguard.operators.dtypes import CODE_OF_NAME, COMPLEX_OF_REAL, NAME_OF_LETTER
-from tests.support.packed_texts import chunk_of, side_by_side
+from tests.support.images.packed_texts import chunk_of, side_by_side
 
 pytestmark = pytest.mark.native
 

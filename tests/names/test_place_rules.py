@@ -18,9 +18,9 @@ from sizeguard.columns.label import Label
 from sizeguard.columns.texts import Texts
 from sizeguard.names.rules import PlaceRule
 from sizeguard.names.rules_reader import read_preset
-from tests.support.any_project import AnyProject, made_project
-from tests.support.documents import blocks_of
 from tests.support.places import ROOT
+from tests.support.services.documents import blocks_of
+from tests.support.tricks.any_project import AnyProject, made_project
 
 SOURCES = {
     "third_party/zip.cpp": "int zip(int n) { return n * 7 + 1; }\n",

@@ -36,8 +36,8 @@ from sizeguard.runtimes.sizeguard.program.program_file import write_program
 from sizeguard.runtimes.sizeguard.source_facts import DISPATCH
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
-from tests.support.link_cases import COMPILERS, Linked, link
-from tests.support.map_links import linker_flags
+from tests.support.links.link_cases import COMPILERS, Linked, link
+from tests.support.links.map_links import linker_flags
 from tests.support.places import DATA, ROOT
 
 SOURCES = DATA / "operator_calls"

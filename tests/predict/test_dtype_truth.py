@@ -16,7 +16,7 @@ from sizeguard.predict.savings.image_savings import Savings
 from sizeguard.predict.what_if import kept_by, predictor_of
 from sizeguard.selection.read import read_selection
 from sizeguard.toolchains.toolchain import Toolchain
-from tests.support.dtype_rebuilds import (
+from tests.support.builds.dtype_rebuilds import (
     Branch,
     Predictor,
     build_with,

@@ -13,8 +13,8 @@ from sizeguard.claims.listed_names import BuildNames, FeatureMarks
 from sizeguard.claims.names_file import names_text, parse_names
 from sizeguard.predict import what_if
 from sizeguard.predict.predictor import Kept, Predictor, Size
-from tests.support.made_graphs import made_graph
-from tests.support.made_predictors import made_predictor
+from tests.support.builds.made_predictors import made_predictor
+from tests.support.links.made_graphs import made_graph
 
 NONE = np.zeros(0, np.int64)
 FULL = 1000  # bytes of sections: main 400, check 300, its helper 40, a shared function 260

@@ -11,7 +11,7 @@ import pytest
 
 from sizeguard.linkgraph.graph import ENTRY, IMPORT, PART, STRING, SectionGraph
 from sizeguard.predict.image_layout import ImageLayout
-from tests.support.made_graphs import made_graph
+from tests.support.links.made_graphs import made_graph
 
 # (name, bytes, alignment) of a section, and the sizes and texts of its parts.
 Section = tuple[str, int, int]

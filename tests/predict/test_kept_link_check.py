@@ -16,7 +16,7 @@ from sizeguard.verify.evidence import image_presence
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.kept_link_check import FILE, ROOMS, checked_map
-from tests.support.kept_files import changed_byte, settle
+from tests.support.tricks.kept_files import changed_byte, settle
 
 
 def test_the_rooms_are_those_whose_code_checks() -> None:

@@ -15,7 +15,7 @@ from sizeguard.predict.savings import case_ranges as reader
 from sizeguard.predict.savings.case_range_types import CaseRanges
 from sizeguard.predict.savings.kept_ranges import FILE, ROOMS, case_ranges
 from sizeguard.runtimes.known import runtime_named
-from tests.support.kept_files import changed_byte, settle
+from tests.support.tricks.kept_files import changed_byte, settle
 
 RUNTIME = runtime_named("sizeguard")
 RULES = RUNTIME.rules

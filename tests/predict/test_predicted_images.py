@@ -14,8 +14,8 @@ from sizeguard.linkgraph.costs import costs_of
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.predict.image_layout import ImageLayout
 from sizeguard.predict.predictor import Kept, Predictor, Size
-from tests.support.made_graphs import made_graph
-from tests.support.made_predictors import made_predictor
+from tests.support.builds.made_predictors import made_predictor
+from tests.support.links.made_graphs import made_graph
 
 ADR_GOT_PAGE, LD64_GOT_LO12_NC, CALL26 = 311, 312, 283
 NONE = np.zeros(0, np.int64)

@@ -18,8 +18,8 @@ from sizeguard.predict.savings.code_changes import Span, case_span, shared_span,
 from sizeguard.predict.savings.image_savings import ImageSavings, Savings
 from sizeguard.predict.what_if import kept_by, predictor_of
 from sizeguard.selection.read import read_selection
-from tests.support.app_tree import selection_of
-from tests.support.dtype_rebuilds import branches
+from tests.support.builds.dtype_rebuilds import branches
+from tests.support.histories.app_tree import selection_of
 
 COUNT = st.integers(1, 10)
 

@@ -13,7 +13,7 @@ import pytest
 
 from sizeguard.base.errors import InputError
 from sizeguard.projects.reader import parse_config
-from tests.support.any_project import AnyProject, Ended, made_project
+from tests.support.tricks.any_project import AnyProject, Ended, made_project
 
 SOURCES = {
     "main.c": (

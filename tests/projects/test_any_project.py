@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.gate.causes.source_lines import SourceLines
-from tests.support.any_project import CONFIG, SOURCES, AnyProject, made_project
+from tests.support.tricks.any_project import CONFIG, SOURCES, AnyProject, made_project
 
 native = pytest.mark.native
 GROWN = "  volatile int x = n;\n" + "  x = x * 3 + 1;\n" * 80 + "  return x;\n"

@@ -18,8 +18,8 @@ from sizeguard.gate.verified_builds import verify_symbols
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.project import App, BuildSteps
-from tests.support.any_project import AnyProject, made_project
-from tests.support.made_elf import Form, MadeSection, MadeSymbol, make_elf
+from tests.support.images.made_elf import Form, MadeSection, MadeSymbol, make_elf
+from tests.support.tricks.any_project import AnyProject, made_project
 
 pytestmark = pytest.mark.native
 

@@ -10,7 +10,7 @@ from sizeguard.projects.any_build import recipe_of_app
 from sizeguard.projects.reader import read_config
 from sizeguard.snapshots.store import content_key
 from sizeguard.toolchains import native_code
-from tests.support.any_project import made_project
+from tests.support.tricks.any_project import made_project
 
 HOST = "x86_64-linux"
 TWINS = """apps:

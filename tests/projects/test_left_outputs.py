@@ -16,7 +16,7 @@ from sizeguard.projects.head_builds import HeadBuilds
 from sizeguard.projects.project import SHIPS, ImageFiles
 from sizeguard.projects.reader import read_config
 from sizeguard.projects.steps.left_outputs import note_shipped, remove_outputs
-from tests.support.any_project import made_project
+from tests.support.tricks.any_project import made_project
 
 CONFIG = """limits:
   load: {growth: 64 B}

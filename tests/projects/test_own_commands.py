@@ -14,7 +14,7 @@ from sizeguard.projects.any_build import AnyBuildRecipe, recipe_of_app
 from sizeguard.projects.project import BuildSteps, ImageFiles
 from sizeguard.projects.reader import parse_config
 from sizeguard.projects.steps.commit_steps import steps_of_commit
-from tests.support.any_project import AnyProject, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
 
 APP = "    build: sh build.sh\n    image: app\n"
 CONFIG = f"""limits:

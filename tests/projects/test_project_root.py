@@ -26,10 +26,10 @@ from sizeguard.projects.root import (
     sources_of,
 )
 from sizeguard.runtimes.known import built_from, source_tree
-from tests.support.gate_samples import passing
-from tests.support.git_runs import git
+from tests.support.histories.git_runs import git
 from tests.support.own_python import sizeguard
 from tests.support.parts import mostly_second
+from tests.support.results.gate_samples import passing
 
 pytestmark = pytest.mark.native
 

@@ -9,7 +9,7 @@ import pytest
 
 from sizeguard.base.errors import InputError
 from sizeguard.projects.reader import parse_config, read_config
-from tests.support.any_project import AnyProject
+from tests.support.tricks.any_project import AnyProject
 
 LIST = '- {symbol: "zip*", component: zipping}\n'
 APP = "apps:\n  p: {build: gcc -Os main.c -o p, image: p, limits: {component/zipping: 40 B}}\n"

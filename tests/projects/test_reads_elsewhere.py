@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.any_project import made_project
-from tests.support.later_tricks import BUILD, CONFIG, EMBED, LARGE, MAIN
 from tests.support.places import LLVM
+from tests.support.tricks.any_project import made_project
+from tests.support.tricks.later_tricks import BUILD, CONFIG, EMBED, LARGE, MAIN
 
 pytestmark = pytest.mark.native
 

@@ -24,7 +24,7 @@ from sizeguard.report.gate.gate_words import elimination_text
 from sizeguard.report.verify.verify_terminal import terminal_text
 from sizeguard.report.writers.style import Style
 from sizeguard.toolchains.stripped import strip
-from tests.support.gate_samples import app_result, check
+from tests.support.results.gate_samples import app_result, check
 
 TARGET = "x86_64-linux"
 

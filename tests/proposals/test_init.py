@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.projects.reader import read_config
-from tests.support.any_project import AnyProject
+from tests.support.tricks.any_project import AnyProject
 
 CMAKE = """cmake_minimum_required(VERSION 3.20)
 project(words CXX)

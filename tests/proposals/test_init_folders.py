@@ -28,7 +28,7 @@ from sizeguard.proposals.ci_files import ci_file
 from sizeguard.proposals.config_text import config_text
 from sizeguard.proposals.proposal import Proposal
 from sizeguard.proposals.propose import propose
-from tests.support.made_elf import Form, MadeSection, MadeSegment, make_elf
+from tests.support.images.made_elf import Form, MadeSection, MadeSegment, make_elf
 
 PROGRAM = Path(shutil.which("true") or "/bin/true").resolve()
 LIBRARY = min(

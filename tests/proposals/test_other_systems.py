@@ -19,7 +19,7 @@ from sizeguard.proposals.build_folder import BUILD_ID, MAP, BuildFolder, LinkedF
 from sizeguard.proposals.found_images import OWN, FoundImage, find_images
 from sizeguard.proposals.image_files import parts_of
 from sizeguard.report.bisect.bisect_words import by_dtype
-from tests.support.made_elf import Form, MadeSection, MadeSegment, make_elf
+from tests.support.images.made_elf import Form, MadeSection, MadeSegment, make_elf
 
 
 def put(path: Path, content: bytes) -> Path:

@@ -10,9 +10,9 @@ import pytest
 
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.gate_result import GateResult
-from tests.support.browser import Browser
-from tests.support.comment_page import comment_page
-from tests.support.gate_samples import SAMPLES, failing
+from tests.support.pages.browser import Browser
+from tests.support.results.comment_page import comment_page
+from tests.support.results.gate_samples import SAMPLES, failing
 
 pytestmark = pytest.mark.native
 

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from sizeguard.builds.build_record import RECORD, Build
-from tests.support.golden_sample import FOLDER, goldens
+from tests.support.results.golden_sample import FOLDER, goldens
 
 GOLDENS = goldens()
 
@@ -23,7 +23,7 @@ def schema(name: str) -> Any:
 
 @pytest.mark.parametrize("name", GOLDENS)
 def test_outputs_are_the_reviewed_ones(name: str) -> None:
-    """To update: python -m tests.support.golden_sample, then review the diff."""
+    """To update: python -m tests.support.results.golden_sample, then review the diff."""
     assert GOLDENS[name] == (FOLDER / name).read_bytes().decode()
 
 

@@ -14,8 +14,8 @@ from sizeguard.gate.causes.dependencies import (
     changed_files,
 )
 from sizeguard.gate.causes.growth_parts import growth_by_dependency
-from tests.support.any_project import AnyProject, made_project
-from tests.support.made_up import MadeUp, Part
+from tests.support.images.made_up import MadeUp, Part
+from tests.support.tricks.any_project import AnyProject, made_project
 
 CONFIG = """targets: {x86_64-linux: }
 apps:

@@ -13,7 +13,7 @@ from sizeguard.builds.debug_lines import lines_of_functions
 from sizeguard.formats.dwarf.lines import CodeLine
 from sizeguard.gate.causes.edited_lines import first_edit
 from sizeguard.gate.causes.source_lines import ObjectSymbol, SourceLines
-from tests.support.any_project import AnyProject, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
 
 ONE = "namespace one {\nint parse(int x);\n\nint parse(int x)\n{\n  return x + 1;\n}\n}\n"
 TWO = ONE.replace("one", "two")

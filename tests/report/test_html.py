@@ -20,8 +20,8 @@ from sizeguard.diff.compare import diff
 from sizeguard.ledger.ledger import ImageInfo
 from sizeguard.report.diff.render import diff_chunks
 from sizeguard.report.sizes.render import report_chunks
-from tests.support.browser import Browser
-from tests.support.made_up import MadeUp, Part
+from tests.support.images.made_up import MadeUp, Part
+from tests.support.pages.browser import Browser
 
 pytestmark = pytest.mark.native
 

@@ -73,10 +73,10 @@ from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.printable import inert
 from sizeguard.report.writers.style import Style, size_text
 from sizeguard.snapshots.magic import MAGIC
-from tests.support.bisect_samples import three_culprits
-from tests.support.gate_samples import SAMPLES, app_result, check
-from tests.support.git_runs import git
-from tests.support.prediction_samples import vision_prediction
+from tests.support.histories.bisect_samples import three_culprits
+from tests.support.histories.git_runs import git
+from tests.support.results.gate_samples import SAMPLES, app_result, check
+from tests.support.results.prediction_samples import vision_prediction
 
 ABSENT_ADD = Verdict("operator", "add", ABSENT, PASS, "not_generated", 0, ())
 SIZES = Sizes(100, 10, 200, 0)

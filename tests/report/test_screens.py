@@ -23,10 +23,10 @@ from sizeguard.report.sizes.size_tree import Rest, rest_text
 from sizeguard.report.verify.verify_words import headline
 from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.style import Style, change_text
-from tests.support.gate_samples import verification
-from tests.support.golden_sample import diff, new, old
-from tests.support.made_up import MadeUp, Part
-from tests.support.screen_samples import FOLDER, PIPED, file_of, prepare, screens
+from tests.support.images.made_up import MadeUp, Part
+from tests.support.results.gate_samples import verification
+from tests.support.results.golden_sample import diff, new, old
+from tests.support.results.screen_samples import FOLDER, PIPED, file_of, prepare, screens
 
 pytestmark = pytest.mark.native
 
@@ -40,7 +40,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_screens_are_the_reviewed_ones(shown: dict[str, str]) -> None:
-    """To accept changes, run python -m tests.support.screen_samples and review the diff."""
+    """To accept changes, run python -m tests.support.results.screen_samples and review the diff."""
     assert set(shown) == {path.name for path in FOLDER.iterdir()}
     for name, text in shown.items():
         assert text == (FOLDER / name).read_text("utf-8"), name

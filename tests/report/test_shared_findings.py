@@ -22,7 +22,7 @@ from sizeguard.report.gate.render import gate_text
 from sizeguard.report.gate.shared.build_findings import findings_by_build
 from sizeguard.report.gate.shared.shared_builds import GroupedFindings, grouped_findings
 from sizeguard.report.writers.style import Style
-from tests.support.gate_samples import (
+from tests.support.results.gate_samples import (
     SAMPLES,
     app_result,
     check,

@@ -15,7 +15,7 @@ from sizeguard.report.gate import gate_markdown
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.gate.shared.shared_causes import shared_causes
 from sizeguard.report.writers.style import Style
-from tests.support.gate_samples import check
+from tests.support.results.gate_samples import check
 
 APPS, TARGETS = 30, ("x86_64-linux", "aarch64-linux")
 KINDS = ("reproduce", "see why", "compare", "accept it", "make it normal")

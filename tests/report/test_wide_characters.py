@@ -14,7 +14,7 @@ from sizeguard.report.screen.grid import Column, GridRow, RowName, distinct, gri
 from sizeguard.report.writers.printable import inert, middle, shown
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import format_table
-from tests.support.gate_samples import SAMPLES
+from tests.support.results.gate_samples import SAMPLES
 
 LONG = "名前の長い関数" * 8
 NAMES = (LONG, LONG[:-1] + "終", "plain::name", "e\u0301" * 50, "😀" * 30, "中文<テスト>::函数")

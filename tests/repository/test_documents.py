@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 import yaml
 
-from tests.support.documents import KINDS, Block, blocks_of, follow, indented_code, pages
 from tests.support.places import ROOT
+from tests.support.services.documents import KINDS, Block, blocks_of, follow, indented_code, pages
 
 ALL = [block for page in pages() for block in blocks_of(page)]
 # test_tutorial.py follows the tutorial and checks its results.

@@ -115,6 +115,16 @@ def test_a_folder_with_too_many_files_is_named(layout: ModuleType, tmp_path: Pat
     assert any("16 files at one level" in line for line in beyond)
 
 
+def test_folders_of_tests_are_limited_too(layout: ModuleType, tmp_path: Path) -> None:
+    assert layout.problems_of_tests(ROOT / "tests") == []
+    for folder, name in (("tests/gate", "test_part"), ("tests/support/links", "part")):
+        (tmp_path / folder).mkdir(parents=True)
+        for i in range(layout.LARGEST_FOLDER + 1):
+            (tmp_path / folder / f"{name}{i}.py").touch()
+        found = layout.problems_of_tests(tmp_path / "tests")
+        assert f"{folder}: 16 files at one level" in found
+
+
 def test_what_is_allowed_is_no_problem(layout: ModuleType, tmp_path: Path) -> None:
     files = {
         "base/words": "A = 1\n",

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.support.browser import Browser
+from tests.support.pages.browser import Browser
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.native

@@ -13,7 +13,7 @@ from tests.soak.drawn_packages import check_image
 from tests.soak.room_mutants import draw
 from tests.soak.surviving_mutants import survivors
 from tests.soak.verdict_mutants import Mutant, imported
-from tests.support.made_elf import SHT_SYMTAB, Form, MadeSection, make_elf
+from tests.support.images.made_elf import SHT_SYMTAB, Form, MadeSection, make_elf
 from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes, outcomes_in
 from tests.support.places import TESTS
 from tests.support.script import Tally, options_of

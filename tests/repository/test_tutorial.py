@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.documents import blocks_of, follow
 from tests.support.places import ROOT
+from tests.support.services.documents import blocks_of, follow
 
 pytestmark = pytest.mark.native
 

@@ -14,8 +14,8 @@ from sizeguard.builds.build_record import Build
 from sizeguard.runtimes.sizeguard.importing.importer import default_library, import_model
 from sizeguard.runtimes.sizeguard.program.program import Program
 from sizeguard.runtimes.sizeguard.program.program_file import write_program
+from tests.support.builds.vectors import run_program
 from tests.support.places import ROOT
-from tests.support.vectors import run_program
 
 FEATURES = [
     path

@@ -18,7 +18,7 @@ from sizeguard.models.npy import read_npy
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_variant
 from sizeguard.toolchains.toolchain import Toolchain
-from tests.support.vectors import ROOT, run_program
+from tests.support.builds.vectors import ROOT, run_program
 from tests.support.whole_products import choose
 
 MODELS = sorted(path.name for path in (ROOT / "native" / "models").iterdir() if path.is_dir())

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sizeguard.builds.build_record import Build
-from tests.support.operator_table import ACCEPTS_MORE, TABLE
-from tests.support.vectors import Runner, operators, read_vectors, vector_files
+from tests.support.builds.operator_table import ACCEPTS_MORE, TABLE
+from tests.support.builds.vectors import Runner, operators, read_vectors, vector_files
 
 KNOWN = operators()
 SHOWN = 12  # listed failures of one operator

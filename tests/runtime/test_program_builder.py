@@ -19,8 +19,8 @@ from sizeguard.runtimes.sizeguard.program.program import (
     Value,
     check_program,
 )
+from tests.support.builds.program_interpreter import OPERATORS, run
 from tests.support.drawn import at_least
-from tests.support.program_interpreter import OPERATORS, run
 
 # Results are terms, so two programs agree if their terms are equal.
 OPERATORS["test::term"] = lambda *arguments: Term("term", arguments)

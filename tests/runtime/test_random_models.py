@@ -14,7 +14,7 @@ from sizeguard.models.array_difference import difference
 from sizeguard.models.npy import read_npy
 from sizeguard.runtimes.sizeguard.importing.importer import default_library, import_model
 from sizeguard.runtimes.sizeguard.program.program_file import write_program
-from tests.support.vectors import ROOT, run_program
+from tests.support.builds.vectors import ROOT, run_program
 
 MODELS = sorted(
     path for path in (ROOT / "tests" / "data" / "random_models").iterdir() if path.is_dir()

@@ -14,8 +14,8 @@ import pytest
 from sizeguard.builds.build_record import Build
 from sizeguard.models.array_difference import difference
 from sizeguard.models.npy import Array
-from tests.support.operator_table import table
-from tests.support.vectors import VECTORS, Runner, operators, read_vectors
+from tests.support.builds.operator_table import table
+from tests.support.builds.vectors import VECTORS, Runner, operators, read_vectors
 
 
 def floats(*numbers: float, dtype: str = "Float") -> Array:

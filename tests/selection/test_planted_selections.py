@@ -17,7 +17,7 @@ from sizeguard.runtimes.sizeguard.codegen.generate import Inputs, generate
 from sizeguard.selection.read import parse_selection
 from sizeguard.selection.union import merge
 from sizeguard.selection.write import format_selection
-from tests.support.selection_bench import SelectionBench
+from tests.support.builds.selection_bench import SelectionBench
 
 ENTRY = "{is_root_operator: false, is_used_for_training: false, include_all_overloads: false}"
 

@@ -11,7 +11,7 @@ import pytest
 
 from sizeguard.snapshots.origin import Origin
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
-from tests.support.any_project import AnyProject, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
 
 SOURCES = {
     "main.c": "int f(int);\nint main(int c, char** v) {\n  return f(c);\n}\n",

@@ -20,8 +20,8 @@ from sizeguard.projects.known_reads import KnownReads
 from sizeguard.snapshots.cleaning import StoreLimits, clean_store
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.read_files import ReadFiles
-from tests.support.any_project import AnyProject
-from tests.support.golden_sample import new, old
+from tests.support.results.golden_sample import new, old
+from tests.support.tricks.any_project import AnyProject
 
 DAY = 86400
 SCHEMA = json.loads(

@@ -39,7 +39,7 @@ from sizeguard.snapshots.packing import (
     unpack_texts,
 )
 from sizeguard.snapshots.snapshot import Snapshot, read_snapshot, snapshot_bytes
-from tests.support.made_up import MadeUp, Part, parts
+from tests.support.images.made_up import MadeUp, Part, parts
 from tests.support.places import DATA
 from tests.support.whole_products import choose
 

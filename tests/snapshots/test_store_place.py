@@ -10,7 +10,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.gate.reference.history import History
 from sizeguard.measurement.store_place import project_store, store_at
 from sizeguard.snapshots.store import FOLDER_VARIABLE
-from tests.support.drawn_history import run_git
+from tests.support.histories.drawn_history import run_git
 
 TRACKED = "git tracks {}, so a change can write it; name another folder with SIZEGUARD_STORE"
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.support.native_history import SELECTION, make_history
+from tests.support.histories.native_history import SELECTION, make_history
 from tests.support.script import Tally, options_of
 
 SIZEGUARD = Path(sys.executable).parent / "sizeguard"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sizeguard.projects.root import project_root
 from sizeguard.toolchains.targets import host_target
-from tests.support.defective_runtime import DEFECTS, Runtime
+from tests.support.refactorings.defective_runtime import DEFECTS, Runtime
 from tests.support.script import Tally, options_of
 
 

@@ -20,9 +20,9 @@ from sizeguard.builds.open_build import Files
 from sizeguard.doctor.diagnosis import FILE, PROMISED_WIDTH, SizeFinding
 from sizeguard.doctor.examine import examine
 from sizeguard.formats.elf import STB_WEAK, STT_FUNC, read_elf
-from tests.support.foreign_projects import ForeignProject, fetched
 from tests.support.places import LLD
 from tests.support.script import Tally, options_of
+from tests.support.tricks.foreign_projects import ForeignProject, fetched
 
 MOST = 5
 BY_MAKE = "make"

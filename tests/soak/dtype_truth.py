@@ -31,7 +31,7 @@ import pytest
 from sizeguard.builds.build_record import Build
 from sizeguard.projects.root import project_root
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
-from tests.support.dtype_rebuilds import (
+from tests.support.builds.dtype_rebuilds import (
     CASES,
     Branch,
     Code,

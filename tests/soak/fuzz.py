@@ -24,9 +24,9 @@ from sizeguard.runtimes.sizeguard.importing.importer import (
     import_model,
 )
 from sizeguard.runtimes.sizeguard.program.program_file import write_program
+from tests.support.builds.vectors import make_program, operators, read_vectors, vector_files
 from tests.support.places import DATA, ROOT
 from tests.support.script import Tally, options_of
-from tests.support.vectors import make_program, operators, read_vectors, vector_files
 
 DEFECTS = ROOT / "tests" / "soak" / "fuzz_defects"
 LARGEST_SEED = 60_000  # bytes: a mutation of a larger one changes weights only

@@ -11,9 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.support.gate_history import Repository
-from tests.support.hidden_growth import GIVE, SIZE, TABLE, WAYS, Way, insert, prepare, write
+from tests.support.histories.gate_history import Repository
 from tests.support.script import Tally, options_of
+from tests.support.tricks.hidden_growth import GIVE, SIZE, TABLE, WAYS, Way, insert, prepare, write
 
 SEEN = (1, 3)
 STEP = """

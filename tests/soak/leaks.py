@@ -16,8 +16,8 @@ from sizeguard.projects.root import project_root
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
 from sizeguard.toolchains.toolchain import find_toolchain
-from tests.support.all_leaks import ALL_LEAKS, CONTROL
-from tests.support.leak_bench import LeakBench
+from tests.support.leaks.all_leaks import ALL_LEAKS, CONTROL
+from tests.support.leaks.leak_bench import LeakBench
 from tests.support.script import Tally, options_of
 
 # Compiler, target, optimization and LTO.

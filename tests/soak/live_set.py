@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.support.link_cases import (
+from tests.support.links.link_cases import (
     COMPILERS,
     LEVELS,
     LINKERS,

@@ -23,7 +23,7 @@ from sizeguard.linkgraph.inputs.recorded_link import read_link
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
 from sizeguard.toolchains.toolchain import find_toolchain
-from tests.support.gc_lists import removed_by_log, removed_by_model
+from tests.support.links.gc_lists import removed_by_log, removed_by_model
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
 

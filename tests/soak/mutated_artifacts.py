@@ -25,10 +25,10 @@ from ci.github.size_artifact import member
 from ci.github.size_words import NUMBER, Files, Known, Reader, Report, report_of_parts
 from ci.results.judged_result import RESULT
 from sizeguard.report.gate.gate_json import LARGEST
-from tests.support.gate_samples import SAMPLES
-from tests.support.hostile_artifacts import document, packed
-from tests.support.hostile_results import HOSTILE
-from tests.support.local_hub import FORK, HEAD, MERGE
+from tests.support.results.gate_samples import SAMPLES
+from tests.support.results.hostile_artifacts import document, packed
+from tests.support.results.hostile_results import HOSTILE
+from tests.support.services.local_hub import FORK, HEAD, MERGE
 
 SECONDS = 5.0
 VALUES: Sequence[Any] = (

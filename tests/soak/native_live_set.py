@@ -19,9 +19,9 @@ from pathlib import Path
 from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.links.asked_link import link_command
 from sizeguard.toolchains.toolchain import find_toolchain
-from tests.support.link_cases import COMPILERS, LEVELS, LINKERS, MODES, model
-from tests.support.lld_chains import driver_words
-from tests.support.map_links import linker_flags
+from tests.support.links.link_cases import COMPILERS, LEVELS, LINKERS, MODES, model
+from tests.support.links.lld_chains import driver_words
+from tests.support.links.map_links import linker_flags
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
 

@@ -20,12 +20,12 @@ import numpy as np
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.sniff import ELF, image_format
 from sizeguard.ledger.kinds import ANALYZER
-from tests.support.binutils import (
+from tests.support.images.binutils import (
     check_section_sizes_against_size,
     check_sections_against_readelf,
     check_symbols_against_nm,
 )
-from tests.support.image_laws import check_ledger, ledger_of
+from tests.support.images.image_laws import check_ledger, ledger_of
 from tests.support.script import Tally, options_of
 
 CHECKS = (

@@ -25,10 +25,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.support.foreign_projects import PROJECTS, ForeignProject, build, fetched, tools_of
-from tests.support.git_runs import git
+from tests.support.histories.git_runs import git
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
+from tests.support.tricks.foreign_projects import PROJECTS, ForeignProject, build, fetched, tools_of
 
 MOST_COMMANDS = 5  # from pip install to the first gate that passes
 CONFIG = "sizeguard.yaml"

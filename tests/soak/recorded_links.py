@@ -13,8 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.support.places import LLD
-from tests.support.recorded_links import (
+from tests.support.links.recorded_links import (
     FLAGS,
     REMOVE,
     UNUSED,
@@ -24,6 +23,7 @@ from tests.support.recorded_links import (
     run,
     write_sources,
 )
+from tests.support.places import LLD
 from tests.support.script import Tally, options_of
 
 COMPILERS = ("gcc", "clang-19", "aarch64-linux-gnu-gcc")

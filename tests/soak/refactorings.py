@@ -13,9 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.support.defective_runtime import Runtime
 from tests.support.places import ROOT
-from tests.support.refactored_runtime import REFACTORINGS
+from tests.support.refactorings.defective_runtime import Runtime
+from tests.support.refactorings.refactored_runtime import REFACTORINGS
 
 BUILDS: dict[str, dict[str, str | None]] = {
     "gcc": {"compiler": "gcc"},

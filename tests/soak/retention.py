@@ -10,7 +10,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.support.retention_programs import CASES, COMPILERS, LINKERS, build, wrong
+from tests.support.links.retention_programs import CASES, COMPILERS, LINKERS, build, wrong
 from tests.support.script import Tally, options_of
 
 

@@ -42,8 +42,8 @@ from pathlib import Path, PurePosixPath
 
 import yaml
 
-from tests.support.output_commands import GROUPS, Command, commands_of
-from tests.support.output_inputs import FILES, RECIPES
+from tests.support.commands.output_commands import GROUPS, Command, commands_of
+from tests.support.commands.output_inputs import FILES, RECIPES
 
 INTENDED = Path(__file__).parent / "intended_differences.yaml"
 TIMEOUT = 900  # seconds of one command

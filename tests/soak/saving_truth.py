@@ -23,9 +23,9 @@ from sizeguard.predict.predictor import Kept
 from sizeguard.predict.savings.image_savings import Savings
 from sizeguard.predict.what_if import predictor_of
 from sizeguard.toolchains.toolchain import find_toolchain
-from tests.support.dtype_rebuilds import Branch
+from tests.support.builds.dtype_rebuilds import Branch
+from tests.support.builds.removal_rebuilds import Removals
 from tests.support.places import ROOT
-from tests.support.removal_rebuilds import Removals
 from tests.support.script import Tally, options_of
 
 ENOUGH, BYTES, SHARE = 0.95, 64, 0.25

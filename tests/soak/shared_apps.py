@@ -22,7 +22,7 @@ from sizeguard.builds.measured_sizes import measure
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
-from tests.support.app_tree import APPS, AppTree
+from tests.support.histories.app_tree import APPS, AppTree
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
 

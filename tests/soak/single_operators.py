@@ -20,9 +20,9 @@ from pathlib import Path
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.toolchain import find_toolchain
+from tests.support.builds.single_selections import selection_text
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
-from tests.support.single_selections import selection_text
 
 
 def check(operators: Iterable[str], target: str, compiler: str | None) -> int:

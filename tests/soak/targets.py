@@ -30,8 +30,13 @@ from sizeguard.projects.root import project_root
 from sizeguard.runtimes.sizeguard.building.programs import program_of
 from sizeguard.runtimes.sizeguard.building.tracing import trace
 from sizeguard.toolchains.targets import TARGETS, host_target, run_prefix
-from tests.support.image_laws import check_laws, check_report, check_runs, check_stripped_twin
-from tests.support.link_matrix import Row, build_row
+from tests.support.images.image_laws import (
+    check_laws,
+    check_report,
+    check_runs,
+    check_stripped_twin,
+)
+from tests.support.links.link_matrix import Row, build_row
 from tests.support.script import Tally, options_of
 
 FORMS = ("executable", "static", "static-pie", "shared", "lto", "thinlto")

@@ -20,8 +20,14 @@ from sizeguard.names.demangle import demangle
 from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
 from sizeguard.toolchains.toolchain import find_toolchain
-from tests.support import ld64_chains
-from tests.support.lld_chains import ask_lld, disagreements, driver_of, driver_words, live_functions
+from tests.support.links import ld64_chains
+from tests.support.links.lld_chains import (
+    ask_lld,
+    disagreements,
+    driver_of,
+    driver_words,
+    live_functions,
+)
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
 

@@ -4,7 +4,7 @@
                                               [--project foreign|ours]... [--apps NAME]
 
 As root. The steps come from .github/workflows and action.yml themselves, those of the other project
-from measure.yml and comment.yml: see tests/support/container_jobs.py. Baselines are of Debian 12's
+from measure.yml and comment.yml: see container_jobs. Baselines are of Debian 12's
 gcc 12; Debian 13 has gcc 14, so there the base is measured. Each pull request passes, fails, is
 inconclusive, or has no result; then the commenting workflow's steps tell GitHub, which is a server
 on this machine.
@@ -28,12 +28,12 @@ from typing import Any
 import yaml
 
 from tests.soak.clean_container import SUITE, Container, read_host
-from tests.support.any_project import CONFIG, SOURCES
-from tests.support.container_jobs import ACTIONS, OWN, TEMP, WORK, Ended, Event, Jobs
-from tests.support.git_runs import git
-from tests.support.local_hub import FORK, TOKEN, LocalHub, served
+from tests.support.histories.git_runs import git
 from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
+from tests.support.services.container_jobs import ACTIONS, OWN, TEMP, WORK, Ended, Event, Jobs
+from tests.support.services.local_hub import FORK, TOKEN, LocalHub, served
+from tests.support.tricks.any_project import CONFIG, SOURCES
 
 SUITES = (SUITE, "trixie")
 FOREIGN = "org/runtime"  # the local hub's

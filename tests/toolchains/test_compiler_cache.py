@@ -13,7 +13,7 @@ from sizeguard.git.worktrees import Worktree
 from sizeguard.projects.compiler_cache import ccache_path, note_other_inputs, other_inputs
 from sizeguard.runtimes.sizeguard.building.native_recipe import _cache
 from sizeguard.toolchains.environment import EXACT_CACHES, build_environment
-from tests.support.drawn_history import run_git
+from tests.support.histories.drawn_history import run_git
 
 FILES = {"a.cpp": "", "b/c.h": "", "data.bin": "1", "tools/as": "2", "README.md": "3"}
 

@@ -30,7 +30,12 @@ from sizeguard.runtimes.sizeguard.building.variants import (
 from sizeguard.toolchains import toolchain as toolchain_module
 from sizeguard.toolchains.targets import find_target, run_prefix
 from sizeguard.toolchains.toolchain import find_toolchain
-from tests.support.image_laws import check_laws, check_report, check_runs, check_stripped_twin
+from tests.support.images.image_laws import (
+    check_laws,
+    check_report,
+    check_runs,
+    check_stripped_twin,
+)
 from tests.support.tools import tool
 from tests.support.whole_products import choose
 

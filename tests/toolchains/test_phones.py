@@ -26,7 +26,7 @@ from sizeguard.toolchains.environment import recorded_environment
 from sizeguard.toolchains.installed import is_installed
 from sizeguard.toolchains.targets import find_target, run_prefix
 from sizeguard.toolchains.toolchain import find_toolchain
-from tests.support.image_laws import check_laws, check_report, check_stripped_twin
+from tests.support.images.image_laws import check_laws, check_report, check_stripped_twin
 from tests.support.places import ROOT
 from tests.support.tools import tool
 

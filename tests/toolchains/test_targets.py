@@ -13,7 +13,7 @@ from sizeguard.runtimes.sizeguard.building.driver import build
 from sizeguard.runtimes.sizeguard.building.variants import Variant, default_folder
 from sizeguard.toolchains.targets import host_target
 from sizeguard.toolchains.toolchain import find_toolchain
-from tests.support.image_laws import (
+from tests.support.images.image_laws import (
     check_laws,
     check_ledger,
     check_report,
@@ -21,7 +21,7 @@ from tests.support.image_laws import (
     check_stripped_twin,
     ledger_of,
 )
-from tests.support.link_matrix import Row, build_row, covering_rows, image_of, product
+from tests.support.links.link_matrix import Row, build_row, covering_rows, image_of, product
 from tests.support.whole_products import choose
 
 # A model's shared library, its LTO and its build by gcc -O2 need objects of their own, half a

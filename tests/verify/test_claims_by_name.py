@@ -13,7 +13,7 @@ from sizeguard.names.demangle import demangle
 from sizeguard.names.resolve_names import KnownNames, Resolved, SymbolNames
 from sizeguard.verify.known_names import ClaimNames
 from tests.soak.name_spellings import claim_faults, faults
-from tests.support.recorded_builds import recorded_runtime
+from tests.support.builds.recorded_builds import recorded_runtime
 
 
 @pytest.mark.native

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.defective_runtime import DEFECTS, Runtime
+from tests.support.refactorings.defective_runtime import DEFECTS, Runtime
 from tests.support.whole_products import choose
 
 QUICK = (

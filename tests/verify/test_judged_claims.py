@@ -57,7 +57,7 @@ from sizeguard.verify.judge_claims import judge_same, united
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.registrations import Registrations, judge_registered
 from sizeguard.verify.startup import judge_exports, judge_initializers, judge_ways
-from tests.support.recorded_evidence import Opener, opener_of_programs
+from tests.support.builds.recorded_evidence import Opener, opener_of_programs
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ from sizeguard.verify.registrations import Kernels, Registrations, judge_registe
 from sizeguard.verify.returns import is_unused, judge_returns
 from sizeguard.verify.startup import judge_exports, judge_initializers
 from sizeguard.verify.why_there import explain
-from tests.support.recorded_evidence import Opener, opener_of_programs, runtime_evidence
+from tests.support.builds.recorded_evidence import Opener, opener_of_programs, runtime_evidence
 
 KERNELS = "sg::kernels::"
 

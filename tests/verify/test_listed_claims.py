@@ -22,7 +22,7 @@ from sizeguard.gate import verified_builds
 from sizeguard.gate.cache.requested_claims import RequestedClaims
 from sizeguard.gate.verified_builds import ListedClaims, list_claims
 from sizeguard.verify.evidence.gather_evidence import gather
-from tests.support.recorded_builds import RecordedRuntime, recorded_runtime
+from tests.support.builds.recorded_builds import RecordedRuntime, recorded_runtime
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ import pytest
 from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.toolchain import Toolchain
 from tests.conftest import built
-from tests.support.all_leaks import ALL_LEAKS, CONTROL
-from tests.support.app_tree import selection_of
-from tests.support.leak_bench import LeakBench
+from tests.support.histories.app_tree import selection_of
+from tests.support.leaks.all_leaks import ALL_LEAKS, CONTROL
+from tests.support.leaks.leak_bench import LeakBench
 from tests.support.whole_products import choose
 
 COVERING = (

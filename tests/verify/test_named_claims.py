@@ -30,7 +30,7 @@ from sizeguard.names.resolve_names import DROPPED, NOT_ADDED, SymbolNames
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
-from tests.support.recorded_evidence import Opener, opener_of_programs, runtime_evidence
+from tests.support.builds.recorded_evidence import Opener, opener_of_programs, runtime_evidence
 
 CONSTANT = "0x5d1ec7b39e010101"
 

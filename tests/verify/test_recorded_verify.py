@@ -40,13 +40,13 @@ from sizeguard.projects.project import App
 from sizeguard.report.verify.render import verification_text
 from sizeguard.snapshots.store import Store
 from sizeguard.verify import judge_claims
-from tests.support.recorded_builds import (
+from tests.support.builds.recorded_builds import (
     RecordedRuntime,
     files_of_program,
     recorded_runtime,
     unpack,
 )
-from tests.support.retention_programs import CASES
+from tests.support.links.retention_programs import CASES
 
 RELU = "  aten::relu: {is_root_operator: true, is_used_for_training: false"
 ERF = """\

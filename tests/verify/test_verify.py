@@ -53,8 +53,12 @@ from sizeguard.selection.read import read_selection
 from sizeguard.toolchains.toolchain import Toolchain
 from sizeguard.verify import judge_claims
 from sizeguard.verify.evidence.tables import registered_in
-from tests.support.app_tree import selection_of
-from tests.support.claim_laws import check_alone_nothing_is_gone, check_no_failure_passes, counted
+from tests.support.builds.claim_laws import (
+    check_alone_nothing_is_gone,
+    check_no_failure_passes,
+    counted,
+)
+from tests.support.histories.app_tree import selection_of
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from sizeguard.gate.verified_builds import verify_symbols
 from sizeguard.verify.evidence.code_search import ImageBytes, Pattern
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.placement import place
-from tests.support.retention_programs import CASES, SOURCES, Case, Program, build, link, run
+from tests.support.links.retention_programs import CASES, SOURCES, Case, Program, build, link, run
 
 MARKER = ["-DMARKER=0x5d1ec7b39a017f01ull", '-DMARKER_TEXT="0"']
 

@@ -16,8 +16,8 @@ from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
 from sizeguard.builds.build_record import Build
 from sizeguard.formats.dwarf import InlineFrames, inline_frames
 from sizeguard.formats.elf import has_debug_information, read_elf
-from tests.support.made_dwarf import abbreviation, hostile, unit_of
-from tests.support.map_links import STUBS, run
+from tests.support.images.made_dwarf import abbreviation, hostile, unit_of
+from tests.support.links.map_links import STUBS, run
 from tests.support.places import DATA, LLVM
 
 pytestmark = pytest.mark.native

@@ -8,7 +8,7 @@ import pytest
 
 from sizeguard.formats.dwarf import inline_frames
 from sizeguard.names.demangle import demangle
-from tests.support.map_links import run
+from tests.support.links.map_links import run
 from tests.support.places import DATA
 
 pytestmark = pytest.mark.native

@@ -21,8 +21,8 @@ from sizeguard.base.errors import SizeguardError
 from sizeguard.formats.dwarf import inline_frames
 from sizeguard.formats.elf import read_elf
 from sizeguard.runtimes.known import runtime_named
-from tests.support.macho_samples import SOURCES
-from tests.support.made_dwarf import abbreviation, hostile, unit_of
+from tests.support.images.macho_samples import SOURCES
+from tests.support.images.made_dwarf import abbreviation, hostile, unit_of
 from tests.support.places import DATA
 from tests.support.whole_products import choose
 

@@ -21,7 +21,7 @@ from sizeguard.formats.elf.unwind import CIE, FDE, header_table, read_frames
 from sizeguard.ledger.elf import elf_ledger
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import Ledger, Owners
-from tests.support.binutils import (
+from tests.support.images.binutils import (
     check_section_sizes_against_size,
     check_sections_against_readelf,
     check_symbols_against_nm,

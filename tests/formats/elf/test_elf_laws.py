@@ -23,7 +23,7 @@ from sizeguard.ledger.ledger import Ledger
 from tests.soak.mutate import mutated
 from tests.soak.mutations.elf import TARGETS
 from tests.support.drawn import at_least
-from tests.support.made_elf import (
+from tests.support.images.made_elf import (
     ET_DYN,
     ET_EXEC,
     ET_REL,

@@ -14,7 +14,7 @@ from sizeguard.formats.elf import parse_elf
 from sizeguard.formats.elf.layout import Layout
 from sizeguard.formats.elf.relocations import read_crel, read_relr
 from sizeguard.formats.elf.symbols import string_ends
-from tests.support.made_elf import SHT_STRTAB, Form, MadeSection, MadeSymbol, make_elf
+from tests.support.images.made_elf import SHT_STRTAB, Form, MadeSection, MadeSymbol, make_elf
 
 # Many strings share the end of another one, and the last may lack its NUL.
 TABLES = st.lists(st.sampled_from(b"ab\0"), min_size=1, max_size=40).map(bytes)

@@ -11,7 +11,7 @@ import pytest
 from sizeguard.base.errors import InputError
 from sizeguard.formats.elf import parse_elf
 from sizeguard.ledger.elf import elf_ledger
-from tests.support.made_elf import (
+from tests.support.images.made_elf import (
     ET_REL,
     SHT_STRTAB,
     SHT_SYMTAB,

@@ -16,7 +16,7 @@ from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.formats.elf import parse_elf, read_elf
 from sizeguard.ledger.elf import elf_ledger
-from tests.support.made_elf import Form, MadeSection, MadeSegment, MadeSymbol, make_elf
+from tests.support.images.made_elf import Form, MadeSection, MadeSegment, MadeSymbol, make_elf
 
 SOURCE = """
 #include <cstdio>

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.any_project import made_project
+from tests.support.tricks.any_project import made_project
 
 CONFIG = "apps: {app: {build: sh build.sh, image: app}}\nlimits: {load: {growth: 0 B}}\n"
 SOURCE = ".globl _start\n_start: .long 1\n"

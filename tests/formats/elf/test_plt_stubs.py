@@ -9,7 +9,7 @@ from elftools.elf.elffile import ELFFile
 
 from sizeguard.formats.elf import parse_elf, read_elf
 from sizeguard.formats.elf.plt import NOWHERE, stubs
-from tests.support.made_elf import Form, MadeSection, make_elf
+from tests.support.images.made_elf import Form, MadeSection, make_elf
 from tests.support.places import LLD
 from tests.support.tools import tool
 

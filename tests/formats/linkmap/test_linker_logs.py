@@ -14,7 +14,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.formats.gc_log import GcLog, RemovedSection, parse_gc_log
 from sizeguard.formats.icf_log import Folded, parse_icf_log
 from sizeguard.formats.linkmap import read_link_map
-from tests.support.map_links import FOLDER, LINKERS, link, make_objects
+from tests.support.links.map_links import FOLDER, LINKERS, link, make_objects
 from tests.support.places import DATA
 
 LINKMAPS = DATA / "linkmaps"

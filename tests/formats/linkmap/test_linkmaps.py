@@ -15,7 +15,7 @@ import pytest
 from sizeguard.base.errors import InputError
 from sizeguard.formats.linkmap import read_link_map, read_map
 from sizeguard.formats.linkmap.link_map import LinkMap, is_mapping_symbol, object_name
-from tests.support.map_links import (
+from tests.support.links.map_links import (
     APPLE_LINKERS,
     FOLDER,
     LINKERS,

@@ -15,7 +15,7 @@ from sizeguard.formats.macho.fixups import (
 )
 from sizeguard.formats.macho.image import MachO
 from tests.formats.macho.test_macho_opcodes import SEGMENTS, image_of
-from tests.support.macho_samples import fixup_rows
+from tests.support.images.macho_samples import fixup_rows
 
 BIND, SIGNED = 1 << 62, 1 << 63
 NO_ADDEND = [struct.pack("<I", 0)]

@@ -15,7 +15,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.formats.macho import FatFile, parse_macho_file, read_macho_file
 from sizeguard.formats.macho.linkedit import exports
 from sizeguard.ledger.macho.macho_ledger import macho_ledger
-from tests.support.macho_samples import MachoSamples
+from tests.support.images.macho_samples import MachoSamples
 
 BASE = 0x100000000
 

@@ -19,7 +19,7 @@ from sizeguard.formats.macho.linkedit import (
 )
 from sizeguard.formats.macho.uleb import read_ulebs
 from sizeguard.formats.macho.unwind import compact_unwind, eh_frame, unwind_info
-from tests.support.macho_samples import LINKED, OBJECTS, MachoSamples, fixup_rows
+from tests.support.images.macho_samples import LINKED, OBJECTS, MachoSamples, fixup_rows
 from tests.support.tools import tool
 
 CHAINED = [name for name in LINKED if "opcodes" not in name and "arm64_32" not in name]

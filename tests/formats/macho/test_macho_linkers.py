@@ -18,7 +18,7 @@ from sizeguard.formats.macho import read_macho
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import Ledger
 from sizeguard.ledger.macho.macho_ledger import macho_ledger
-from tests.support.macho_samples import SOURCES, MachoSamples
+from tests.support.images.macho_samples import SOURCES, MachoSamples
 from tests.support.tools import tool
 
 pytestmark = pytest.mark.native

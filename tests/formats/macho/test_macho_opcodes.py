@@ -15,7 +15,7 @@ from sizeguard.columns.texts import Texts
 from sizeguard.formats.macho.fixups import fixups
 from sizeguard.formats.macho.image import Extent, MachO, MachoSymbols, Segment
 from sizeguard.formats.macho.uleb import UlebReader
-from tests.support.macho_samples import fixup_rows
+from tests.support.images.macho_samples import fixup_rows
 
 SEGMENTS = ((0x1000, 0, 0x400), (0x3000, 0x400, 0x800))  # address, offset and size of each
 POINTER = 8

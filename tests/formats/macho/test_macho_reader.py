@@ -14,7 +14,7 @@ from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.dsym import companion, find_dsym
 from sizeguard.formats.macho.relocations import relocations
 from sizeguard.formats.sniff import image_format
-from tests.support.macho_samples import FAT, LINKED, OBJECTS, THIN, MachoSamples
+from tests.support.images.macho_samples import FAT, LINKED, OBJECTS, THIN, MachoSamples
 from tests.support.tools import tool
 
 pytestmark = pytest.mark.native

@@ -32,8 +32,8 @@ from sizeguard.gate.run import all_waivers
 from sizeguard.projects.reader import read_config
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.environment import recorded_environment
-from tests.support.gate_samples import passing
-from tests.support.git_runs import git
+from tests.support.histories.git_runs import git
+from tests.support.results.gate_samples import passing
 
 POLICY = """
 apps:

@@ -20,10 +20,10 @@ from sizeguard.runtimes.sizeguard.building.driver import _configure
 from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.runtimes.sizeguard.native_tree import CONFIGURED
 from sizeguard.toolchains.toolchain import find_toolchain
-from tests.support.any_project import CONFIG, SOURCES, made_project
-from tests.support.gate_samples import passing
 from tests.support.places import ROOT
-from tests.support.workflow_expressions import Context
+from tests.support.results.gate_samples import passing
+from tests.support.services.workflow_expressions import Context
+from tests.support.tricks.any_project import CONFIG, SOURCES, made_project
 
 STEPS = {
     step["name"]: step

@@ -39,9 +39,9 @@ from sizeguard.projects.project import App, Target
 from sizeguard.projects.reader import read_config
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.writers.style import Style
-from tests.support.any_project import AnyProject, made_project
-from tests.support.gate_samples import passing
-from tests.support.recorded_builds import unpack
+from tests.support.builds.recorded_builds import unpack
+from tests.support.results.gate_samples import passing
+from tests.support.tricks.any_project import AnyProject, made_project
 
 pytestmark = pytest.mark.native
 

@@ -14,8 +14,8 @@ import yaml
 
 from sizeguard.gate.reference.ci_event import VARIABLES
 from tests.gate.ci.test_ci_steps import Runner
-from tests.support.any_project import AnyProject, made_project
 from tests.support.places import ROOT
+from tests.support.tricks.any_project import AnyProject, made_project
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 SOURCE = "const char t[{}] = {{1}};\nint main(int n, char** v) {{ return t[n] + (v == 0); }}\n"

@@ -16,9 +16,9 @@ from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import GateResult
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.writers.source_links import links_at, links_of_runner
-from tests.support.drawn_history import run_git
-from tests.support.gate_samples import SAMPLES, everything, failing
+from tests.support.histories.drawn_history import run_git
 from tests.support.places import TESTS
+from tests.support.results.gate_samples import SAMPLES, everything, failing
 
 BEFORE = """\
 int first(int x) {

@@ -21,11 +21,11 @@ from ci.github.size_comment import main
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.writers.markdown import instruction, is_command
 from tests.soak.mutated_artifacts import judged, mutated, seeds
-from tests.support.consistent_results import consistent
 from tests.support.drawn import at_least
-from tests.support.gate_samples import failing, undecided
-from tests.support.hostile_artifacts import ARTIFACTS, REFUSED, document, edited, packed
-from tests.support.hostile_results import (
+from tests.support.results.consistent_results import consistent
+from tests.support.results.gate_samples import failing, undecided
+from tests.support.results.hostile_artifacts import ARTIFACTS, REFUSED, document, edited, packed
+from tests.support.results.hostile_results import (
     HOSTILE,
     KEPT,
     LIVE,
@@ -35,7 +35,7 @@ from tests.support.hostile_results import (
     rendered,
     small,
 )
-from tests.support.local_hub import LocalHub, served
+from tests.support.services.local_hub import LocalHub, served
 
 pytestmark = pytest.mark.native
 

@@ -21,12 +21,12 @@ import pytest
 import yaml
 
 from sizeguard.report.gate.render import gate_text
-from tests.support.consistent_results import consistent
-from tests.support.gate_samples import SAMPLES, everything, failing
-from tests.support.local_hub import HEAD, TOKEN, LocalHub, served, zipped
 from tests.support.parts import mostly_second
 from tests.support.places import ROOT
-from tests.support.workflow_expressions import Context
+from tests.support.results.consistent_results import consistent
+from tests.support.results.gate_samples import SAMPLES, everything, failing
+from tests.support.services.local_hub import HEAD, TOKEN, LocalHub, served, zipped
+from tests.support.services.workflow_expressions import Context
 
 pytestmark = pytest.mark.native
 

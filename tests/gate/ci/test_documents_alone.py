@@ -18,9 +18,9 @@ from sizeguard.gate.reference.ci_event import VARIABLES
 from sizeguard.report.gate.render import gate_text
 from tests.gate.ci.test_action import ACTION
 from tests.gate.ci.test_ci_steps import Runner
-from tests.support.any_project import AnyProject, made_project
-from tests.support.local_hub import BASE, MERGE, LocalHub, served, zipped
 from tests.support.places import ROOT
+from tests.support.services.local_hub import BASE, MERGE, LocalHub, served, zipped
+from tests.support.tricks.any_project import AnyProject, made_project
 
 pytestmark = pytest.mark.native
 

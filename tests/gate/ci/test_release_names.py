@@ -8,7 +8,7 @@ import pytest
 
 from sizeguard.base.errors import InputError
 from sizeguard.gate.reference.history import History
-from tests.support.drawn_history import run_git
+from tests.support.histories.drawn_history import run_git
 
 
 def test_a_branch_of_a_change_is_no_release(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from sizeguard.gate.policy.baselines import FOLDER, baseline_text, other_toolchains
 from sizeguard.gate.review_result import Baseline
 from sizeguard.history.reviewed_sizes import CommitBaselines
-from tests.support.git_runs import git
+from tests.support.histories.git_runs import git
 
 
 class _Built:

@@ -13,7 +13,8 @@ from sizeguard.gate.policy.terms import TermsReader
 from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.gate.request import Request
 from sizeguard.projects.reader import read_config
-from tests.support.changed_projects import (
+from tests.support.places import ROOT
+from tests.support.tricks.changed_projects import (
     BASELINE,
     CONFIG,
     NAMES_FILE,
@@ -24,8 +25,7 @@ from tests.support.changed_projects import (
     blob,
     config,
 )
-from tests.support.given_terms import GivenFiles, case_role, changed, terms
-from tests.support.places import ROOT
+from tests.support.tricks.given_terms import GivenFiles, case_role, changed, terms
 
 Row = tuple[str, str, str, str, bool]  # what, name, old, new, loosens
 

@@ -29,9 +29,9 @@ from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
-from tests.support.any_project import made_project
-from tests.support.edited_elf import EditedElf
-from tests.support.recorded_builds import recorded_images, recorded_runtime
+from tests.support.builds.recorded_builds import recorded_images, recorded_runtime
+from tests.support.images.edited_elf import EditedElf
+from tests.support.tricks.any_project import made_project
 
 SIZES = Sizes(100, 10, 200, 0)
 TYPE = 16  # offset of the type in an ELF header

@@ -12,8 +12,8 @@ from sizeguard.claims.listed_names import BuildNames, FeatureMarks
 from sizeguard.claims.names_file import names_text
 from sizeguard.gate.policy.changes.policy_changes import compare_terms
 from sizeguard.gate.policy.terms_result import PolicyChange
-from tests.support.changed_projects import CONFIG, NAMES_FILE
-from tests.support.given_terms import changed, terms
+from tests.support.tricks.changed_projects import CONFIG, NAMES_FILE
+from tests.support.tricks.given_terms import changed, terms
 
 MARKS = FeatureMarks(
     texts=("--explain", "reason: %s"),

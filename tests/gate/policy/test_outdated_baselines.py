@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.any_project import SOURCES, AnyProject, made_project
+from tests.support.tricks.any_project import SOURCES, AnyProject, made_project
 
 POLICY = """policy_changes: fail
 targets:

@@ -19,8 +19,11 @@ from sizeguard.gate.request import Request
 from sizeguard.gate.run import all_waivers
 from sizeguard.git.file_versions import CommitFiles, FolderFiles, WorktreeFiles
 from sizeguard.projects.reader import read_config
-from tests.support.any_project import AnyProject, made_project
-from tests.support.changed_projects import (
+from tests.support.histories.drawn_history import run_git
+from tests.support.parts import mostly_second
+from tests.support.places import ROOT
+from tests.support.tricks.any_project import AnyProject, made_project
+from tests.support.tricks.changed_projects import (
     CONFIG,
     HARMLESS,
     NAMES_FILE,
@@ -32,10 +35,7 @@ from tests.support.changed_projects import (
     blob,
     config,
 )
-from tests.support.drawn_history import run_git
-from tests.support.given_terms import changed, terms
-from tests.support.parts import mostly_second
-from tests.support.places import ROOT
+from tests.support.tricks.given_terms import changed, terms
 
 # All ways run the same code in a repository, so only a fifth of them are unit tests.
 COMMITTED = [way for way in TRICKS if "cannot be read" not in way and way != "model deleted"]

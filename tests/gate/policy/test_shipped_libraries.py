@@ -38,8 +38,8 @@ from sizeguard.measurement.measured_builds import measure_build
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
 from sizeguard.snapshots.store import Store
-from tests.support.kept_files import settle
-from tests.support.recorded_builds import recorded_analysis, recorded_runtime
+from tests.support.builds.recorded_builds import recorded_analysis, recorded_runtime
+from tests.support.tricks.kept_files import settle
 
 LOADS, DYNAMIC, INTERP = 1, 2, 3
 NEEDED, STRTAB, STRSZ, RPATH, RUNPATH, AUXILIARY, AUDIT = 1, 5, 10, 15, 29, 0x7FFFFFFD, 0x6FFFFEFC

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from sizeguard.gate.reference.ci_event import VARIABLES
-from tests.support.any_project import AnyProject, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
 
 pytestmark = pytest.mark.native
 CONFIG = """\

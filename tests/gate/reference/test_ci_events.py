@@ -19,9 +19,25 @@ from sizeguard.gate.causes.growth_result import Growth
 from sizeguard.gate.gate_result import NOT_RUN, Base, GateResult, Problem
 from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.report.gate.render import gate_text
-from tests.support.consistent_results import consistent
-from tests.support.gate_samples import everything, failing, passing, skipped, terms, undecided
-from tests.support.local_hub import BASE, HEAD, MERGE, TOKEN, LocalHub, pull, served, zipped
+from tests.support.results.consistent_results import consistent
+from tests.support.results.gate_samples import (
+    everything,
+    failing,
+    passing,
+    skipped,
+    terms,
+    undecided,
+)
+from tests.support.services.local_hub import (
+    BASE,
+    HEAD,
+    MERGE,
+    TOKEN,
+    LocalHub,
+    pull,
+    served,
+    zipped,
+)
 
 pytestmark = pytest.mark.native
 

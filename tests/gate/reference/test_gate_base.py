@@ -22,7 +22,13 @@ from sizeguard.git.git import branch_ids
 from sizeguard.git.tree_contents import commit_files, differing
 from sizeguard.report.baseline.render import baselines_text, log_text
 from sizeguard.runtimes.sizeguard.native_tree import is_generator
-from tests.support.drawn_history import NAMES, ancestors, draw_files, draw_history, run_git
+from tests.support.histories.drawn_history import (
+    NAMES,
+    ancestors,
+    draw_files,
+    draw_history,
+    run_git,
+)
 from tests.support.places import ROOT
 
 

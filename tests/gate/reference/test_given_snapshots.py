@@ -25,8 +25,8 @@ from sizeguard.projects.project import BuildSteps, ImageFiles
 from sizeguard.snapshots.origin import Origin
 from sizeguard.snapshots.snapshot import write_snapshot
 from sizeguard.toolchains import native_code
-from tests.support.drawn_history import run_git
-from tests.support.recorded_builds import recorded_analysis, recorded_runtime
+from tests.support.builds.recorded_builds import recorded_analysis, recorded_runtime
+from tests.support.histories.drawn_history import run_git
 
 TOOLS = "gcc 12.2.0, bfd 2.40"
 STEPS = BuildSteps({"": ImageFiles("app")}, build="make")

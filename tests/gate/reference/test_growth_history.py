@@ -20,7 +20,7 @@ from sizeguard.measurement.measured_commits import MeasuredCommit, MeasurementPl
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.recipe import DoesNotBuildError
-from tests.support.drawn_history import run_git
+from tests.support.histories.drawn_history import run_git
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.limits import Limit, parse_limit
 from sizeguard.gate.reference.moved_bytes import Moves, moved_bytes
 from sizeguard.measurement.measurement import Measurement
-from tests.support.made_up import MadeUp, Part
+from tests.support.images.made_up import MadeUp, Part
 from tests.support.places import ROOT
 
 SHARED = "(shared by operators)"

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.any_project import AnyProject, Ended, made_project
+from tests.support.tricks.any_project import AnyProject, Ended, made_project
 
 pytestmark = pytest.mark.native
 OTHER = "clang-19"

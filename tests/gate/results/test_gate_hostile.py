@@ -39,8 +39,8 @@ from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import format_table
 from sizeguard.runtimes.known import library as library_of
 from tests.support.drawn import at_least
-from tests.support.gate_samples import everything, passing, skipped, undecided
-from tests.support.hostile_results import (
+from tests.support.results.gate_samples import everything, passing, skipped, undecided
+from tests.support.results.hostile_results import (
     HOSTILE,
     KEPT,
     LIVE,

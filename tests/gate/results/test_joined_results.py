@@ -17,12 +17,12 @@ from sizeguard.gate.contradictions import NOTHING
 from sizeguard.gate.gate_result import Base, GateResult
 from sizeguard.gate.policy.terms_result import SPENT, UNUSED, USED, Waiver, WaiverUse
 from sizeguard.report.gate.render import gate_text
-from tests.support.consistent_results import consistent
-from tests.support.gate_samples import SAMPLES, passing, terms
-from tests.support.hostile_artifacts import document, edited, packed
-from tests.support.local_hub import BASE, MERGE, LocalHub, served
 from tests.support.places import ROOT
-from tests.support.workflow_expressions import Context
+from tests.support.results.consistent_results import consistent
+from tests.support.results.gate_samples import SAMPLES, passing, terms
+from tests.support.results.hostile_artifacts import document, edited, packed
+from tests.support.services.local_hub import BASE, MERGE, LocalHub, served
+from tests.support.services.workflow_expressions import Context
 
 DAY = datetime.date(2026, 1, 1)
 ORDER = {"pass": 0, "inconclusive": 1, "fail": 2}

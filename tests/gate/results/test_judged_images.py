@@ -12,11 +12,11 @@ from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import NOT_RUN
 from sizeguard.snapshots.snapshot import write_snapshot
 from tests.projects.test_found_images import gated, project_of
-from tests.support.any_project import AnyProject
-from tests.support.recorded_builds import (
+from tests.support.builds.recorded_builds import (
     recorded_analysis,
     recorded_images,
 )
+from tests.support.tricks.any_project import AnyProject
 
 CORE = 21_650  # load of the recorded build without operators
 

@@ -30,7 +30,7 @@ from sizeguard.names.spelling import shown_symbol
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
-from tests.support.recorded_builds import recorded_runtime, unpack
+from tests.support.builds.recorded_builds import recorded_runtime, unpack
 
 DRAWN = 25
 

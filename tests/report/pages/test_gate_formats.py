@@ -35,8 +35,8 @@ from sizeguard.report.gate.render import gate_text, write_step_summary
 from sizeguard.report.result_formats import JUDGED_FORMATS
 from sizeguard.report.writers.style import Style
 from tests.generators.gate_schema import schema
-from tests.support.gate_samples import SAMPLES, everything, failing, passing
 from tests.support.places import DATA
+from tests.support.results.gate_samples import SAMPLES, everything, failing, passing
 
 ENDINGS = {
     "terminal": "txt",

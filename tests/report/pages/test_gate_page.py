@@ -14,9 +14,9 @@ from cmarkgfm.cmark import Options
 
 from sizeguard.gate.gate_result import GateResult
 from sizeguard.report.gate.render import gate_text
-from tests.support.browser import Browser
-from tests.support.gate_samples import SAMPLES, everything
-from tests.support.hostile_results import HOSTILE, poisoned, small
+from tests.support.pages.browser import Browser
+from tests.support.results.gate_samples import SAMPLES, everything
+from tests.support.results.hostile_results import HOSTILE, poisoned, small
 
 pytestmark = pytest.mark.native
 

@@ -24,12 +24,12 @@ from sizeguard.report.predict.render import prediction_chunks
 from sizeguard.report.sizes.render import report_chunks
 from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.style import Style
-from tests.support.bisect_samples import several_culprits
-from tests.support.browser import Browser
-from tests.support.gate_samples import everything
-from tests.support.hostile_results import HOSTILE
-from tests.support.made_up import MadeUp, Part
-from tests.support.made_up_history import made_up_history
+from tests.support.histories.bisect_samples import several_culprits
+from tests.support.histories.made_up_history import made_up_history
+from tests.support.images.made_up import MadeUp, Part
+from tests.support.pages.browser import Browser
+from tests.support.results.gate_samples import everything
+from tests.support.results.hostile_results import HOSTILE
 
 pytestmark = pytest.mark.native
 

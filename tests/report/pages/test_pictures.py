@@ -1,6 +1,6 @@
 """Pictures of six key screens against stored ones: places, colours and legends stay.
 
-To accept changes, run python -m tests.support.key_screens, and look at the new pictures.
+To accept changes, run python -m tests.support.pages.key_screens, and look at the new pictures.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tests.support.key_screens import FLAGS, FOLDER, FONTS, SCREENS, Camera
-from tests.support.picture_compare import Pixels, compare, drawn, pixels
+from tests.support.pages.key_screens import FLAGS, FOLDER, FONTS, SCREENS, Camera
+from tests.support.pages.picture_compare import Pixels, compare, drawn, pixels
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.native

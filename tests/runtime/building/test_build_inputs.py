@@ -58,7 +58,7 @@ from sizeguard.toolchains.environment import (
     recorded_environment,
 )
 from sizeguard.toolchains.installed import foreign_inputs
-from tests.support.drawn_history import run_git
+from tests.support.histories.drawn_history import run_git
 
 
 def record(folder: Path, environment: dict[str, str] | None = None) -> BuildInputs:

@@ -13,7 +13,7 @@ from sizeguard.git.trees import Reads, Scope, reads_hash
 from sizeguard.projects.known_reads import KnownReads
 from sizeguard.proposals.propose import _ignores_markdown
 from sizeguard.toolchains.read_files import ReadFiles, read_since, records_reads, watch
-from tests.support.any_project import AnyProject, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
 
 FILES = {"a.c": "int a;\n", "sub/b.c": "int b;\n", "sub/notes.txt": "Notes.\n"}
 MAKE = "app: *.c\n\tcc -Os -o app *.c\n"

@@ -19,8 +19,8 @@ from sizeguard.runtimes.sizeguard.building.made_files import read_made
 from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.environment import recorded_environment
 from sizeguard.toolchains.toolchain import Toolchain
-from tests.support.drawn_history import run_git
-from tests.support.hidden_growth import WAYS, prepare
+from tests.support.histories.drawn_history import run_git
+from tests.support.tricks.hidden_growth import WAYS, prepare
 
 pytestmark = pytest.mark.native
 

@@ -12,7 +12,7 @@ from sizeguard.gate.gate_result import ELIMINATION
 from sizeguard.gate.request import Request
 from sizeguard.gate.run import run_gate
 from sizeguard.projects.reader import read_config
-from tests.support.app_tree import APPS, AppTree, selection_of
+from tests.support.histories.app_tree import APPS, AppTree, selection_of
 
 CONFIG = """\
 apps:

@@ -25,8 +25,8 @@ from sizeguard.runtimes.sizeguard.program.program_file import (
     read_program,
     write_program,
 )
+from tests.support.builds.program_interpreter import run
 from tests.support.places import ROOT
-from tests.support.program_interpreter import run
 
 SAMPLES = sorted((ROOT / "native" / "models").glob("*/*.pt2"))
 FEATURES = ROOT / "tests" / "data" / "exported_models"

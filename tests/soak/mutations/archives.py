@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sizeguard.formats.archive import read_archive
-from tests.support.map_links import run
+from tests.support.links.map_links import run
 
 KINDS = {
     "gnu": ["ar", "rcD"],

@@ -7,7 +7,7 @@ from pathlib import Path
 from sizeguard.attribution.owners.inlined import inlined_branches
 from sizeguard.formats.dwarf import inline_frames
 from sizeguard.runtimes.known import runtime_named
-from tests.support.map_links import STUBS, run
+from tests.support.links.map_links import STUBS, run
 from tests.support.places import DATA, LLVM
 
 SOURCE = DATA / "dwarf" / "dtypes.cpp"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sizeguard.formats.elf import RELOCATION_TYPES, read_elf
 from sizeguard.ledger.elf import elf_ledger
-from tests.support.made_elf import (
+from tests.support.images.made_elf import (
     SHT_STRTAB,
     SHT_SYMTAB,
     Form,

@@ -12,7 +12,7 @@ from sizeguard.formats.macho import FatFile, read_macho_file
 from sizeguard.formats.macho.linkedit import exports
 from sizeguard.formats.macho.relocations import relocations
 from sizeguard.ledger.macho.macho_ledger import macho_ledger
-from tests.support.macho_samples import FAT, THIN, build_samples
+from tests.support.images.macho_samples import FAT, THIN, build_samples
 
 
 def _seeds(folder: Path) -> list[Path]:

@@ -37,7 +37,7 @@ from sizeguard.verify.branches.noted_code import Branch, CodeRange, NotedCode
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.returns import declarations, judge_returns
-from tests.support.recorded_evidence import Opener, opener_of_programs, runtime_evidence
+from tests.support.builds.recorded_evidence import Opener, opener_of_programs, runtime_evidence
 
 FLOAT = ("t", "Float")
 BLIND = ("a.o has no debug information",)

@@ -21,7 +21,7 @@ from sizeguard.verify.branches.dtype_arguments import dtype_argument, plain_patt
 from sizeguard.verify.branches.noted_code import Branch, CodeRange, strings
 from sizeguard.verify.evidence.evidence import Inlined
 from sizeguard.verify.evidence.object_evidence import NamedPiece
-from tests.support.made_elf import Form, MadeSection, make_elf
+from tests.support.images.made_elf import Form, MadeSection, make_elf
 
 # Manglings of sg::loop<T>(), of sg::pair<T, U>(), and of functions that are not templates
 LOOP = {"Float": "_ZN2sg4loopIfEEvv", "Double": "_ZN2sg4loopIdEEvv", "Int": "_ZN2sg4loopIiEEvv"}

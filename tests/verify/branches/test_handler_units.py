@@ -10,8 +10,8 @@ import pytest
 from sizeguard.formats.elf import read_elf
 from sizeguard.verify.evidence.macho import read_macho_image
 from sizeguard.verify.returns import declarations
-from tests.support.made_elf import ET_DYN, Form, MadeSection, make_elf
-from tests.support.recorded_builds import recorded_images
+from tests.support.builds.recorded_builds import recorded_images
+from tests.support.images.made_elf import ET_DYN, Form, MadeSection, make_elf
 
 # A unit a.cpp with one function _Z4lostv; the second one never returns.
 NAMED, NEVER_RETURNS = bytes((2, 0x2E, 0, 0x6E, 8)), b"\x87\x01\x19"

@@ -17,7 +17,7 @@ from sizeguard.verify.branches.kernel_users import KernelUsers, hosts_of, users_
 from sizeguard.verify.branches.references import Place, References
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.leaks import deselected_code
-from tests.support.made_frames import frames_over
+from tests.support.images.made_frames import frames_over
 
 LOOP = "_ZN2sg4loopIdEEvv"
 TEXT = "loop<double>"

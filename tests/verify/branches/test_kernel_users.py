@@ -19,7 +19,7 @@ from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.judge_claims import Judge
 from tests.conftest import built
-from tests.support.single_selections import selection_text
+from tests.support.builds.single_selections import selection_text
 
 pytestmark = pytest.mark.native
 

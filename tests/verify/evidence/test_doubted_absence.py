@@ -20,8 +20,8 @@ from sizeguard.verify.evidence import evidence as evidence_module
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
-from tests.support.made_frames import frames_over
-from tests.support.recorded_evidence import Opener, opener_of_programs
+from tests.support.builds.recorded_evidence import Opener, opener_of_programs
+from tests.support.images.made_frames import frames_over
 
 FUNCTION, LAMBDA = "_ZN2ns1gEi", "_ZZ4mainENKUliE_clEi"  # ns::g(int), of main's first lambda
 

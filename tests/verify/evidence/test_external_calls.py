@@ -18,7 +18,7 @@ from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.features.external_calls import external_calls
 from sizeguard.verify.features.feature_marks import feature_marks, signs_of_build
 from sizeguard.verify.features.feature_verdicts import judge_feature, lost_signs
-from tests.support.recorded_builds import RecordedRuntime, recorded_runtime
+from tests.support.builds.recorded_builds import RecordedRuntime, recorded_runtime
 
 LEAVE = "sg::(anonymous namespace)::leave(sg::Context&, sg::Error, char const*, sg::ScalarType)"
 TAKE = "sg::Context::take(long, long)"

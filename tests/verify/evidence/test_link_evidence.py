@@ -19,7 +19,7 @@ from sizeguard.verify.evidence import link_graph
 from sizeguard.verify.evidence.evidence import Evidence, Inlined, as_macho
 from sizeguard.verify.evidence.macho import MachoImage
 from sizeguard.verify.evidence.placement import Placement
-from tests.support.made_frames import frames_with
+from tests.support.images.made_frames import frames_with
 
 MACHO: Any = object.__new__(MachoImage)
 ELF: Any = object.__new__(Elf)

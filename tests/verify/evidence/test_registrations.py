@@ -38,7 +38,7 @@ from sizeguard.operators.library import read_operator_libraries
 from sizeguard.verify.evidence.object_evidence import read_objects
 from sizeguard.verify.evidence.object_registrations import class_makers
 from sizeguard.verify.evidence.tables import registered_in
-from tests.support.made_elf import Form, MadeSection, MadeSymbol, make_elf
+from tests.support.images.made_elf import Form, MadeSection, MadeSymbol, make_elf
 
 NAMES = [f"my::op{i}.out" for i in range(40)]
 

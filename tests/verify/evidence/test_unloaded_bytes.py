@@ -18,8 +18,8 @@ from sizeguard.verify.leaks.explained_bytes import STRANGERS, judge_explained, o
 from sizeguard.verify.leaks.hidden_code import judge_copies
 from sizeguard.verify.leaks.toolchain_files import is_system_library
 from sizeguard.verify.leaks.written_names import judge_written_names
-from tests.support.macho_samples import SOURCES
-from tests.support.retention_programs import run
+from tests.support.images.macho_samples import SOURCES
+from tests.support.links.retention_programs import run
 from tests.support.tools import tool
 
 SOURCE = """

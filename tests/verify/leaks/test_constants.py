@@ -9,7 +9,7 @@ import pytest
 
 from sizeguard.formats.elf import SHT_NOBITS, parse_elf
 from sizeguard.verify.leaks.constants import constant_places
-from tests.support.made_elf import Form, MadeSection, make_elf
+from tests.support.images.made_elf import Form, MadeSection, make_elf
 
 AARCH64 = 183
 ALLOC, CODE = 2, 6

@@ -25,8 +25,8 @@ from sizeguard.verify.leaks.deselected_code import (
     LinkedFunction,
 )
 from sizeguard.verify.leaks.full_objects import full_build, read_full
-from tests.support.recorded_builds import recorded_runtime
-from tests.support.recorded_evidence import runtime_evidence
+from tests.support.builds.recorded_builds import recorded_runtime
+from tests.support.builds.recorded_evidence import runtime_evidence
 
 Changes = Mapping[str, object]
 

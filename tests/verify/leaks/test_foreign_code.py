@@ -25,7 +25,7 @@ from sizeguard.verify.leaks.foreign_code import (
     function_bodies,
 )
 from sizeguard.verify.leaks.hidden_code import judge_copies
-from tests.support.made_frames import frames_over
+from tests.support.images.made_frames import frames_over
 
 KERNEL, LOCAL = "_ZN2sg7kernels4reluEv", "_ZN2sg12_GLOBAL__N_15leaveEi"
 

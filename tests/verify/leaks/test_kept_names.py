@@ -18,7 +18,7 @@ from sizeguard.verify.build_names import names_of
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.kept_names import FILE, names_of_build
-from tests.support.kept_files import changed_byte, settle
+from tests.support.tricks.kept_files import changed_byte, settle
 
 WORDS = runtime_named("sizeguard").vocabulary
 

@@ -28,7 +28,7 @@ from sizeguard.verify.leaks.explained_bytes import (
     judge_explained,
 )
 from sizeguard.verify.leaks.hidden_code import judge_copies, judge_namesakes
-from tests.support.recorded_builds import program_with
+from tests.support.builds.recorded_builds import program_with
 
 Opener = Callable[..., Evidence]
 SUBJECT = bytes.fromhex(

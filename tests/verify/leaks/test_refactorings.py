@@ -3,9 +3,9 @@
 import shutil
 from pathlib import Path
 
-from tests.support.defective_runtime import DEFECTS, Runtime
-from tests.support.refactored_forms import NEW_SELECTED_OPERATOR
-from tests.support.refactored_runtime import COVERING, REFACTORINGS, named
+from tests.support.refactorings.defective_runtime import DEFECTS, Runtime
+from tests.support.refactorings.refactored_forms import NEW_SELECTED_OPERATOR
+from tests.support.refactorings.refactored_runtime import COVERING, REFACTORINGS, named
 from tests.support.whole_products import is_whole
 
 

@@ -12,7 +12,7 @@ from sizeguard.base.errors import InconclusiveError
 from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.verified_builds import verify_symbols
-from tests.support.retention_programs import (
+from tests.support.links.retention_programs import (
     CASES,
     COMPILERS,
     LINKERS,

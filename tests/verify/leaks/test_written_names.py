@@ -22,8 +22,8 @@ from sizeguard.verify.leaks import written_names
 from sizeguard.verify.leaks.deselected_code import DeselectedCode
 from sizeguard.verify.leaks.foreign_code import KnownFunctions
 from sizeguard.verify.leaks.written_names import judge_written_names
-from tests.support.made_frames import frames_over
-from tests.support.recorded_builds import program_with
+from tests.support.builds.recorded_builds import program_with
+from tests.support.images.made_frames import frames_over
 
 Opener = Callable[..., Evidence]
 RELOCATIONS = 0x520  # address and offset of .rela.dyn, which no input section fills

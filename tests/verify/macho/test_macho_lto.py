@@ -13,7 +13,7 @@ from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT, Verification
 from sizeguard.gate.verified_builds import verify_symbols
 from sizeguard.verify.evidence.gather_evidence import gather
-from tests.support.macho_samples import SOURCES
+from tests.support.images.macho_samples import SOURCES
 
 pytestmark = pytest.mark.native
 

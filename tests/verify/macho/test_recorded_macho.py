@@ -35,7 +35,7 @@ from sizeguard.verify.evidence.macho import read_macho_image
 from sizeguard.verify.evidence.macho_objects import MachoObject, read_macho_objects
 from sizeguard.verify.evidence.macho_placement import place_atoms
 from sizeguard.verify.evidence.placement import Node
-from tests.support.recorded_builds import recorded_images, unpack
+from tests.support.builds.recorded_builds import recorded_images, unpack
 
 TWICE, GUARDED, RUN = "_ZN6shapes5twiceEi", "_ZN6shapes7guardedEi", "_Z3runi"
 FUNCTIONS, START = "_ZN6shapesL9functionsE", "_GLOBAL__sub_I_shapes.cpp"

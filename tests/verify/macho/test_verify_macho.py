@@ -23,8 +23,12 @@ from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.toolchain import find_toolchain
 from sizeguard.verify.evidence.gather_evidence import gather
 from tests.conftest import built
-from tests.support.app_tree import selection_of
-from tests.support.claim_laws import check_alone_nothing_is_gone, check_no_failure_passes, counted
+from tests.support.builds.claim_laws import (
+    check_alone_nothing_is_gone,
+    check_no_failure_passes,
+    counted,
+)
+from tests.support.histories.app_tree import selection_of
 from tests.support.whole_products import choose
 
 
