@@ -16,8 +16,7 @@ import tempfile
 from pathlib import Path
 
 from tests.bench.report_speed import measure
-from tests.support.images.image_laws import SIZEGUARD
-from tests.support.places import ROOT
+from tests.support.places import ROOT, SIZEGUARD
 from tests.support.script import Tally, options_of
 
 MORE = 0.1  # seconds that debug information may cost

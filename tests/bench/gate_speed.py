@@ -17,8 +17,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from tests.support.places import ROOT
-from tests.support.results.gate_steps import SIZEGUARD, Step, commit, gate, print_steps, run
+from tests.support.places import ROOT, SIZEGUARD
+from tests.support.results.gate_steps import Step, commit, gate, print_steps, run
 from tests.support.script import options_of
 
 COPIED = ("native", "sizeguard.yaml", "sizeguard/runtimes/sizeguard/codegen", "sizeguard/selection")

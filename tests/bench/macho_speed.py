@@ -14,8 +14,7 @@ import sys
 from pathlib import Path
 
 from tests.bench.report_speed import LARGE, measure
-from tests.support.images.image_laws import SIZEGUARD
-from tests.support.places import ROOT
+from tests.support.places import ROOT, SIZEGUARD
 from tests.support.script import Tally, options_of
 
 REPORT, DIFF = 0.8, 1.5  # times the time of llvm-nm for one image

@@ -20,8 +20,8 @@ from sizeguard.selection.op_deps import OpDeps
 from sizeguard.selection.reachable_needs import with_callees
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.write import write_selection
-from tests.support.places import ROOT
-from tests.support.results.gate_steps import SIZEGUARD, Step, commit, gate, print_steps, run
+from tests.support.places import ROOT, SIZEGUARD
+from tests.support.results.gate_steps import Step, commit, gate, print_steps, run
 from tests.support.script import options_of
 
 TARGETS = {

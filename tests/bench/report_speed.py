@@ -22,7 +22,7 @@ import tempfile
 from itertools import zip_longest
 from pathlib import Path
 
-from tests.support.places import ROOT
+from tests.support.places import ROOT, SIZEGUARD
 from tests.support.script import Tally, options_of
 
 # Command, limit of the ratio to nm, limits of the peak in MiB: for libtorch_cpu.so, and for one
@@ -61,7 +61,7 @@ def compare(
     title: str, command: list[str], image: Path, runs: int, most: float, memory: int
 ) -> bool:
     """Print the measurements; return whether the limits hold."""
-    sizeguard = str(Path(sys.executable).parent / "sizeguard")
+    sizeguard = str(SIZEGUARD)
     ratios, seconds, peaks = [], [], []
     for _ in range(runs):
         theirs, _ = measure(["nm", "-S", "--size-sort", "-C", str(image)])

@@ -33,8 +33,8 @@ from sizeguard.projects.command import CommandRecipe
 from sizeguard.report.bisect.bisect_page import bisect_html
 from sizeguard.snapshots.store import Store
 from tests.support.histories.small_history import SmallRepository, state_of_checkout
+from tests.support.places import SIZEGUARD
 
-SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 SCHEMA = json.loads(
     (Path(sizeguard.__file__).parent / "report" / "schemas" / "bisect.schema.json").read_text()
 )

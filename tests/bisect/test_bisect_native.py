@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ import pytest
 
 from tests.support.histories.native_history import make_history
 from tests.support.histories.small_history import state_of_checkout
+from tests.support.places import SIZEGUARD
 
 pytestmark = pytest.mark.native
-
-SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 
 
 def bisected(folder: Path, *arguments: str) -> dict[str, Any]:

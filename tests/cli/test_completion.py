@@ -28,6 +28,7 @@ from sizeguard.runtimes.runtime import LINKS, LTO, OPTIMIZATIONS, VARIANTS
 from sizeguard.toolchains.targets import TARGETS
 from sizeguard.toolchains.toolchain import COMPILERS, LINKERS
 from tests.support.drawn import at_least
+from tests.support.places import SIZEGUARD
 
 pytestmark = pytest.mark.native
 
@@ -149,7 +150,6 @@ def test_other_shells_get_whole_candidates(shell: str, root: Path) -> None:
 
 def in_bash(script: str, line: str, cwd: Path) -> list[str]:
     """Complete a line in a Bash with the script; return COMPREPLY."""
-    program = Path(sys.executable).parent / "sizeguard"
     done = subprocess.run(
         [
             "bash",
@@ -158,7 +158,7 @@ def in_bash(script: str, line: str, cwd: Path) -> list[str]:
             f"{script}\nCOMP_LINE={shlex.quote(line)}; COMP_POINT=${{#COMP_LINE}}\n"
             f"COMP_WORDBREAKS={shlex.quote(BREAKS)}\n"
             f'compopt() {{ COMPREPLY+=("($*)"); }}\n'
-            f"_sizeguard_completion {shlex.quote(str(program))}\n"
+            f"_sizeguard_completion {shlex.quote(str(SIZEGUARD))}\n"
             "printf '%s\\n' \"${COMPREPLY[@]}\"",
         ],
         cwd=cwd,

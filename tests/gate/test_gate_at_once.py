@@ -7,16 +7,15 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.places import SIZEGUARD
 from tests.support.tricks.any_project import AnyProject, made_project
 
-SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 # Two apps for two targets, one with two images. Each build writes its worker's id, then waits.
 CONFIG = """targets: {{x86_64-linux: , small: }}
 limits: {{load: {{growth: 256B}}, ram: {{growth: 1KiB}}}}

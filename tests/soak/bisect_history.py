@@ -18,9 +18,8 @@ import tempfile
 from pathlib import Path
 
 from tests.support.histories.native_history import SELECTION, make_history
+from tests.support.places import SIZEGUARD
 from tests.support.script import Tally, options_of
-
-SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 
 
 def loaded_bytes(image: Path) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sizeguard.projects.root import project_root
 from sizeguard.toolchains.targets import host_target
+from tests.support.places import SIZEGUARD
 from tests.support.refactorings.defective_runtime import DEFECTS, Runtime
 from tests.support.script import Tally, options_of
 
@@ -21,7 +22,7 @@ from tests.support.script import Tally, options_of
 def gate(runtime: Runtime) -> int:
     """Return the exit code of the gate in the copy."""
     command = [
-        str(Path(sys.executable).parent / "sizeguard"),
+        str(SIZEGUARD),
         "gate",
         "--app",
         runtime.app.name,

@@ -25,7 +25,7 @@ from sizeguard.runtimes.sizeguard.importing.importer import (
 )
 from sizeguard.runtimes.sizeguard.program.program_file import write_program
 from tests.support.builds.vectors import make_program, operators, read_vectors, vector_files
-from tests.support.places import DATA, ROOT
+from tests.support.places import DATA, ROOT, SIZEGUARD
 from tests.support.script import Tally, options_of
 
 DEFECTS = ROOT / "tests" / "soak" / "fuzz_defects"
@@ -35,7 +35,6 @@ LARGEST_SEED = 60_000  # bytes: a mutation of a larger one changes weights only
 def build_fuzzer(name: str, folder: Path, sources: Path) -> Path:
     """Build a fuzzer with the sanitizers, by plain CMake."""
     options = ["-DSG_FUZZ=ON", "-DSG_SANITIZE=address,undefined", "-DSG_OPTIMIZE=-O1"]
-    command = Path(sys.executable).parent / "sizeguard"
     environment = {**os.environ, "CC": "clang-19", "CXX": "clang++-19"}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (folder.parent / "fuzz.log").open("w") as log:
@@ -48,7 +47,7 @@ def build_fuzzer(name: str, folder: Path, sources: Path) -> Path:
                 folder,
                 "-G",
                 "Ninja",
-                f"-DSIZEGUARD={command}",
+                f"-DSIZEGUARD={SIZEGUARD}",
                 *options,
             ],
             ["ninja", "-C", folder, name],

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 DATA = TESTS / "data"
+
+SIZEGUARD = Path(sys.executable).parent / "sizeguard"  # the command of this environment
 
 # Debian's package lld-19 makes no ld.lld in a folder of PATH.
 LLVM = Path("/usr/lib/llvm-19/bin")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -25,6 +24,7 @@ from sizeguard.verify.evidence.code_search import ImageBytes, Pattern
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.placement import place
 from tests.support.links.retention_programs import CASES, SOURCES, Case, Program, build, link, run
+from tests.support.places import SIZEGUARD
 
 MARKER = ["-DMARKER=0x5d1ec7b39a017f01ull", '-DMARKER_TEXT="0"']
 
@@ -367,7 +367,7 @@ def test_a_constant_finds_what_was_inlined(tmp_path: Path) -> None:
 
 
 def sizeguard(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).parent / "sizeguard"), "verify", *map(str, arguments)]
+    command = [str(SIZEGUARD), "verify", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

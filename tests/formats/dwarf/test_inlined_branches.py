@@ -19,8 +19,8 @@ from sizeguard.diff.compare import diff
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.macho import read_macho
 from sizeguard.snapshots.snapshot import read_snapshot
-from tests.support.images.image_laws import SIZEGUARD
 from tests.support.images.macho_samples import SOURCES
+from tests.support.places import SIZEGUARD
 
 pytestmark = pytest.mark.native
 

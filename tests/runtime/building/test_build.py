@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,9 +29,9 @@ from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import Selection
 from sizeguard.selection.write import format_selection
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain, require
+from tests.support.places import SIZEGUARD
 from tests.support.whole_products import choose
 
-SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 COMPILED = re.compile(r"Building CXX object \S*?/(\w+)\.cpp\.o")
 
 

@@ -22,9 +22,8 @@ from sizeguard.models.array_difference import difference
 from sizeguard.models.npy import read_npy
 from sizeguard.toolchains.targets import run_prefix
 from tests.support.builds.vectors import run_program
+from tests.support.places import SIZEGUARD
 from tests.support.tools import tool
-
-SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 
 
 def check_laws(image: Path) -> Ledger:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from sizeguard.linkgraph.inputs.loader import load
 from sizeguard.linkgraph.inputs.lto import without_lto
 from sizeguard.linkgraph.inputs.recorded_link import read_link
 from tests.support.links.gc_lists import Removed, removed_by_log, removed_by_model
+from tests.support.places import SIZEGUARD
 
-SIZEGUARD = Path(sys.executable).with_name("sizeguard")
 # Two used functions, one from an archive, and two unused ones.
 SOURCES = {
     "main.c": "int one(int); int three(int);\n"

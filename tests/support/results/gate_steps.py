@@ -9,9 +9,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.places import SIZEGUARD
 from tests.support.script import Tally
-
-SIZEGUARD = Path(sys.executable).parent / "sizeguard"
 
 
 @dataclass(frozen=True, slots=True)
