@@ -146,12 +146,13 @@ TESTS = (
     "judged_claims", "judged_edges", "judged_images", "kept_names", "kernel_users", "leak_verdicts",
     "link_evidence", "listed_claims", "many_apps", "mapped_sections", "merged_waivers", "metrics",
     "moved_bytes", "named_claims", "names_changes", "noreturn", "object_evidence", "one_moment",
-    "other_tools", "placed_code", "policy_changes", "policy_files", "project_root", "recipe_steps",
-    "recorded_gate", "recorded_macho", "recorded_verify", "reference_paths", "regions",
-    "remade_advice", "requests", "reviewed_changes", "run_keys", "second_reader", "selection_check",
-    "shared_apps", "shipped_libraries", "size_checks", "store_in_ci", "store_limits",
-    "stripped_functions", "symbol_metrics", "unknown_sections", "unloaded_bytes", "verify_evidence",
-    "waiver_list", "whole_run", "widened_selection", "written_names",
+    "other_tools", "own_selections", "placed_code", "policy_changes", "policy_files",
+    "project_root", "recipe_steps", "recorded_gate", "recorded_macho", "recorded_verify",
+    "reference_paths", "regions", "remade_advice", "requests", "reviewed_changes", "run_keys",
+    "second_reader", "selection_check", "selection_records", "shared_apps", "shipped_libraries",
+    "size_checks", "store_in_ci", "store_limits", "stripped_functions", "symbol_metrics",
+    "unknown_sections", "unloaded_bytes", "verify_evidence", "waiver_list", "whole_run",
+    "widened_selection", "written_names",
 )  # fmt: skip
 _Named = tuple[str, ast.FunctionDef]
 _Spanned = tuple[ast.AST, tuple[int, int]]  # with the first and last line of its statement
