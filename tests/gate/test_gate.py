@@ -1,56 +1,36 @@
-"""Test the gate's baselines, checks, causes and verdicts."""
+"""Test the gate's measurements, checks, causes and verdicts."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import multiprocessing
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import InputError
-from sizeguard.builds.build_record import RECORD, Build
+from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.causes.growth_causes import causes_between, growth_by_operator
 from sizeguard.gate.causes.savings import savings
 from sizeguard.gate.causes.source_lines import SourceLines
 from sizeguard.gate.gate_result import Check
 from sizeguard.gate.model_runs import compare_model
-from sizeguard.gate.policy.baselines import (
-    baseline_of,
-    baseline_path,
-    baseline_text,
-    locked_baselines,
-    measurement_of_baseline,
-    other_toolchains,
-    parse_baseline,
-    read_baseline,
-    write_baseline,
-)
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, offers, size_checks
-from sizeguard.gate.policy.limits import GrowthLimit, Limit, parse_creep, parse_limit, parse_size
+from sizeguard.gate.policy.limits import Limit
 from sizeguard.gate.request import Request
-from sizeguard.gate.review_result import Baseline
 from sizeguard.gate.run import run_gate
-from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.reader import read_config
 from sizeguard.report.gate.render import gate_text
 from sizeguard.runtimes.sizeguard.native_models import NativeModels
 from sizeguard.toolchains.targets import host_target
-from sizeguard.toolchains.toolchain import Toolchain
+from tests.support.builds.measured_builds import measured
+from tests.support.results.made_limits import limit
 
 MODELS = NativeModels(None)
-
-
-def measured(built: Build, *metrics: str) -> Measurement:
-    return measurement_of(analysis_of(built.image.parent / RECORD), metrics, built.sizes)
 
 
 def test_a_measurement_is_what_the_build_is(core_build: Build) -> None:
@@ -73,104 +53,10 @@ def test_a_measurement_is_what_the_build_is(core_build: Build) -> None:
     assert found.value("symbol/other") is None  # no limit names it
 
 
-def test_a_baseline_reads_as_it_was_written(
-    tmp_path: Path, core_build: Build, toolchain: Toolchain
-) -> None:
-    now = measured(core_build, "symbol/sg::*")
-    baseline = baseline_of(core_build, toolchain, now)
-    path = baseline_path(tmp_path, core_build)
-    assert write_baseline(path, baseline)
-    assert not write_baseline(path, baseline)
-    assert read_baseline(path) == baseline
-    assert other_toolchains(tmp_path, core_build) == [baseline.toolchain]
-    then = measurement_of_baseline(baseline)
-    assert (then.sizes, then.tables, then.symbols) == (now.sizes, now.tables, now.symbols)
-    assert baseline.tools == f"gcc {toolchain.compiler_version}, bfd {toolchain.linker_version}"
-
-
-@given(
-    st.dictionaries(
-        st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1),
-        st.integers(0, 10**15),
-        max_size=8,
-    )
-)
-def test_any_name_survives_in_a_baseline(sizes: Mapping[str, int]) -> None:
-    baseline = Baseline("a", "t", "c", 1, 2, 3, sizes, 4, "gcc 1", {"dtype": sizes}, rules="0e1")
-    text = baseline_text(baseline)
-    assert parse_baseline(text.encode(), "x") == baseline
-    names = [line for line in text.split("dtypes:")[0].splitlines() if line.startswith("  ")]
-    assert len(names) == len(sizes)  # one line each, so that a diff shows each change
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "app: x",
-        "app: [",
-        "app: a\ntarget: t\ntoolchain: c\nload: 1.5\nram: 1\nfile: 1\noperators: {}",
-        "app: a\ntarget: t\ntoolchain: c\nload: 1\nram: 1\nfile: 1\noperators: {a: -1}",
-        "app: a\ntarget: t\ntoolchain: c\nload: 1\nram: 1\nfile: 1\noperators: {}\nmore: 1",
-        "app: a\napp: a",
-    ],
-)
-def test_a_damaged_baseline_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "x.yaml"
-    path.write_text(text)
-    with pytest.raises(InputError, match=re.escape(str(path))):
-        read_baseline(path)
-
-
-def hold_the_lock_and_add(root: Path, key: str) -> None:
-    for _ in range(50):
-        with locked_baselines(root):
-            old = json.loads((root / "count").read_text())
-            (root / "count").write_text(json.dumps({**old, key: old.get(key, 0) + 1}))
-
-
-def test_the_lock_is_not_committed(tmp_path: Path) -> None:
-    """`sizeguard waive` may be the first command of a clone."""
-    with locked_baselines(tmp_path):
-        assert (tmp_path / ".sizeguard" / ".gitignore").read_text() == "*\n"
-
-
-@pytest.mark.native
-def test_two_writers_never_lose_an_update(tmp_path: Path) -> None:
-    (tmp_path / "count").write_text("{}")
-    writers = [
-        multiprocessing.get_context("spawn").Process(
-            target=hold_the_lock_and_add, args=(tmp_path, key)
-        )
-        for key in "ab"
-    ]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    assert json.loads((tmp_path / "count").read_text()) == {"a": 50, "b": 50}
-
-
 def sizes_of(load: int, operators: Mapping[str, int] | None = None, ram: int = 0) -> Measurement:
     return Measurement(
         Sizes(load, ram, load, 0), {"operator": dict(operators or {}), "dtype": {}}, {}
     )
-
-
-def limit(metric: str, kind: str, text: str, app: str = "", target: str = "") -> Limit:
-    if kind == "creep":
-        allowance, since = parse_creep(text, "x")
-    else:
-        allowance, since = (
-            (
-                GrowthLimit(text, 0, parse_size(text, "x"))
-                if kind == "absolute"
-                else parse_limit(text, "x")
-            ),
-            "",
-        )
-    return Limit(metric, kind, allowance, since, app, target, "sizeguard.yaml:1:1")
 
 
 def checks_of(
