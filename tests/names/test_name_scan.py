@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.names.scan.dtype_scan import ChunkDtypes, DtypeScan, dtype_texts
-from sizeguard.names.scan.identifiers import (
-    Chunk,
-    Dictionary,
-    FoundWords,
-    beginnings,
-)
+from sizeguard.names.scan.identifiers import Chunk, Dictionary, FoundWords, beginnings
 from sizeguard.names.scan.type_grammar import (
     builtin_types,
     element_types,

@@ -19,10 +19,7 @@ import tempfile
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.runtimes.sizeguard.importing.importer import (
-    default_library,
-    import_model,
-)
+from sizeguard.runtimes.sizeguard.importing.importer import default_library, import_model
 from sizeguard.runtimes.sizeguard.program.program_file import write_program
 from tests.support.builds.vectors import make_program, operators, read_vectors, vector_files
 from tests.support.places import DATA, ROOT, SIZEGUARD

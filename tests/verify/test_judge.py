@@ -47,14 +47,9 @@ from sizeguard.verify.code_presence import FoundCode
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.judge_claims import Judge
-from tests.support.builds.recorded_evidence import Opener, opener_of_programs
+from tests.support.builds.recorded_evidence import Opener
 
 VOCABULARY = Vocabulary(kernels="sg::kernels::", handler="lost", handler_symbol="4lost")
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
-    return opener_of_programs(tmp_path_factory.mktemp("recorded"))
 
 
 @dataclass

@@ -5,14 +5,11 @@ The evidence is that of recorded programs, with a gap or without.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pytest
 
 from sizeguard.claims.claim import Claim, LostCode
-from sizeguard.claims.listed_names import FeatureMarks
 from sizeguard.claims.verdict import (
     ABSENT,
     DISCARDED_BY_LINKER,
@@ -26,51 +23,17 @@ from sizeguard.claims.verdict import (
     STILL_THERE,
     THERE,
     UNKNOWN,
-    Verdict,
 )
-from sizeguard.formats.elf import (
-    SHT_INIT_ARRAY,
-    SHT_PROGBITS,
-    STT_IFUNC,
-    STT_TLS,
-    Section,
-    Symbol,
-)
-from sizeguard.formats.elf.layout import STT_OBJECT
+from sizeguard.formats.elf import STT_TLS
 from sizeguard.names.registered import Registration
-from sizeguard.runtimes.sizeguard.claims.build_claims import WORDS
-from sizeguard.verify import canaries
-from sizeguard.verify.canaries import must_fail
 from sizeguard.verify.code_presence import FoundCode, judge_code, look_for
 from sizeguard.verify.evidence import ways
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
-from sizeguard.verify.features.feature_verdicts import (
-    FeatureSigns,
-    judge_absent_feature,
-    judge_feature,
-    judge_present_feature,
-    lost_signs,
-    signs_of,
-)
 from sizeguard.verify.judge_claims import judge_same, united
-from sizeguard.verify.known_names import ClaimNames
-from sizeguard.verify.registrations import Registrations, judge_registered
-from sizeguard.verify.startup import judge_exports, judge_initializers, judge_ways
-from tests.support.builds.recorded_evidence import Opener, opener_of_programs
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
-    """Open a program's evidence; with a gap if `lacks` is true."""
-    return opener_of_programs(tmp_path_factory.mktemp("recorded"))
-
-
-def verdict(
-    outcome: str, name: str = "x", size: int = 1, cause: str = "", kind: str = "symbol"
-) -> Verdict:
-    return Verdict(kind, name, ABSENT, outcome, UNKNOWN, size, (f"{outcome} {name}",), (), cause)
-
+from sizeguard.verify.registrations import judge_registered
+from tests.support.builds.recorded_evidence import Opener, the_piece
+from tests.support.results.made_verdicts import verdict
 
 WHOLE = Claim("section", "whole", ABSENT, LostCode())
 
@@ -122,269 +85,6 @@ def test_a_build_keeps_its_selection(expect: str, count: int, expected: str, how
         assert found.evidence[0].startswith(f"{count}: d0")
         assert found.evidence[0].endswith(" …") == (count > 4)
         assert (" more " if expect == ABSENT else " less ") in found.cause
-
-
-def test_a_planted_claim_has_to_fail() -> None:
-    assert must_fail(verdict(FAIL)) == []
-    for outcome in (PASS, INCONCLUSIVE, NOT_APPLICABLE):
-        assert must_fail(verdict(outcome)) == [
-            f"a planted claim (symbol x absent) came out {outcome}"
-        ]
-
-
-@pytest.mark.parametrize(
-    ("dead", "alive", "notes"),
-    [
-        ((INCONCLUSIVE,), (FAIL,), 0),
-        ((FAIL,), (FAIL,), 0),
-        ((FAIL, PASS), (FAIL,), 1),
-        ((PASS,), (PASS,), 2),
-        ((FAIL,), (PASS,), 1),
-        ((FAIL,), (INCONCLUSIVE,), 1),
-        ((FAIL,), (PASS, FAIL), 0),
-    ],
-)
-def test_a_verifier_that_misjudges_a_known_symbol_is_broken(
-    opened: Opener,
-    monkeypatch: pytest.MonkeyPatch,
-    dead: tuple[str, ...],
-    alive: tuple[str, ...],
-    notes: int,
-) -> None:
-    asked = []
-
-    def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...]:
-        asked.append((text, expect))
-        return tuple(map(verdict, dead if text == canaries.DEAD else alive))
-
-    monkeypatch.setattr(canaries, "judge_named", judge_named)
-    assert len(canaries.check_symbols(opened("00"))) == notes
-    assert asked == [(canaries.DEAD, PRESENT), ("main", ABSENT)]
-
-
-def test_the_largest_function_has_to_be_found_by_its_bytes(opened: Opener) -> None:
-    evidence = opened("one-section")
-    assert canaries.check_symbols(evidence) == []
-    moved = {node: at + 1 for node, at in evidence.placement.address.items()}
-    broken = replace(evidence, placement=replace(evidence.placement, address=moved))
-    (note,) = canaries.check_symbols(broken)
-    assert note.startswith("the machine code of .text was not found in the image")
-    # Code of the toolchain alone is none that could be looked for
-    assert canaries.check_symbols(replace(broken, own=0)) == []
-
-
-@pytest.mark.parametrize("has_map", [True, False])
-def test_a_symbol_that_must_be_there_is_known_for_every_image(
-    opened: Opener, monkeypatch: pytest.MonkeyPatch, has_map: bool
-) -> None:
-    """A library has no entry point, so any of its functions or symbols counts."""
-    monkeypatch.setattr(canaries, "_ALIVE", ("nobody",))
-    evidence = opened("shared")
-    if not has_map:
-        evidence = replace(evidence, placement=replace(evidence.placement, address={}))
-    asked: list[str] = []
-
-    def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...]:
-        asked.append(text)
-        return (verdict(FAIL),)
-
-    monkeypatch.setattr(canaries, "judge_named", judge_named)
-    assert canaries.check_symbols(evidence) == []
-    if has_map:
-        assert evidence.objects.find(asked[1]) or asked[1] in evidence.symbols
-        (piece,) = evidence.objects.find(asked[1])
-        assert evidence.objects.section(piece).is_executable
-    else:
-        assert asked[1] in evidence.symbols
-
-
-def test_a_name_of_a_version_is_no_symbol_that_must_be_there(
-    opened: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """ZLIB_1.2.2 is a number: no claim on it can fail, and libz.so was called broken."""
-    evidence = opened("shared")
-    evidence = replace(evidence, placement=replace(evidence.placement, address={}))
-    version = Symbol("VERS_1", 0, 0, STT_OBJECT, 1, -15)
-    evidence.__dict__["symbols"] = {"VERS_1": [version], **evidence.symbols}
-    monkeypatch.setattr(canaries, "_ALIVE", ("nobody",))
-    assert canaries.check_symbols(evidence) == []
-
-
-def test_without_any_symbol_only_the_unknown_one_is_judged(
-    opened: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    evidence = opened("shared")
-    evidence = replace(evidence, placement=replace(evidence.placement, address={}))
-    evidence.__dict__["symbols"] = {}
-    monkeypatch.setattr(canaries, "_ALIVE", ("nobody",))
-    asked: list[str] = []
-
-    def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...]:
-        asked.append(text)
-        return (verdict(INCONCLUSIVE),)
-
-    monkeypatch.setattr(canaries, "judge_named", judge_named)
-    assert canaries.check_symbols(evidence) == []
-    assert asked == [canaries.DEAD]
-
-
-FOR, AGAINST = ("it is there",), ("it is not",)
-
-
-@pytest.mark.parametrize(
-    ("for_", "against", "lacks", "present", "absent"),
-    [
-        ((), (), False, INCONCLUSIVE, INCONCLUSIVE),
-        ((), (), True, INCONCLUSIVE, INCONCLUSIVE),
-        (FOR, (), False, PASS, FAIL),
-        (FOR, (), True, PASS, FAIL),
-        ((), AGAINST, False, FAIL, PASS),
-        ((), AGAINST, True, FAIL, INCONCLUSIVE),
-        (FOR, AGAINST, False, FAIL, FAIL),
-    ],
-)
-def test_signs_decide_a_feature(
-    opened: Opener,
-    for_: tuple[str, ...],
-    against: tuple[str, ...],
-    lacks: bool,
-    present: str,
-    absent: str,
-) -> None:
-    evidence = opened("00", lacks=lacks)
-    signs = FeatureSigns(for_, against, 7)
-    on = judge_present_feature(evidence, "f", signs)
-    off = judge_absent_feature(evidence, "f", signs)
-    assert (on.verdict, on.expect) == (present, PRESENT)
-    assert (off.verdict, off.expect) == (absent, ABSENT)
-    assert on.bytes == (7 if present == PASS else 0)
-    assert off.bytes == (7 if absent == FAIL else 0)
-    if absent == INCONCLUSIVE:
-        nothing = "nothing in the image shows whether it is there"
-        assert off.evidence == (*(against or (nothing,)), *evidence.gaps)
-
-
-def test_signs_are_read_from_the_image(opened: Opener) -> None:
-    """`main` is in the program; its constants have the text of the version of the compiler."""
-    evidence = opened("00")
-    gone = "a text that nobody wrote"
-
-    def signs(**marks: tuple[str, ...]) -> tuple[int, int]:
-        found = signs_of(evidence, FeatureMarks(**marks), ())
-        return len(found.for_), len(found.against)
-
-    assert signs() == (0, 0)
-    assert signs(texts=(gone,)) == (0, 1)
-    assert signs(functions=("main",)) == (1, 0)
-    assert signs(functions=("nobody",)) == (0, 0)
-    # Builds without the feature have a text that is not here, in a function that is
-    assert signs(without=(gone,), hosts=("main",)) == (1, 0)
-    assert signs(without=(gone,), hosts=("nobody",)) == (0, 0)
-    assert signs(hosts=("main",)) == (0, 0)
-    shared = signs_of(evidence, FeatureMarks(texts=(gone,)), (gone,))
-    assert (shared.for_, shared.against) == ((), ())
-    marks = {"a": FeatureMarks(texts=(gone,)), "b": FeatureMarks(texts=(gone,))}
-    assert judge_feature(evidence, "a", PRESENT, marks).verdict == INCONCLUSIVE
-    assert judge_feature(evidence, "a", PRESENT, {"a": marks["a"]}).verdict == FAIL
-    assert judge_feature(evidence, "a", ABSENT, {"a": marks["a"]}).verdict == PASS
-    assert judge_feature(evidence, "none", ABSENT, marks).verdict == INCONCLUSIVE
-
-
-@pytest.mark.parametrize(
-    "marks, lost",
-    [
-        ({}, []),
-        ({"texts": ("failure", "a text that nobody wrote")}, []),
-        ({"texts": ("a text that nobody wrote",)}, ["none of the 1 texts"]),
-        ({"functions": ("main", "nobody")}, []),
-        ({"functions": ("nobody",)}, ["none of the 1 functions"]),
-        ({"texts": ("failure",), "functions": ("nobody",)}, ["none of the 1 functions"]),
-        ({"calls": {"clock": ("nobody",)}}, ["no call of clock"]),
-        ({"hosts": ("nobody",), "without": ("nothing",)}, []),
-    ],
-)
-def test_the_full_build_shows_each_kind_of_sign(
-    opened: Opener, marks: dict[str, Any], lost: list[str]
-) -> None:
-    """Code of a feature would not show in an app's build if all its texts had changed."""
-    evidence = opened("15")
-    evidence.__dict__["undescribed_notes"] = ()
-    assert [*lost_signs(evidence, FeatureMarks(**marks))] == lost
-    evidence.__dict__["undescribed_notes"] = ("code without debug information",)
-    told = [said for said in lost if "functions" not in said]
-    assert [*lost_signs(evidence, FeatureMarks(**marks))] == told
-
-
-@pytest.mark.parametrize(
-    "changed, is_library, verdict",
-    [
-        ({}, True, NOT_APPLICABLE),
-        ({}, False, FAIL),
-        ({"texts": ("--gone", "a text")}, True, FAIL),
-        ({"hosts": ("nobody",)}, True, FAIL),
-        ({"calls": {"clock": frozenset({"nobody"})}}, True, FAIL),
-        ({"without": ("failure",)}, True, FAIL),
-        ({"functions": ("_ZNK7Failure7subjectEv",)}, True, PASS),
-    ],
-)
-def test_a_library_has_no_options(
-    opened: Opener,
-    monkeypatch: pytest.MonkeyPatch,
-    changed: dict[str, Any],
-    is_library: bool,
-    verdict: str,
-) -> None:
-    """A feature of a program's command line was said to be missing in libraries."""
-    evidence = opened("15")
-    if is_library:
-        monkeypatch.setattr(Evidence, "is_program", False)
-    marks = {"f": FeatureMarks(**{"texts": ("--gone",), **changed})}
-    assert judge_feature(evidence, "f", PRESENT, marks).verdict == verdict
-    assert judge_feature(evidence, "f", ABSENT, marks).verdict != NOT_APPLICABLE
-
-
-@pytest.mark.parametrize(
-    "options, verdict",
-    [((), FAIL), (("--absent", "--missing"), NOT_APPLICABLE), (("--absent", "failure"), FAIL)],
-)
-def test_a_program_with_its_own_main_has_other_options(
-    opened: Opener, options: tuple[str, ...], verdict: str
-) -> None:
-    """An app that selects the comparison of outputs lacked the options of run_program."""
-    marks = {"f": FeatureMarks(texts=("--gone",), options=options)}
-    found = judge_feature(opened("15"), "f", PRESENT, marks)
-    assert (found.verdict, found.expect) == (verdict, PRESENT)
-    if verdict == NOT_APPLICABLE:
-        why = "a program with its own main has no --absent or --missing"
-        assert found.evidence == (f"{why}, and the feature is the option --gone",)
-    assert judge_feature(opened("15"), "f", ABSENT, marks).verdict != NOT_APPLICABLE
-
-
-def test_texts_of_the_image_and_of_the_toolchain(opened: Opener) -> None:
-    """The program has the constants `failure` and `7Failure`."""
-
-    def signs(evidence: Evidence, **marks: tuple[str, ...]) -> tuple[int, int, int]:
-        found = signs_of(evidence, FeatureMarks(**marks), ())
-        return len(found.for_), len(found.against), found.bytes
-
-    evidence = opened("15")
-    assert signs(evidence, texts=("failure", "nobody wrote")) == (1, 0, 8)
-    assert signs(evidence, without=("failure",)) == (0, 1, 0)
-    assert signs(evidence, without=("failure",), hosts=("main",)) == (0, 1, 0)
-    assert signs(evidence, without=("nobody wrote",), hosts=("main",)) == (1, 0, 0)
-    # A part of a constant may be a text of the feature, but is no text of another build
-    assert signs(evidence, texts=("7Failur",)) == (1, 0, 8)
-    assert signs(evidence, without=("7Failur",)) == (0, 0, 0)
-    evidence = opened("15")
-    evidence.__dict__["foreign_data"] = b"failure\0"
-    assert signs(evidence, texts=("failure",)) == (0, 1, 0)
-    assert signs(evidence, without=("failure",)) == (0, 0, 0)
-    assert signs(evidence, texts=("7Failure",)) == (1, 0, 9)
-
-
-def placed_piece(evidence: Evidence, symbol: str) -> NamedPiece:
-    (piece,) = evidence.objects.find(symbol)
-    return piece
 
 
 NOTHING = FoundCode((), (), (), ())
@@ -439,7 +139,7 @@ def test_inlined_code_is_unknown_if_only_the_objects_have_debug_information(
 def test_a_definition_that_the_linker_discarded(opened: Opener) -> None:
     """Without a map entry, a definition is gone; a graph that keeps it makes that doubtful."""
     evidence = opened("00")
-    piece = placed_piece(evidence, "subject")
+    piece = the_piece(evidence, "subject")
     found = FoundCode((), (piece,), (), ())
     gone = judge_code(evidence, "symbol", "subject", ABSENT, found)
     assert (gone.verdict, gone.how) == (PASS, DISCARDED_BY_LINKER)
@@ -476,7 +176,7 @@ def test_code_without_a_place_that_the_image_refers_to_may_be_merged(
 
 def test_code_is_found_by_the_map_by_its_name_or_by_its_bytes(opened: Opener) -> None:
     evidence = opened("one-section")
-    piece = placed_piece(evidence, "main")
+    piece = the_piece(evidence, "main")
     (symbol,) = evidence.symbols["main"]
     place = ((symbol.address, piece.size),)
     by_map = look_for(evidence, [piece], ["main"])
@@ -490,7 +190,7 @@ def test_code_is_found_by_the_map_by_its_name_or_by_its_bytes(opened: Opener) ->
     assert symbol.address in dict(by_bytes.there) or "not in the image" in by_bytes.evidence[0]
     assert look_for(evidence, [], []).evidence == ()
     gone = opened("00")
-    found = look_for(gone, [placed_piece(gone, "subject")], ["subject"])
+    found = look_for(gone, [the_piece(gone, "subject")], ["subject"])
     assert found.there == ()
     assert found.evidence[0].startswith("not in the image: the map has no definition of it")
 
@@ -514,7 +214,7 @@ def test_bytes_of_a_function_in_data_do_not_show_its_code(
     evidence = opened("one-section")
     monkeypatch.setattr(Evidence, "is_code", lambda self, address: is_code)
     monkeypatch.setattr(type(evidence.placement), "copies", lambda self, piece: [64])
-    piece = placed_piece(evidence, "main")
+    piece = the_piece(evidence, "main")
     blind = replace(evidence, placement=replace(evidence.placement, address={}))
     blind.__dict__["symbols"] = {}
     found = look_for(blind, [piece], ["main"])
@@ -549,7 +249,7 @@ def test_a_thread_local_variable_that_no_object_defines_is_there(opened: Opener)
 def test_a_graph_that_contradicts_the_map_leaves_a_doubt(opened: Opener, is_kept: bool) -> None:
     """The map has no place for the function, whose section a recorded link may have to keep."""
     evidence = opened("00")
-    piece, main = placed_piece(evidence, "subject"), placed_piece(evidence, "main")
+    piece, main = the_piece(evidence, "subject"), the_piece(evidence, "main")
     kept = piece if is_kept else main
     reachable = frozenset({(kept.object, kept.section)})
     evidence.__dict__["linked"] = replace(evidence.linked, reachable=reachable)
@@ -574,7 +274,7 @@ def test_a_member_of_an_archive_that_was_not_linked(
     opened: Opener, member: str, is_linked: bool
 ) -> None:
     evidence = opened("00")
-    piece = placed_piece(evidence, "subject")
+    piece = the_piece(evidence, "subject")
     files = [replace(file, member=member) for file in evidence.objects.files]
     address = evidence.placement.address if is_linked else {}
     evidence = replace(
@@ -622,7 +322,7 @@ def test_entries_decide_a_registered_name(
 ) -> None:
     evidence = opened("00", lacks=lacks)
     entry = Registration("aten::x", 0x2000, 0x1000, 16)
-    pieces = (placed_piece(evidence, "main"),) if written else ()
+    pieces = (the_piece(evidence, "main"),) if written else ()
     tables = MadeTables(evidence, (entry,) * entries, pieces)
     for expect, expected in ((PRESENT, present), (ABSENT, absent)):
         judged = judge_registered(tables, "operator", "aten::x", expect)
@@ -632,155 +332,3 @@ def test_entries_decide_a_registered_name(
     if entries:
         assert failed.cause.startswith("registered in " if written else "registered")
         assert bool(failed.chain) == written
-
-
-@pytest.mark.parametrize(
-    ("program", "lacks", "expected"),
-    [
-        ("00", False, []),
-        ("01", False, [FAIL]),  # a static initializer
-        ("01", True, [FAIL]),
-        ("09", False, [FAIL]),  # a constructor function
-    ],
-)
-def test_code_before_main_may_only_register(
-    opened: Opener, program: str, lacks: bool, expected: list[str]
-) -> None:
-    evidence = opened(program, lacks=lacks)
-    found = list(judge_initializers(evidence, Registrations(evidence), WORDS.registering))
-    assert [(each.verdict, each.kind, each.expect) for each in found] == [
-        (each, "initializer", ABSENT) for each in expected
-    ]
-    for each in found:
-        assert "it runs before main, and registers nothing that is selected" in each.evidence
-        assert each.bytes == 8
-    if program == "01":
-        assert found[0].evidence[1:] == ("_GLOBAL__sub_I_subject refers to subject",)
-    if program == "09":
-        assert len(found[0].evidence) == 1  # its own code is the function that runs
-
-
-@pytest.mark.parametrize(
-    ("name", "section", "note"),
-    [
-        ("getenv", 0, ("_GLOBAL__sub_I_subject calls getenv",)),
-        ("getenv", 1, ()),  # defined in the object
-        ("__stack_chk_fail", 0, ()),  # by the compiler
-        ("_GLOBAL_OFFSET_TABLE_", 0, ()),
-        ("main", 0, ()),  # an object of the image has it
-    ],
-)
-def test_an_initializer_may_not_call_a_library(
-    opened: Opener, name: str, section: int, note: tuple[str, ...]
-) -> None:
-    """Let the initializer refer to a symbol of another name."""
-    evidence = opened("01")
-    file = evidence.objects.files[0]
-    symbols = [
-        replace(each, name=name, section=section) if each.name == "subject" else each
-        for each in file.symbols
-    ]
-    file.__dict__["symbols"] = symbols  # computed once, at first use
-    (found,) = judge_initializers(evidence, Registrations(evidence), WORDS.registering)
-    assert found.verdict == FAIL
-    calls = tuple(each for each in found.evidence if " calls " in each)
-    assert calls == note
-
-
-def with_sections(evidence: Evidence, change: Callable[[Section], Section]) -> Evidence:
-    """Change the section headers of the first object."""
-    first, *others = evidence.objects.files
-    elf: Any = first.elf
-    made = replace(first, elf=replace(elf, sections=tuple(map(change, elf.sections))))
-    objects = replace(evidence.objects, files=(made, *others))
-    placement = replace(evidence.placement, objects=objects)
-    return replace(evidence, objects=objects, placement=placement)
-
-
-@pytest.mark.parametrize("name", [".ctors", ".ctors.65435", ".init_array.00101"])
-def test_a_table_of_initializers_is_known_by_its_name(opened: Opener, name: str) -> None:
-    """Linkers add .ctors to .init_array, and the section has no type of its own."""
-
-    def renamed(section: Section) -> Section:
-        is_table = section.type == SHT_INIT_ARRAY
-        return replace(section, name=name, type=SHT_PROGBITS) if is_table else section
-
-    evidence = with_sections(opened("09"), renamed)
-    (found,) = judge_initializers(evidence, Registrations(evidence), WORDS.registering)
-    assert (found.verdict, found.bytes) == (FAIL, 8)
-
-
-def test_a_resolver_runs_before_main(opened: Opener) -> None:
-    """A function of type IFUNC returns the address of the function to call."""
-    evidence = opened("00")
-    file = evidence.objects.files[0]
-    main = [replace(s, type=STT_IFUNC) if s.name == "main" else s for s in file.symbols]
-    file.__dict__["symbols"] = main
-    (found,) = judge_initializers(evidence, Registrations(evidence), WORDS.registering)
-    assert (found.verdict, found.expect) == (FAIL, ABSENT)
-    assert found.cause == "leftover resolver: main"
-    assert found.evidence == ("the loader calls main before main, to choose a function",)
-    away = replace(evidence, placement=replace(evidence.placement, address={}))
-    assert not list(judge_initializers(away, Registrations(away), WORDS.registering))
-
-
-@pytest.mark.parametrize("lacks", [False, True])
-def test_an_initializer_that_is_not_in_the_image(opened: Opener, lacks: bool) -> None:
-    evidence = opened("01", lacks=lacks)
-    nodes = evidence.placement.address
-    names = {node: evidence.placement.section(node).name for node in nodes}
-    kept = {node: at for node, at in nodes.items() if not names[node].startswith(".init_array")}
-    assert len(kept) < len(nodes)
-    without = replace(evidence, placement=replace(evidence.placement, address=kept))
-    (found,) = judge_initializers(without, Registrations(without), WORDS.registering)
-    assert (found.verdict, found.how) == (
-        (INCONCLUSIVE, UNKNOWN) if lacks else (PASS, DISCARDED_BY_LINKER)
-    )
-    assert found.expect == ABSENT
-
-
-@pytest.mark.parametrize(
-    ("program", "expected"),
-    [
-        ("00", {PASS}),
-        ("export-dynamic", {FAIL}),
-        ("export-dynamic-hidden", {PASS}),
-        ("shared", set()),  # a library's version script decides
-    ],
-)
-def test_a_program_exports_none_of_its_functions(
-    opened: Opener, program: str, expected: set[str]
-) -> None:
-    found = list(judge_exports(opened(program)))
-    assert {each.verdict for each in found} == expected
-    assert all(each.expect == ABSENT for each in found)
-    names = {each.name for each in found}
-    # The start files' own definitions do not count
-    assert names == {
-        "00": {"any definition"}, "export-dynamic-hidden": {"any definition"},
-        "export-dynamic": {"main", "subject"}, "shared": set(),
-    }[program]  # fmt: skip
-    if expected:
-        nothing = replace(opened(program), own=0)
-        (unknown,) = judge_exports(nothing)
-        assert (unknown.verdict, unknown.how) == (INCONCLUSIVE, UNKNOWN)
-
-
-@pytest.mark.parametrize(
-    ("program", "expected"),
-    [("00", {PASS}), ("no-gc", {FAIL}), ("shared", set()), ("undefined", {FAIL})],
-)
-def test_the_program_leads_to_all_its_code(
-    opened: Opener, program: str, expected: set[str]
-) -> None:
-    evidence = opened(program)
-    found = list(judge_ways(evidence))
-    assert {each.verdict for each in found} == expected
-    assert all(each.expect == ABSENT for each in found)
-    assert (FAIL not in expected) or [each.name for each in found] == ["subject"]
-    blind = replace(evidence, placement=replace(evidence.placement, has_map=False))
-    # Objects of the toolchain are not judged
-    assert {each.verdict for each in judge_ways(replace(evidence, own=0))} <= {PASS}
-    undecided = list(judge_ways(blind))
-    assert {each.verdict for each in undecided} == ({INCONCLUSIVE} if expected else set())
-    assert all(each.expect == ABSENT for each in undecided)

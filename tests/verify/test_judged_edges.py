@@ -35,24 +35,9 @@ from sizeguard.verify.registrations import Kernels, Registrations, judge_registe
 from sizeguard.verify.returns import is_unused, judge_returns
 from sizeguard.verify.startup import judge_exports, judge_initializers
 from sizeguard.verify.why_there import explain
-from tests.support.builds.recorded_evidence import Opener, opener_of_programs, runtime_evidence
+from tests.support.builds.recorded_evidence import Opener, the_piece
 
 KERNELS = "sg::kernels::"
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
-    return opener_of_programs(tmp_path_factory.mktemp("recorded"))
-
-
-@pytest.fixture(scope="module")
-def runtime(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
-    return runtime_evidence(tmp_path_factory.mktemp("recorded"))
-
-
-def the_piece(evidence: Evidence, symbol: str) -> NamedPiece:
-    (found,) = evidence.objects.find(symbol)
-    return found
 
 
 def without_places(evidence: Evidence) -> Evidence:

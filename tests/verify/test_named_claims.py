@@ -30,19 +30,9 @@ from sizeguard.names.resolve_names import DROPPED, NOT_ADDED, SymbolNames
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
-from tests.support.builds.recorded_evidence import Opener, opener_of_programs, runtime_evidence
+from tests.support.builds.recorded_evidence import Opener
 
 CONSTANT = "0x5d1ec7b39e010101"
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
-    return opener_of_programs(tmp_path_factory.mktemp("recorded"))
-
-
-@pytest.fixture(scope="module")
-def runtime(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
-    return runtime_evidence(tmp_path_factory.mktemp("recorded"))
 
 
 def judged(evidence: Evidence, text: str, expect: str = ABSENT, *, ok: bool = False) -> Verdict:

@@ -21,10 +21,7 @@ from sizeguard.gate.gate_result import Problem, SelectionFinding
 from sizeguard.gate.selection.all_apps import check_selections
 from sizeguard.gate.selection.check import check_selection
 from sizeguard.gate.selection.retrace import TRACED, WIDENED, update_selection
-from sizeguard.gate.selection.review_record import (
-    read_record,
-    record_path,
-)
+from sizeguard.gate.selection.review_record import read_record, record_path
 from sizeguard.gate.selection.selection_case import SelectionCase
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.projects.project import App

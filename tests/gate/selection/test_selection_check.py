@@ -17,12 +17,7 @@ from sizeguard.gate.cache.traces import Model
 from sizeguard.gate.gate_result import SelectionFinding
 from sizeguard.gate.selection.check import check_selection
 from sizeguard.gate.selection.model_needs import Needed
-from sizeguard.gate.selection.review_record import (
-    read_record,
-    record_of,
-    record_path,
-    write_record,
-)
+from sizeguard.gate.selection.review_record import read_record, record_of, record_path, write_record
 from sizeguard.gate.selection.selection_case import SelectionCase, read_subject
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.predict.call_closure import Dependencies

@@ -9,6 +9,7 @@ from pathlib import Path
 from sizeguard.builds.open_build import files_of
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.gather_evidence import gather
+from sizeguard.verify.evidence.object_evidence import NamedPiece
 from tests.support.builds.recorded_builds import files_of_program, recorded_runtime, unpack
 
 Opener = Callable[..., Evidence]
@@ -29,3 +30,8 @@ def opener_of_programs(folder: Path) -> Opener:
 def runtime_evidence(folder: Path) -> Evidence:
     """Unpack the recorded runtime, and gather its evidence."""
     return gather(files_of(recorded_runtime(folder).build))
+
+
+def the_piece(evidence: Evidence, symbol: str) -> NamedPiece:
+    (found,) = evidence.objects.find(symbol)
+    return found

@@ -8,9 +8,7 @@ from pathlib import Path
 from sizeguard.builds.build_inputs import BuildInputs, content_hash, glob_hash
 from sizeguard.builds.build_record import Build
 from sizeguard.gate.reference.history import History
-from sizeguard.gate.reference.reference import (
-    MeasuredApp,
-)
+from sizeguard.gate.reference.reference import MeasuredApp
 from sizeguard.measurement.measured_analysis import measurement_of
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.pairs import recipe_of_commits

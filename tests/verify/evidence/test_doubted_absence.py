@@ -20,15 +20,10 @@ from sizeguard.verify.evidence import evidence as evidence_module
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
-from tests.support.builds.recorded_evidence import Opener, opener_of_programs
+from tests.support.builds.recorded_evidence import Opener
 from tests.support.images.made_frames import frames_over
 
 FUNCTION, LAMBDA = "_ZN2ns1gEi", "_ZZ4mainENKUliE_clEi"  # ns::g(int), of main's first lambda
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
-    return opener_of_programs(tmp_path_factory.mktemp("recorded"))
 
 
 @pytest.mark.parametrize(

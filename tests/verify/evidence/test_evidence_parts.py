@@ -1,10 +1,8 @@
-"""Parts of the evidence: labels of the graph, masks, texts of constants, and presence."""
+"""Parts of the evidence: labels of the graph, masks, presence, and constants."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,17 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.claims.listed_names import FeatureMarks
-from sizeguard.formats import dwarf, sniff
-from sizeguard.formats.elf import ET_REL, SHN_ABS, STT_FUNC, STT_NOTYPE, Symbol
+from sizeguard.formats import dwarf
+from sizeguard.formats.elf import SHN_ABS, STT_FUNC, STT_NOTYPE, Symbol
 from sizeguard.formats.macho.constants import N_SECT
-from sizeguard.verify.evidence import (
-    evidence,
-    gather_evidence,
-    image_presence,
-    link_graph,
-    macho_placement,
-)
+from sizeguard.verify.evidence import evidence, gather_evidence, image_presence, link_graph
 from sizeguard.verify.evidence.code_search import Pattern, patterns_of
 from sizeguard.verify.evidence.image_presence import (
     check_not_merged,
@@ -36,9 +27,7 @@ from sizeguard.verify.evidence.image_presence import (
 )
 from sizeguard.verify.evidence.link_graph import _number
 from sizeguard.verify.evidence.macho import MachoImage
-from sizeguard.verify.evidence.object_evidence import ElfFile, Objects
-from sizeguard.verify.features.feature_marks import feature_marks, signs_of_build
-from sizeguard.verify.leaks import explained_bytes
+from sizeguard.verify.evidence.object_evidence import ElfFile
 
 
 @pytest.mark.parametrize(
@@ -302,197 +291,6 @@ def test_an_object_that_lto_made_is_missed_if_another_was_given(
     assert len(gather_evidence._lost(missing, objects)) == gaps
 
 
-CODE_ROW = (".text", 0x1000, b"code", True)
-DATA_ROW = (".data", 0x2000, b"data", True)
-DEBUG_ROW = (".debug_info", 0, b"types", False)
-
-
-def linked(*rows: tuple[str, int, bytes, bool], build_id: str = "", **more: Any) -> Any:
-    sections = [
-        SimpleNamespace(name=name, address=address, content=content, is_allocated=is_allocated)
-        for name, address, content, is_allocated in rows
-    ]
-    known = {"path": "app", "machine": "x86_64", "type": 2, "is_stripped": False}
-    return SimpleNamespace(
-        **{**known, **more}, sections=sections, build_id=build_id, content=lambda row: row.content
-    )
-
-
-@pytest.mark.parametrize(
-    ("twin", "message"),
-    [
-        (linked(CODE_ROW, DATA_ROW), ""),
-        (linked(CODE_ROW, DATA_ROW, build_id="one"), ""),
-        (linked(CODE_ROW, DATA_ROW, build_id="two"), r"another build \(id two…, app has one…\)"),
-        (linked(DEBUG_ROW, CODE_ROW, DATA_ROW), ""),
-        (linked(CODE_ROW, (".data", 0x2000, b"more", True)), "stripped: .data differs"),
-        (linked((".text", 0x1010, b"code", True), DATA_ROW), "stripped: .text differs"),
-        (linked(CODE_ROW), "stripped: they have other sections"),
-        (linked(CODE_ROW, DATA_ROW, (".bss", 0x3000, b"", True)), "they have other sections"),
-    ],
-)
-def test_a_stripped_file_has_the_loaded_bytes_of_its_image(twin: Any, message: str) -> None:
-    image = linked(CODE_ROW, DATA_ROW, DEBUG_ROW, build_id="one")
-    if not message:
-        gather_evidence._check_twin(image, twin)
-        return
-    with pytest.raises(InconclusiveError, match=message):
-        gather_evidence._check_twin(image, twin)
-
-
-@pytest.mark.parametrize(
-    ("lto", "made_by_lto", "own", "has_map", "more", "words"),
-    [
-        ((), (), 1, True, {}, []),
-        ((), (), 0, True, {}, ["no objects"]),
-        ((), (), 1, False, {}, ["no linker map"]),
-        ((), (), 1, False, {"type": ET_REL}, []),
-        (("a.o",), (0,), 1, True, {}, []),
-        (("a.o",), (), 1, True, {}, ["1 LTO objects"]),
-        (("a.o",), (0,), 0, True, {}, ["1 LTO objects"]),
-        (("a.o", "b.o"), (0,), 1, False, {}, ["2 LTO objects", "no linker map"]),
-        ((), (), 1, True, {"is_stripped": True}, ["the image is stripped"]),
-    ],
-)
-def test_missing_parts_of_a_link_are_told(
-    lto: tuple[str, ...], made_by_lto: tuple[int, ...], own: int, has_map: bool,
-    more: dict[str, Any], words: list[str],
-) -> None:  # fmt: skip
-    objects: Any = SimpleNamespace(lto=lto, made_by_lto=made_by_lto)
-    link_map: Any = SimpleNamespace() if has_map else None
-    found = gather_evidence._missing(linked(**more), own, objects, link_map)
-    assert [text.startswith(word) for text, word in zip(found, words, strict=True)] == [
-        True for _ in words
-    ]
-
-
-def member(label: str, machine: str = "x86_64") -> Any:
-    return SimpleNamespace(label=label, elf=SimpleNamespace(machine=machine))
-
-
-def test_the_toolchain_s_objects_are_those_that_the_map_names(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Other members of its archives do not count, nor do objects for another machine."""
-    named = ("/lib/libc.a(add.o)", "/lib/libc.a(lto.o)", "/lib/crt1.o", "font.bin")
-    archive = [member("libc.a(add.o)"), member("libc.a(mul.o)"), member("libc.a(add.o)", "i386")]
-    read = {
-        "libc.a": SimpleNamespace(files=archive, lto=("libc.a(lto.o)", "libc.a(other.o)")),
-        "crt1.o": SimpleNamespace(files=[member("crt1.o")], lto=()),
-    }
-
-    def objects_in(paths: Sequence[str]) -> Any:
-        if paths[0] not in read:
-            raise InputError("not an object")
-        return read[paths[0]]
-
-    given: Any = Objects((member("main.o"),), ("a.bc",))
-    monkeypatch.setattr(gather_evidence, "missing_files", lambda *_: named)
-    files = ["libc.a", "font.bin", "crt1.o"], ["/lib/gone.o"]
-    monkeypatch.setattr(gather_evidence, "toolchain_files", lambda *_: files)
-    monkeypatch.setattr(gather_evidence, "read_objects", objects_in)
-    none: Any = None
-    found, lost = gather_evidence._with_toolchain(given, linked(), none, Path())
-    assert found.files == (*given.files, archive[0], read["crt1.o"].files[0])
-    assert (found.lto, lost) == (("a.bc",), ["/lib/gone.o", "libc.a(lto.o)", "font.bin"])
-    # Without a folder, no name leads to a file.
-    assert gather_evidence._with_toolchain(given, linked(), none, None) == (given, [*named])
-    monkeypatch.setattr(gather_evidence, "missing_files", lambda *_: ())
-    assert gather_evidence._with_toolchain(given, linked(), none, Path()) == (given, [])
-
-
-@dataclass
-class Gathered:
-    """The files of a link, whose readers are replaced."""
-
-    monkeypatch: pytest.MonkeyPatch
-    image: Any = field(default_factory=linked)
-    twin: Any = None
-    objects: Any = field(default_factory=lambda: Objects((member("a.o"),), ()))
-    address: Mapping[tuple[int, int], int] = field(default_factory=lambda: {(0, 1): 0x1000})
-    is_macho: bool = False
-    has_map: bool = True
-
-    def gather(self, **more: Any) -> Any:
-        placed: Any = SimpleNamespace(address=self.address, missing=("b.o",))
-        for name, value in {
-            "_read_image": lambda path, _: self.image if path.name == "app" else self.twin,
-            "_read_objects": lambda *_: self.objects,
-            "read_link_map": lambda _: SimpleNamespace(),
-            "read_removed": lambda *_: None,
-            "as_macho": lambda image: image if self.is_macho else None,
-            "_with_toolchain": lambda objects, *_: (objects, ["c.o"]),
-            "place": lambda *_: placed,
-        }.items():
-            self.monkeypatch.setattr(gather_evidence, name, value)
-        self.monkeypatch.setattr(macho_placement, "place_atoms", lambda *_: placed)
-        self.monkeypatch.setattr(sniff, "image_format", lambda _: "")
-        link_map = Path("app.map") if self.has_map else None
-        known = {
-            "image": Path("app"), "twin": None, "link_map": link_map, "folder": Path(),
-            "objects": (Path("a.o"),), "gc_log": None, "link_record": None, "build": None,
-        }  # fmt: skip
-        files: Any = SimpleNamespace(**{**known, **more})
-        return gather_evidence.gather(files)
-
-
-def test_files_that_maps_name_are_missed_with_objects_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    made = Gathered(monkeypatch)
-    (gap,) = made.gather().gaps
-    assert gap == "1 files that the map names were not given: c.o"
-    made.is_macho = True
-    (gap,) = made.gather().gaps
-    assert gap == "1 files that the map names were not given: b.o"
-    made.objects = Objects((), ())
-    for made.is_macho in (False, True):
-        (gap,) = made.gather().gaps
-        assert gap.startswith("no objects were given")
-
-
-def test_a_partial_link_is_inconclusive_without_a_map(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Gathered(monkeypatch, linked(type=ET_REL), address={}, has_map=False)
-    found = made.gather()
-    assert found.gaps == ("the image is a partial link (-r), from which nothing was removed yet",)
-    assert not found.placement.has_map
-    made.image = linked()
-    with pytest.raises(InconclusiveError, match=r"a\.o: no object has code that is in app"):
-        made.gather()
-    made.objects = Objects((), ())
-    assert len(made.gather().gaps) == 2
-
-
-def test_files_of_another_link_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    made = Gathered(monkeypatch, objects=Objects((member("a.o", "aarch64"),), ()))
-    with pytest.raises(InconclusiveError, match=r"^a\.o is for aarch64, app for x86_64"):
-        made.gather()
-    made.objects = Objects((member("a.o"),), ())
-    twin = tmp_path / "app.stripped"
-    with pytest.raises(InputError, match=r"app\.stripped: cannot read: No such file"):
-        made.gather(twin=twin)
-    twin.write_bytes(b"")
-    made.twin = linked(CODE_ROW)
-    with pytest.raises(InconclusiveError, match="they have other sections"):
-        made.gather(twin=twin)
-    made.image = linked(CODE_ROW)
-    assert made.gather(twin=twin).twin is made.twin
-    build = SimpleNamespace(lto_inputs=(Path("x.o"),))
-    assert made.gather(build=build).lto_inputs == (Path("x.o"),)
-    assert made.gather().lto_inputs is None
-
-
-def test_a_debug_file_is_no_image(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is refused as wrong input, or with a stripped twin as missing evidence."""
-    monkeypatch.setattr(gather_evidence, "Elf", SimpleNamespace)
-    made = Gathered(monkeypatch, linked(is_debug_file=True))
-    with pytest.raises(InputError, match="app: a debug file, without the code of its image"):
-        made.gather()
-    (tmp_path / "app").write_bytes(b"")
-    with pytest.raises(InconclusiveError, match="app: a debug file"):
-        made.gather(twin=tmp_path / "app")
-
-
 def object_of(label: str, *symbols: tuple[str, int]) -> Any:
     """Return an object whose definitions have a name and a section each."""
     section = SimpleNamespace(is_executable=True, size=8)
@@ -583,80 +381,6 @@ def test_without_a_map_functions_of_the_image_have_the_bytes_of_an_object(
             check_one_link(files)
 
 
-CONSTANTS = {"is_allocated": True, "is_executable": False, "is_writable": False}
-
-
-def image(
-    sections: Mapping[str, bytes], sizes: Mapping[str, int], *inlined: str, **flags: bool
-) -> Any:
-    rows = [
-        SimpleNamespace(name=name, file_size=len(content), **(CONSTANTS | flags))
-        for name, content in sections.items()
-    ]
-    shipped = SimpleNamespace(sections=rows, content=lambda row: sections[row.name])
-    symbols = {name: [SimpleNamespace(size=size)] for name, size in sizes.items()}
-    return SimpleNamespace(
-        shipped=shipped, symbols=symbols, inlined=dict.fromkeys(inlined), hidden_prefixes=(),
-        own_files=lambda: (), placement=SimpleNamespace(address={}),
-    )  # fmt: skip
-
-
-def marks_of(full: Any, without: Any) -> FeatureMarks:
-    return feature_marks(signs_of_build(full), signs_of_build(without))
-
-
-@pytest.mark.parametrize(
-    "full, without, texts, others",
-    [
-        (b"a feature\0", b"", ("a feature",), ()),
-        (b"a feature\0", b"a feature\0", (), ()),
-        (b"", b"a feature\0", (), ("a feature",)),
-        (b"feature\0", b"", (), ()),  # too short to tell
-        (b"features\0", b"", ("features",), ()),
-        (b"a feature\0", b"not a feature\0", (), ("not a feature",)),
-        (b"a feature\0", b"a feature!\0", ("a feature",), ("a feature!",)),
-        (b"a\x01feature\0", b"", (), ()),
-        (b"a feature\xc3\xbc\0", b"", (), ()),
-    ],
-)
-def test_texts_of_a_feature_are_those_of_one_build_alone(
-    full: bytes, without: bytes, texts: tuple[str, ...], others: tuple[str, ...]
-) -> None:
-    marks = marks_of(image({".rodata": full}, {}), image({".rodata": without}, {}))
-    assert marks.texts == texts
-    assert marks.without == others
-
-
-@pytest.mark.parametrize("flag", ["is_executable", "is_writable", "is_allocated"])
-def test_only_constants_have_texts_of_features(flag: str) -> None:
-    flags = {flag: flag != "is_allocated"}
-    marks = marks_of(image({".x": b"a feature\0"}, {}, **flags), image({}, {}))
-    assert marks.texts == ()
-    imports = image({".dynstr": b"a feature\0"}, {})
-    assert marks_of(imports, image({}, {})).texts == ()
-
-
-def test_functions_of_a_feature_are_those_that_the_other_build_lacks() -> None:
-    full = {"_Zkept": 8, "_Zmore": 9, "_Zsmall": 8, "_Zin": 8, "_Zx.isra.0": 8, "main": 9}
-    without = image({}, {"_Zkept": 8, "_Zsmall": 7}, "_Zin")
-    marks = marks_of(image({}, full), without)
-    assert marks.functions == ("_Zmore",)
-    assert marks.hosts == ("_Zsmall",)
-    texts = marks_of(image({".rodata": b"a feature\0"}, full), without)
-    assert texts.hosts == ()
-
-
-@pytest.mark.parametrize(
-    ("text", "options"), [(b"--profile\0", ("--missing",)), (b"a feature\0", ())]
-)
-def test_a_feature_of_a_program_has_the_options_of_both_builds(
-    text: bytes, options: tuple[str, ...]
-) -> None:
-    both = b"--missing\0"
-    full, without = (image({".rodata": content}, {}) for content in (text + both, both))
-    assert marks_of(full, without).options == options
-
-
 @pytest.mark.parametrize(("unread", "is_whole"), [((2, 0), True), ((1, 0), False)])
 def test_a_recorded_graph_counts_if_it_has_all_objects_of_the_image(
     monkeypatch: pytest.MonkeyPatch, unread: tuple[int, int], is_whole: bool
@@ -722,64 +446,3 @@ def test_frames_have_scopes_and_damaged_debug_information_has_none(
     image, debug = Path("program"), Path("program.debug")
     found = None if error else (image, debug, True)
     assert evidence.frames_of(image, debug) == (found, reason)
-
-
-def byte_by_byte(code: bytes, start: int, ranges: Sequence[tuple[int, int]]) -> list[Any]:
-    """Return the runs of bytes that are in no range: address and size."""
-    runs: list[list[int]] = []
-    for address in range(start, start + len(code)):
-        if any(low <= address < high for low, high in ranges):
-            continue
-        if runs and sum(runs[-1]) == address:
-            runs[-1][1] += 1
-        else:
-            runs.append([address, 1])
-    return [tuple(run) for run in runs]
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_unexplained_code_is_what_no_input_stub_or_toolchain_has(
-    monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
-    draw = random.Random(seed)
-    start, size = 0x1000, 48
-    code = b"\x01" * size  # no padding
-    drawn = [(draw.randint(start - 20, start + size + 20), draw.randint(1, 30)) for _ in range(3)]
-    inputs = {(0, i): place for i, place in enumerate(drawn[: draw.randint(0, 3)])}
-    stubs, unlisted = ([drawn[i]] if draw.random() < 0.6 else [] for i in (1, 2))
-    # Each section of an input starts inside the section of the image.
-    inputs = {node: place for node, place in inputs.items() if start <= place[0] < start + size}
-    section: Any = SimpleNamespace(name=".text", address=start, file_size=size)
-    found: Any = SimpleNamespace(
-        shipped=SimpleNamespace(content=lambda section: code),
-        placement=SimpleNamespace(
-            address={node: address for node, (address, _) in inputs.items()},
-            section=lambda node: SimpleNamespace(size=inputs[node][1]),
-        ),
-    )
-    ends = [(address, address + length) for address, length in stubs]
-    monkeypatch.setattr(explained_bytes, "_stubs", lambda _: ends)
-    monkeypatch.setattr(explained_bytes, "_unlisted", lambda _: unlisted)
-    known = [(address, address + length) for address, length in (*inputs.values(), *unlisted)]
-    expected = byte_by_byte(code, start, [*known, *ends])
-    assert [*explained_bytes._unexplained(found, section)] == expected
-
-
-@pytest.mark.parametrize(
-    ("own", "more"),
-    [("libk.so.1", {"libk.so.1"}), ("", set()), (InputError("a linker script"), set())],
-)
-def test_a_library_is_needed_by_its_own_name_or_its_files(
-    monkeypatch: pytest.MonkeyPatch, own: Any, more: set[str]
-) -> None:
-    def read(path: Path) -> Any:
-        if isinstance(own, InputError):
-            raise own
-        return SimpleNamespace(sections=[SimpleNamespace(is_executable=True, size=8)])
-
-    monkeypatch.setattr(explained_bytes, "read_elf", read)
-    monkeypatch.setattr(explained_bytes, "library_name", lambda _: own)
-    path = Path("/home/me/libk.so")
-    names = {"libk.so", "libk.so.1", "libother.so"}
-    expected = {"libk.so"} | more
-    assert {name for name in names if explained_bytes._is_needed(path, {name})} == expected

@@ -26,7 +26,6 @@ from sizeguard.verify.leaks.deselected_code import (
 )
 from sizeguard.verify.leaks.full_objects import full_build, read_full
 from tests.support.builds.recorded_builds import recorded_runtime
-from tests.support.builds.recorded_evidence import runtime_evidence
 
 Changes = Mapping[str, object]
 
@@ -291,11 +290,6 @@ def copies_in(
         _in_image=frozenset({host.name}),
     )
     return [*found._in_known()]
-
-
-@pytest.fixture(scope="module")
-def runtime(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
-    return runtime_evidence(tmp_path_factory.mktemp("recorded"))
 
 
 CALLED = "_ZN2sg10empty_likeERNS_7ContextENS_6TensorE"

@@ -6,45 +6,28 @@ of program 11: 60 bytes, 35 of them in stretches of 12 or more that no relocatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, Verdict
+from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS
 from sizeguard.verify.branches.dtype_arguments import served_dtypes
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.evidence.object_evidence import NamedPiece
-from sizeguard.verify.leaks import explained_bytes, hidden_code, toolchain_files
+from sizeguard.verify.leaks import hidden_code
 from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode, FoundCopy
-from sizeguard.verify.leaks.explained_bytes import (
-    FRAGMENTS,
-    STRANGERS,
-    UNEXPLAINED,
-    judge_explained,
-)
 from sizeguard.verify.leaks.hidden_code import judge_copies, judge_namesakes
-from tests.support.builds.recorded_builds import program_with
+from tests.support.builds.recorded_evidence import Opener
+from tests.support.results.made_verdicts import shown
 
-Opener = Callable[..., Evidence]
 SUBJECT = bytes.fromhex(
     "0f2f0500000000731ff3480f2cc048ba0101019eb3c71e5d4801d048890500000000c30f1f440000"
     "f30f5c0500000000f3480f2cc0480fbaf83febd2"
 )
 RELOCATIONS = 0x520  # address and offset of .rela.dyn, which no input section fills
-
-
-@pytest.fixture
-def opened(tmp_path: Path) -> Opener:
-    return lambda *changes: gather(program_with(tmp_path, *changes))
-
-
-def shown(verdict: Verdict) -> tuple[str, int]:
-    return verdict.verdict, verdict.bytes
 
 
 @pytest.mark.parametrize(
@@ -380,160 +363,3 @@ def test_gaps_make_missing_names_of_kernels_inconclusive(opened: Opener) -> None
     evidence = replace(opened("11"), gaps=("no map",))
     found = judge_namesakes(with_functions(evidence, [], full=True), ["relu"])
     assert (found.verdict, found.evidence) == (INCONCLUSIVE, ("no map",))
-
-
-def explained(evidence: Evidence) -> dict[str, tuple[str, int]]:
-    found = [*judge_explained(evidence)]
-    assert all(verdict.expect == ABSENT for verdict in found)
-    return {verdict.name: shown(verdict) for verdict in found}
-
-
-def placed(evidence: Evidence, *without: tuple[int, int], **changed: Any) -> Evidence:
-    """Return evidence without some places, and with others."""
-    address = {n: a for n, a in evidence.placement.address.items() if n not in without}
-    address |= changed.pop("moved", {})
-    placement = replace(evidence.placement, address=address, _starts=[], _nodes=[], **changed)
-    return replace(evidence, placement=placement)
-
-
-CRTBEGIN, START, MAIN = (4, 1), (1, 3), (0, 6)  # sections with code of program 00
-FINE = {UNEXPLAINED: (PASS, 0), FRAGMENTS: (PASS, 0), STRANGERS: (PASS, 0)}
-
-
-@pytest.mark.parametrize(
-    "without, bytes_",
-    [
-        ([], 0),
-        # 185 bytes at 0x1080, and 14 of padding before them.
-        ([CRTBEGIN], 199),
-        # 3 bytes at 0x1040 and 13 of padding behind them.
-        ([MAIN], 16),
-        ([MAIN, CRTBEGIN], 215),
-        # .fini of crti.o and of crtn.o, 9 bytes in one piece.
-        ([(2, 6), (3, 5)], 9),
-    ],
-)
-def test_code_without_an_input_fails_with_its_bytes(
-    opened: Opener, without: list[tuple[int, int]], bytes_: int
-) -> None:
-    found = explained(placed(opened("00"), *without))
-    assert found == FINE | {UNEXPLAINED: (FAIL if bytes_ else PASS, bytes_)}
-
-
-@pytest.mark.parametrize(
-    "file, address, size, left",
-    [
-        ("linker stubs", 0x1072, 199, 0),
-        ("<internal>", 0x1072, 199, 0),
-        ("linker stubs", 0x1080, 185, 0),  # what is left is padding
-        ("linker stubs", 0x1072, 100, 99),
-        ("linker stubs", 0x1100, 1000, 142),
-        ("linker stubs", 0x0, 0x1100, 57),
-        ("other.o", 0x1072, 199, 199),
-    ],
-)
-def test_stubs_of_the_linker_explain_their_range(
-    opened: Opener, file: str, address: int, size: int, left: int
-) -> None:
-    evidence = placed(opened("00"), CRTBEGIN)
-    rows = (SimpleNamespace(file=file, address=address, size=size),)
-    link_map: Any = SimpleNamespace(linker="bfd", placed=rows)
-    found = explained(replace(evidence, link_map=link_map))
-    assert found[UNEXPLAINED] == (FAIL if left else PASS, left)
-
-
-@pytest.mark.parametrize("linker, verdict", [("gold", PASS), ("bfd", FAIL), (None, FAIL)])
-def test_maps_of_gold_lack_an_address_of_the_toolchains_code(
-    opened: Opener, linker: str | None, verdict: str
-) -> None:
-    link_map: Any = linker and SimpleNamespace(linker=linker, placed=(), discarded=())
-    evidence = replace(placed(opened("00"), CRTBEGIN), link_map=link_map)
-    assert explained(evidence)[UNEXPLAINED][0] == verdict
-    # The program's own code needs an address.
-    evidence = replace(placed(opened("13"), (0, 4)), link_map=link_map)
-    assert explained(evidence)[UNEXPLAINED][0] == FAIL
-
-
-@pytest.mark.parametrize(
-    "moved, bytes_",
-    [
-        ({MAIN: 0x1000}, 3),  # an object of the build in .init
-        ({MAIN: 0x113C}, 3),  # and in .fini
-        ({MAIN: 0x1144}, 3),
-        ({MAIN: 0x1145}, 0),  # behind .fini
-        ({CRTBEGIN: 0x1000}, 185),  # of the toolchain, but neither crti.o nor crtn.o
-        ({CRTBEGIN: 0x1000, MAIN: 0x1001}, 188),
-    ],
-)
-def test_code_in_init_and_fini_is_that_of_crti_and_crtn(
-    opened: Opener, moved: dict[tuple[int, int], int], bytes_: int
-) -> None:
-    found = explained(placed(opened("00"), moved=moved))
-    assert found[FRAGMENTS] == (FAIL if bytes_ else PASS, bytes_)
-
-
-def renamed(evidence: Evidence, number: int, path: str) -> Evidence:
-    files = list(evidence.objects.files)
-    files[number] = replace(files[number], path=Path(path))
-    objects = replace(evidence.objects, files=tuple(files))
-    return replace(placed(evidence, objects=objects), objects=objects)
-
-
-@pytest.mark.parametrize(
-    "number, path, expected",
-    [
-        (4, "/home/me/kernels.o", (FAIL, 210)),  # 8 + 8 + 8 + 1 + 185
-        (4, "/home/me/crtbegin.o", (PASS, 0)),
-        (4, "/usr/lib/kernels.o", (FAIL, 210)),
-        (0, "/home/me/other.o", (PASS, 0)),
-    ],
-)
-def test_an_input_besides_record_and_toolchain_fails_with_its_bytes(
-    opened: Opener, number: int, path: str, expected: tuple[str, int]
-) -> None:
-    assert explained(renamed(opened("00"), number, path))[STRANGERS] == expected
-
-
-def test_a_large_start_up_file_outside_the_system_is_an_input(
-    opened: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    evidence = renamed(opened("00"), 4, "/home/me/crtbegin.o")
-    assert explained(evidence)[STRANGERS] == (PASS, 0)
-    monkeypatch.setattr(toolchain_files, "MOST_START_CODE", 184)
-    assert explained(evidence)[STRANGERS] == (FAIL, 210)
-    assert explained(renamed(evidence, 4, "/usr/lib/crtbegin.o"))[STRANGERS] == (PASS, 0)
-
-
-def test_doubts_about_the_link_leave_the_inputs_undecided(opened: Opener) -> None:
-    evidence = opened("00")
-    evidence.__dict__["_recorded"] = (None, "a linker script")
-    assert explained(evidence) == FINE | {STRANGERS: (INCONCLUSIVE, 0)}
-    evidence = renamed(evidence, 4, "/home/me/kernels.o")
-    evidence.__dict__["_recorded"] = (None, "a linker script")
-    assert explained(evidence)[STRANGERS] == (FAIL, 210)
-
-
-@pytest.mark.parametrize(
-    "library, needed, verdict",
-    [
-        ("/home/me/libkernels.so", ["libkernels.so"], INCONCLUSIVE),
-        ("/home/me/libkernels.so", ["/home/me/libkernels.so"], INCONCLUSIVE),
-        ("/home/me/libkernels.so", ["libc.so.6"], PASS),  # the linker read it in vain
-        ("/usr/lib/libkernels.so", ["libkernels.so"], PASS),
-        ("/home/me/libc.so.6", ["libc.so.6"], PASS),
-    ],
-)
-def test_a_needed_library_of_others_leaves_the_inputs_undecided(
-    opened: Opener, monkeypatch: pytest.MonkeyPatch, library: str, needed: list[str], verdict: str
-) -> None:
-    evidence = opened("00")
-    evidence.__dict__["linked"] = SimpleNamespace(libraries=(Path(library),), folder=None)
-    monkeypatch.setattr(explained_bytes, "needed_libraries", lambda image: needed)
-    assert explained(evidence) == FINE | {STRANGERS: (verdict, 0)}
-
-
-def test_without_a_map_no_code_is_explained(opened: Opener) -> None:
-    undecided = {UNEXPLAINED: (INCONCLUSIVE, 0), STRANGERS: (INCONCLUSIVE, 0)}
-    assert explained(placed(opened("00"), has_map=False)) == undecided
-    assert explained(replace(opened("00"), own=0)) == {}
-    assert explained(opened("partial-link")) == {}

@@ -5,9 +5,7 @@ The evidence is that of recorded programs with a text added.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,22 +15,15 @@ import pytest
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.names.pointers import Pointers
 from sizeguard.verify.evidence.evidence import Evidence
-from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.leaks import written_names
 from sizeguard.verify.leaks.deselected_code import DeselectedCode
 from sizeguard.verify.leaks.foreign_code import KnownFunctions
 from sizeguard.verify.leaks.written_names import judge_written_names
-from tests.support.builds.recorded_builds import program_with
+from tests.support.builds.recorded_evidence import Opener
 from tests.support.images.made_frames import frames_over
 
-Opener = Callable[..., Evidence]
 RELOCATIONS = 0x520  # address and offset of .rela.dyn, which no input section fills
 GELU = "aten::gelu"
-
-
-@pytest.fixture
-def opened(tmp_path: Path) -> Opener:
-    return lambda *changes: gather(program_with(tmp_path, *changes))
 
 
 def written(evidence: Evidence, full: bool = False) -> tuple[str, int, int]:
