@@ -3,46 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from sizeguard.base.errors import InputError
-from sizeguard.projects.reader import parse_config
-from tests.support.tricks.any_project import AnyProject, Ended, made_project
-
-SOURCES = {
-    "main.c": (
-        '#include <stdio.h>\nint f(int);\nint main(int c, char** v) {\n  printf("%s %d\\n",'
-        " __FILE__, f(c));\n}\n"
-    ),
-    "lib.c": "int f(int x) {\n  return x * 3;\n}\n",
-    "Makefile": (
-        "all: app libf.so\napp: main.c lib.c\n\tcc -Os -g $(MORE) main.c lib.c -o app"
-        " -Wl,-Map,app.map\nlibf.so: lib.c\n\tcc -Os -fPIC -shared lib.c -o libf.so\n"
-        "clean:\n\trm -f app libf.so\n"
-    ),
-}
-GROWN = f"int g(int x) {{\n  volatile int y = x;\n  {'y = y * 3 + 1; ' * 100}\n  return y;\n}}\n"
-
-
-def config_of(*lines: str, image: str = "image: app") -> str:
-    """Return a configuration of one app, `a`, with these lines."""
-    return "apps:\n  a:\n" + "".join(f"    {line}\n" for line in (image, *lines))
-
-
-def project_of(folder: Path, *lines: str, image: str = "image: app") -> AnyProject:
-    """Make a project in C with one commit, built by make."""
-    return made_project(folder, config_of(*lines, image=image), SOURCES)
-
-
-def result_of(ended: Ended) -> Any:
-    """Return the JSON result of a gate."""
-    return json.loads(ended.out)
+from tests.support.tricks.any_project import made_project
+from tests.support.tricks.c_project import GROWN, SOURCES, config_of, project_of, result_of
 
 
 @pytest.mark.native
@@ -368,121 +336,6 @@ def test_submodules_come_along_with_their_changes(tmp_path: Path) -> None:
     assert found["apps"][0]["causes"][0]["symbol"] == "g"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{image: x, setup: y}", "setup needs a build command, but there is no build"),
-        ("{build: make}", "names no image"),
-        ("{build: make, image: /bin/sh}", "'/bin/sh' is not a path inside the source tree"),
-        ("{build: make, image: ../x}", "'../x' is not a path inside the source tree"),
-        ("{image: x, objects: out/**.o}", "'out/**.o' is not a pattern of files"),
-        ("{image: x, also: ./}", "'.' is not a pattern of files"),
-        ("{build: make, images: {}}", "names no images"),
-        ("{images: {p: x}, map: y}", "map belongs to one image"),
-        ("{image: x, build: make, timeout: soon}", "'soon' is not a time; write 90 s or 30 min"),
-        ("{image: x, build: make, timeout: 0}", "'0' is not a time"),
-        ("{image: x, build: make, env: [A-B]}", "'A-B' is not a variable name"),
-        ("{image: x, biuld: make}", "unknown key 'biuld'; nearest is 'build'"),
-        ("{image: x, models: []}", "models is for apps of a known runtime"),
-        ("{images: {p: {image: x, oops: 1}}}", "unknown key 'oops'"),
-        ("{images: {'a b': x}}", "'a b' is not an image name"),
-    ],
-)
-def test_a_wrong_line_of_the_configuration_is_named(text: str, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        parse_config(Path("/p"), f"apps:\n  a: {text}\n".encode())
-    assert str(error.value).startswith("sizeguard.yaml:")
-    assert message in str(error.value)
-
-
-def test_two_images_of_one_name_are_refused() -> None:
-    with pytest.raises(InputError, match=r"two apps or images are called 'a\.p'"):
-        parse_config(Path("/p"), b"apps: {a: {images: {p: x}}, a.p: {image: y}}\n")
-
-
-def test_two_builds_of_one_folder_are_refused() -> None:
-    """Each would be judged by the other's files and baseline."""
-    text = b"apps: {a: {image: x, targets: {b.c: }}, a.b: {image: y, targets: {c: }}}\n"
-    with pytest.raises(InputError, match=r"a for b\.c and a\.b for c would have the same files"):
-        parse_config(Path("/p"), text)
-
-
-def test_a_target_that_only_an_app_names_is_one_more() -> None:
-    config = parse_config(
-        Path("/p"),
-        b"targets: {x86_64-linux: }\n"
-        b"apps: {a: {build: b, image: i, targets: {arm: {build: c, limits: {load: 1 B}}}}}\n",
-    )
-    (app,) = config.apps
-    assert app.targets == ("x86_64-linux", "arm")
-    assert [app.steps[name].build for name in app.targets] == ["b", "c"]
-    assert [(limit.metric, limit.target) for limit in config.limits] == [("load", "arm")]
-
-
-@pytest.mark.native
-def test_a_snapshot_stands_for_the_base_and_needs_no_baseline(tmp_path: Path) -> None:
-    project = project_of(tmp_path, "limits: {load: {growth: 256 B}}")
-    subprocess.run(["make", "-s", "app"], cwd=project.root, check=True)
-    assert project.run("report", "app", "--save", "base.snapshot").code == 0
-    held = project.run("gate", "--base-snapshot", "base.snapshot", "--format", "json")
-    growth = {c["metric"]: c for c in result_of(held)["checks"] if c["kind"] == "growth"}
-    assert (growth["load"]["verdict"], growth["load"]["since"]) == (
-        "pass",
-        "snapshot base.snapshot",
-    )
-    assert result_of(held)["apps"][0]["base"] == "snapshot"
-
-    project.write({"lib.c": SOURCES["lib.c"] + GROWN})
-    subprocess.run(["make", "-s", "app"], cwd=project.root, check=True)
-    grown = result_of(project.run("gate", "--base-snapshot", "a=base.snapshot", "--format", "json"))
-    assert "a/x86_64-linux/load/growth" in [
-        check["id"] for check in grown["checks"] if check["verdict"] == "fail"
-    ]
-    assert grown["apps"][0]["causes"][0]["symbol"] == "g"
-
-    for words, message in (
-        (["b=base.snapshot"], "has no app 'b'"),
-        (["missing.snapshot"], "missing.snapshot: no such file"),
-        (["Makefile"], "Makefile"),
-    ):
-        done = project.run("gate", "--base-snapshot", *words)
-        assert done.code == 2, done
-        assert message in done.err + done.out
-
-
-@pytest.mark.native
-def test_a_run_with_nothing_changed_is_skipped_also_where_nothing_was_built(tmp_path: Path) -> None:
-    project = project_of(
-        tmp_path, "build: make app", "ignore: '*.md'", "limits: {load: {growth: 256 B}}"
-    )
-    project.write({"NOTES.md": "Notes.\n"})
-    assert project.run("baseline", "update").code == 0
-    project.commit("Review the sizes")
-    # The first gate of a clone learns which files its builds read. Its inputs stay the same.
-    shutil.rmtree(project.root / ".sizeguard")
-    assert result_of(project.run("gate", "--format", "json"))["skipped"] == ""
-    assert result_of(project.run("gate", "--format", "json"))["skipped"]
-
-    # As in CI: only a document changes, and the checkout has the store but no builds
-    project.git("checkout", "--quiet", "-b", "change")
-    project.write({"NOTES.md": "Read by people.\n"})
-    project.commit("Add notes")
-    (project.root / ".sizeguard" / "builds").rename(tmp_path / ".sizeguard" / "gone")
-    done = project.run("gate", "--format", "json")
-    assert result_of(done)["skipped"]
-    assert result_of(done)["apps"][0]["growth_since_base"] == {"load": 0, "ram": 0, "file": 0}
-    assert "building" not in done.err
-
-    for name, text in (
-        ("sizeguard.yaml", config_of("build: make app", "limits: {load: 1 B}")),
-        ("lib.c", SOURCES["lib.c"] + GROWN),
-    ):
-        project.write({name: text})
-        assert project.run("gate").code == 1
-        project.git("checkout", "--quiet", "--", ".")
-    assert project.run("gate", "--again", "--format", "json").out.count('"skipped": ""') == 1
-
-
 @pytest.mark.native
 @pytest.mark.parametrize("debug", ["app.debug", "dbg", "names/app"])
 def test_names_come_from_a_debug_file_and_its_bytes_do_not_count(
@@ -509,22 +362,6 @@ def test_names_come_from_a_debug_file_and_its_bytes_do_not_count(
     assert found["apps"][0]["libraries"] == []
 
 
-@pytest.mark.native
-def test_a_change_cannot_bring_builds_along(tmp_path: Path) -> None:
-    project = project_of(tmp_path, "build: make app", "limits: {load: 1 B}")
-    project.write({".sizeguard/builds/a.x86_64-linux/build.json": "{}"})
-    project.commit("Bring a build")
-    done = project.run("gate")
-    assert done.code == 2
-    assert "git tracks .sizeguard/builds/a.x86_64-linux/build.json" in done.err
-
-
-def test_windows_line_ends_are_line_ends() -> None:
-    config = parse_config(Path("/p"), config_of("build: make app", "run: ./app").encode())
-    text = config_of("build: make app", "run: ./app").replace("\n", "\r\n").encode()
-    assert parse_config(Path("/p"), text) == config
-
-
 def test_tools_are_chosen_by_the_commands_alone(tmp_path: Path) -> None:
     project = project_of(tmp_path, "build: make app")
     done = project.run("gate", "--compiler", "clang")
@@ -534,95 +371,8 @@ def test_tools_are_chosen_by_the_commands_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.native
-def test_a_change_of_commands_files_or_claims_is_listed(tmp_path: Path) -> None:
-    lines = ("build: make app", "absent: [nothing]", "limits: {load: 1 MiB}")
-    project = project_of(tmp_path, *lines)
-    project.run("baseline", "update")
-    project.commit("Review the sizes")
-    project.git("checkout", "--quiet", "-b", "change")
-    changed = (
-        "build: make app MORE=-DNDEBUG", "ignore: '*.txt'", "timeout: 1 h", "strip: false",
-        "absent: [nothing, other]", "limits: {load: 1 MiB}",
-    )  # fmt: skip
-    project.write({"sizeguard.yaml": config_of(*changed)})
-    listed = {
-        change["name"]: (change["old"], change["new"], change["loosens"])
-        for change in result_of(project.run("gate", "--format", "json"))["policy_changes"]
-    }
-    at = "a for x86_64-linux"
-    assert listed[f"{at} build"] == ("make app", "make app MORE=-DNDEBUG", True)
-    assert listed[f"{at} ignore"] == ("", "*.txt", True)
-    assert listed[f"{at} strip"] == ("", "false", True)
-    assert listed[f"{at} absent"] == ("nothing", "nothing, other", False)
-    assert listed[f"{at} timeout"] == ("1800", "3600", False)
-    assert len(listed) == 5
-
-
-@pytest.mark.native
-def test_a_base_that_is_head_is_named_so(tmp_path: Path) -> None:
-    """There is no growth since it; growth is counted from its parent."""
-    project = project_of(tmp_path, "build: make app", "limits: {load: {growth: 64 B}}")
-    project.write({"NOTES.md": "words\n"})
-    project.commit("Add notes")
-    done = project.run("gate")
-    assert ", HEAD itself" in done.out
-    assert "since merge base" not in done.out
-    found = result_of(project.run("gate", "--format", "json"))
-    assert found["base"]["text"] == "HEAD itself"
-    assert found["apps"][0]["base"] == "first parent"
-    project.git("checkout", "--quiet", "-b", "change")
-    project.write({"lib.c": SOURCES["lib.c"] + GROWN})
-    project.commit("Grow")
-    done = project.run("gate")
-    assert "HEAD itself" not in done.out
-    assert "since merge base" in done.out
-
-
-@pytest.mark.native
-def test_a_repository_without_commits_is_judged_by_absolute_limits(tmp_path: Path) -> None:
-    project = AnyProject(tmp_path)
-    project.git("init", "--quiet", "--initial-branch=main")
-    limits = "limits: {load: {max: 1 MiB, growth: 64 B}}"
-    project.write({**SOURCES, "sizeguard.yaml": config_of("build: make", limits)})
-    ended = project.run("gate", "--format", "json")
-    result = result_of(ended)
-    assert (ended.code, result["base"]["text"].partition(";")[0]) == (0, "there is no commit yet")
-    verdicts = {(check["kind"], check["verdict"]) for check in result["checks"]}
-    assert verdicts == {("absolute", "pass"), ("growth", "not_run"), ("needed", "not_run")}
-    project.write({"sizeguard.yaml": config_of("build: make", limits.replace("1 MiB", "1 KiB"))})
-    assert project.run("gate").code == 1
-    assert project.run("baseline", "update").code == 0
-    for words, code in (
-        (("bisect", "HEAD~1", "HEAD", "--app", "a"), 2),
-        (("gate", "--base", "main"), 3),
-        (("baseline", "log"), 3),
-    ):
-        ended = project.run(*words)
-        assert (ended.code, "there is no commit yet" in ended.err) == (code, True), ended
-    project.git("commit", "--quiet", "--allow-empty", "-m", "Begin")
-    project.git("checkout", "--quiet", "--orphan", "other")
-    ended = project.run("gate")
-    assert (ended.code, "with a checked-out commit" in ended.err) == (2, True)
-
-
-@pytest.mark.native
 def test_commands_that_fail_for_one_image_are_not_repeated_for_the_others(tmp_path: Path) -> None:
     project = project_of(tmp_path, "build: exit 3", image="images: {app: app, lib: libf.so}")
     done = project.run("gate")
     assert done.code != 0
     assert done.err.count("building") == 1
-
-
-@pytest.mark.native
-def test_files_that_steps_of_ci_left_are_no_change_of_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The last commit of the main branch would else not be judged."""
-    project = project_of(tmp_path, "build: make", "limits: {load: {growth: 64 B}}")
-    project.write({"lib.c": SOURCES["lib.c"] + GROWN})
-    project.commit("Grow")
-    project.write({"left.c": "int left;\n"})
-    assert project.run("gate").code == 0  # the files that are not committed are the change
-    monkeypatch.setenv("CI", "true")
-    ended = project.run("gate")
-    assert (ended.code, "grew" in ended.out) == (1, True)
