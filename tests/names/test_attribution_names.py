@@ -1,4 +1,4 @@
-"""Operators, dtypes and components of names.
+"""Labels of names: operators, dtypes, kernels and components.
 
 Labels were judged by hand, and the scanner is compared with a reader of single names.
 """
@@ -16,19 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard import runtimes
-from sizeguard.base.errors import InputError
 from sizeguard.columns.texts import Texts
 from sizeguard.names.labels import label_names
-from sizeguard.names.operator_words import OperatorNames
-from sizeguard.names.rules_reader import read_preset
-from sizeguard.names.scan.identifiers import (
-    Dictionary,
-    distinct,
-    fingerprints,
-    following,
-)
 from sizeguard.runtimes.known import runtime_named
-from tests.support.images.packed_texts import chunk_of
 from tests.support.places import DATA
 
 FOLDER = DATA / "attribution"
@@ -296,57 +286,6 @@ def test_labels_do_not_depend_on_neighbours() -> None:
     ]
 
 
-identifier = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,120}", fullmatch=True)
-
-
-@pytest.mark.native  # takes seconds
-@given(st.lists(st.lists(identifier, min_size=1, max_size=5), min_size=1, max_size=12))
-def test_identifiers_follow_each_other(paths: list[list[str]]) -> None:
-    """Reading a mangled path one identifier at a time returns its identifiers."""
-    names = Texts.of(
-        ["_ZN" + "".join(f"{len(word)}{word}" for word in path) + "Ev" for path in paths]
-    )
-    chunk = chunk_of(names)
-    for i, path in enumerate(paths):
-        at = int(chunk.start[i]) + 3
-        for word in path:
-            start, length = following(chunk, np.array([at]))
-            assert bytes(chunk.text[start[0] : start[0] + length[0]]).decode() == word
-            at = int(start[0] + length[0])
-
-
-@given(
-    st.lists(
-        identifier.filter(lambda word: 2 <= len(word) < 64), min_size=1, max_size=20, unique=True
-    ),
-    st.data(),
-)
-def test_the_dictionary_finds_what_is_in_it(words: list[str], data: st.DataObject) -> None:
-    known = data.draw(st.lists(st.sampled_from(words), min_size=1, unique=True))
-    dictionary = Dictionary(known)
-    chunk = chunk_of(Texts.of([f"_ZN{len(word)}{word}Ev" for word in words]))
-    position, which = dictionary.find(chunk, chunk.identifiers())
-    found = {
-        (words[name], dictionary.identifiers[w])
-        for name, w in zip(chunk.name_at(position).tolist(), which.tolist(), strict=True)
-    }
-    assert {(word, word) for word in known} <= found
-
-
-@given(st.lists(identifier, min_size=2, max_size=30, unique=True))
-def test_different_texts_have_different_fingerprints(words: list[str]) -> None:
-    chunk = chunk_of(Texts.of(words))
-    assert len(set(fingerprints(chunk, chunk.start, chunk.end - chunk.start).tolist())) == len(
-        words
-    )
-
-
-@given(st.lists(st.text("abc_Z0159", max_size=12), max_size=20))
-def test_distinct_names_give_all_names_back(names: list[str]) -> None:
-    found = distinct(Texts.of(names))
-    assert [found.names[i] for i in found.inverse] == names
-
-
 @given(st.lists(st.binary(max_size=60), max_size=30))
 def test_no_name_is_too_odd(names: list[bytes]) -> None:
     for preset in ("aten", "executorch", "sizeguard"):
@@ -450,144 +389,3 @@ def test_every_registered_function_is_its_operators() -> None:
     assert {
         kernel: row["operator"] for kernel, row in zip(expected, found, strict=True)
     } == expected
-
-
-NAMES = OperatorNames(
-    [
-        "aten::add Tensor out",
-        "aten::add_ Tensor",
-        "aten::relu",
-        "aten::_softmax",
-        "quantized::add",
-        "aten::max",
-    ],
-    ["structured"],
-    ["kernel", "out"],
-)
-
-
-@pytest.mark.parametrize(
-    ("identifier", "operator"),
-    [
-        ("add", "aten::add"),
-        ("add_Tensor", "aten::add"),
-        ("add__Tensor", "aten::add_"),
-        ("structured_add_out", "aten::add"),
-        ("softmax_kernel", "aten::_softmax"),
-        ("ReluKernel", "aten::relu"),
-        ("wrapper_CPU_Tensor_add", "aten::add"),
-        ("wrapper_CPU__relu", "aten::relu"),
-        ("qadd_out", "quantized::add"),
-        ("max_pool3d_thing", ""),
-        ("kernel", ""),
-        ("_", ""),
-        ("adder", ""),
-    ],
-)
-def test_operators_of_identifiers(identifier: str, operator: str) -> None:
-    assert NAMES.find(identifier) == operator
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "rules:\n  - {namespce: dnnl, component: x}",
-            r"rules\.yaml:2: unknown field 'namespce'; nearest is 'namespace'",
-        ),
-        (
-            "rules:\n  - {component: x}",
-            r"rules\.yaml:2: a rule has one of within, namespace, prefix",
-        ),
-        (
-            "rules:\n  - {namespace: a, prefix: b, component: x}",
-            r"rules\.yaml:2: a rule has one of",
-        ),
-        ("rules:\n  - {namespace: a}", r"rules\.yaml:2: a rule needs one of operator"),
-        (
-            "rules:\n  - {namespace: 'a:b', component: x}",
-            r"rules\.yaml:2: namespace is a namespace such as std::chrono, not 'a:b'",
-        ),
-        (
-            "rules:\n  - {prefix: a, dtype: Flot}",
-            r"rules\.yaml:2: unknown dtype 'Flot'; nearest is 'Float'",
-        ),
-        (
-            "rules:\n  - {prefix: a, operator: '{operator}'}",
-            r"rules\.yaml:2: \{operator\} stands for a member's name; the rule needs within",
-        ),
-        (
-            "rules:\n  - {within: at, operator: '{opertor}'}",
-            r"rules\.yaml:2: unknown placeholder \{opertor\}",
-        ),
-        (
-            "rules:\n  - {identifier: 'a*', operator: x}",
-            r"rules\.yaml:2: names are searched for words of 2 to 63 bytes, not 'a\*'",
-        ),
-        *(
-            (text, rf"rules\.yaml:2: names are searched for words of 2 to 63 bytes, not '{word}'")
-            for text, word in (
-                ("rules:\n  - {namespace: a, component: x}", "a"),
-                ("rules:\n  - {within: 'at::b', component: x}", "b"),
-                (f"rules:\n  - {{namespace: {'a' * 64}, component: x}}", "a{64}"),
-                (f"rules:\n  - {{identifier: {'ö' * 32}, component: x}}", "ö{32}"),
-                ("transparent:\n  - a", "a"),
-                ("containers:\n  - std::vector", "std::vector"),
-                ("dtypes:\n  H: Half", "H"),
-            )
-        ),
-        ("dtypes:\n  Half: half", r"rules\.yaml:2: unknown dtype 'half'; nearest is 'Half'"),
-        (
-            "dtypes: {}\nabsent: [Long, Uint32]",
-            r"rules\.yaml:2: unknown dtype 'Uint32'; nearest is 'UInt32'",
-        ),
-        ("absent: UInt32", r"rules\.yaml:1: expected a list of texts"),
-        ("ruls: []", r"rules\.yaml:1: unknown key 'ruls'; nearest is 'rules'"),
-        ("rules: {}", r"rules\.yaml:1: rules is a list"),
-        ("- a", r"rules\.yaml:1: rules are a table"),
-        ("operators: none.txt", r"none\.txt: cannot read the list of operators"),
-        ("", r"rules\.yaml: no rules: the file is empty"),
-        ("a: [", r"rules\.yaml:2: not YAML"),
-    ],
-)
-def test_a_wrong_rule_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "rules.yaml"
-    path.write_text(text)
-    with pytest.raises(InputError, match=message) as error:
-        read_preset(path)
-    assert "\n" not in str(error.value)
-
-
-def test_an_unknown_preset_is_refused() -> None:
-    with pytest.raises(InputError, match="unknown preset 'atn'; nearest is aten"):
-        runtime_named("atn")
-
-
-def test_user_rules_come_first(tmp_path: Path) -> None:
-    path = tmp_path / "rules.yaml"
-    path.write_text(
-        "rules:\n"
-        "  - {namespace: dnnl, component: mine}\n"
-        "  - {within: 'at::native', identifier: add_kernel, operator: 'my::add'}\n"
-        "  - {identifier: special_thing, operator: 'my::special', dtype: Half}\n"
-        "  - {prefix: hand_written_, kernel: assembly}\n"
-    )
-    preset = read_preset(path).before(runtime_named("aten").rules)
-    names = [
-        "_ZN4dnnl3fooEv",
-        "_ZN2at6native10add_kernelEv",
-        "_ZN2at6native10mul_kernelEv",
-        "_ZN1a13special_thingEv",
-        "hand_written_gemm",
-    ]
-    found = label_names(Texts.of(names), preset)
-    assert found.component.texts[found.component.ids[0]] == "mine"
-    assert [found.operator.texts[i] for i in found.operator.ids] == [
-        "",
-        "my::add",
-        "aten::mul",
-        "my::special",
-        "",
-    ]
-    assert [found.dtype.texts[i] for i in found.dtype.ids][3] == "Half"
-    assert [found.kernel.texts[i] for i in found.kernel.ids][4] == "assembly"

@@ -9,7 +9,6 @@ import json
 import random
 import re
 import time
-from collections.abc import Iterator
 
 import cmarkgfm
 import pytest
@@ -35,18 +34,12 @@ from tests.support.results.hostile_results import (
     rendered,
     small,
 )
-from tests.support.services.local_hub import LocalHub, served
+from tests.support.services.local_hub import LocalHub
 
 pytestmark = pytest.mark.native
 
 SECONDS = 5.0
 FOOT = r"<sub>.*\[this run\]\(https://github\.example/org/runtime/actions/runs/42\).*</sub>"
-
-
-@pytest.fixture
-def hub() -> Iterator[LocalHub]:
-    with served(LocalHub()) as found:
-        yield found
 
 
 @pytest.mark.parametrize("name", ARTIFACTS)

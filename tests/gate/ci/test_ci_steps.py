@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from tests.support.parts import mostly_second
 from tests.support.places import ROOT
 from tests.support.results.consistent_results import consistent
 from tests.support.results.gate_samples import SAMPLES, everything, failing
-from tests.support.services.local_hub import HEAD, TOKEN, LocalHub, served, zipped
+from tests.support.services.local_hub import HEAD, TOKEN, LocalHub, zipped
 from tests.support.services.workflow_expressions import Context
 
 pytestmark = pytest.mark.native
@@ -278,12 +278,6 @@ def test_workflows_have_no_more_rights_than_they_need() -> None:
     )
     for step in [*steps_of("size.yml"), *steps_of("size-comment.yml"), *ACTION["runs"]["steps"]]:
         assert "${{" not in step.get("run", "")
-
-
-@pytest.fixture
-def hub() -> Iterator[LocalHub]:
-    with served(LocalHub()) as found:
-        yield found
 
 
 def commenting(work: Path, hub: LocalHub) -> tuple[str, int]:

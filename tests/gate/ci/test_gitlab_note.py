@@ -16,9 +16,9 @@ import yaml
 from ci.gitlab.size_note import main
 from sizeguard.gate.gate_result import GateResult
 from sizeguard.report.gate.render import gate_text
-from tests.gate.reference.test_ci_events import on, same_sizes
 from tests.support.places import ROOT
 from tests.support.results.consistent_results import consistent
+from tests.support.results.gate_events import on, same_sizes
 from tests.support.results.gate_samples import failing, passing
 from tests.support.results.hostile_artifacts import ARTIFACTS, REFUSED, all_pass, document
 from tests.support.results.hostile_results import HOSTILE, LIVE, SHOWN, poisoned, rendered, small

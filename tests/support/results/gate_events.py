@@ -1,19 +1,11 @@
-"""Events of a repository: the gate's exit code, the comment and the status for each.
-
-The writer uses an API on this machine. The results are those of a gate on the event.
-"""
+"""Events of a repository, each with the result of its gate and its visible effects."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pytest
-
-from ci.github.size_comment import main
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import Growth
 from sizeguard.gate.gate_result import NOT_RUN, Base, GateResult, Problem
@@ -28,18 +20,7 @@ from tests.support.results.gate_samples import (
     terms,
     undecided,
 )
-from tests.support.services.local_hub import (
-    BASE,
-    HEAD,
-    MERGE,
-    TOKEN,
-    LocalHub,
-    pull,
-    served,
-    zipped,
-)
-
-pytestmark = pytest.mark.native
+from tests.support.services.local_hub import BASE, HEAD, MERGE, LocalHub, pull, zipped
 
 OWN = {"head_repository": {"full_name": "org/runtime"}}
 OWN_PULL = {
@@ -154,8 +135,10 @@ OLD = "<!-- sizeguard gate run 41.1 -->"
 LATER = "<!-- sizeguard gate run 43.1 -->"
 GREEN = f"{OLD}\n{PASSED}, yesterday's"
 
+
 PARTS = {"PARTS": "x86 arm"}
 ON_ARM = on("aarch64-linux", passing)
+
 
 EVENTS: dict[str, Event] = {
     "pull request of a fork": Event(passing, 0, (PASSED, MERGED), ("success", PASS_TITLE)),
@@ -422,12 +405,6 @@ EVENTS: dict[str, Event] = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def hub() -> Iterator[LocalHub]:
-    with served(LocalHub()) as found:
-        yield found
-
-
 def packed(result: Callable[[], GateResult], number: str | None) -> tuple[bytes, GateResult]:
     """Pack a result with consistent numbers, as the job that measures does."""
     made = result()
@@ -458,164 +435,3 @@ def prepare(hub: LocalHub, event: Event) -> GateResult | None:
         hub.archive = zipped({"pull-request": event.number})
     worst = [result for _, result in parts.values()]
     return max(worst, key=lambda each: each.exit_code, default=None)
-
-
-@pytest.mark.parametrize("name", EVENTS)
-def test_event(name: str, hub: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
-    event = EVENTS[name]
-    result = prepare(hub, event)
-    if result is not None:
-        assert result.exit_code == event.code
-        assert (event.run.get("conclusion", "success") == "success") == (result.exit_code == 0) or (
-            "contradiction" in str(event.status)
-            or "INFORMATIONAL" in event.environment
-            or "inconclusive: not measured: " in str(event.status)
-            or event.run.get("conclusion") == "cancelled"
-        )
-    waits: list[float] = []
-    assert main(hub.environment(**event.environment), waits.append) == 0
-    printed = capsys.readouterr()
-    assert TOKEN not in printed.out + printed.err
-    assert not hub.leaked
-    assert all(line.startswith("::warning title=sizeguard::") for line in printed.err.splitlines())
-    set_ = hub.statuses[1:] if event.status_of else hub.statuses
-    state = [(each["state"], each["description"]) for each in set_]
-    if event.status is None:
-        assert not state
-    else:
-        ((found, title),) = state
-        assert found == event.status[0]
-        assert event.status[1] in title
-        assert hub.statuses[0]["target_url"] == "https://github.example/org/runtime/actions/runs/42"
-    bodies = [each["body"] for each in hub.comments]
-    written = [each for each in hub.written if "statuses" not in each]
-    if event.comment is None:
-        assert not written
-    elif not event.comment:
-        assert not written and bodies
-    else:
-        ours = [each for each in bodies if "run 42." in each.partition("\n")[0]]
-        assert len(ours) == (2 if event.comment == (NONE, NONE) else 1)
-        if "PATCH issues" not in event.refusals:
-            assert len(written) == len(ours)
-        for body in ours:
-            assert re.match(r"<!-- sizeguard gate (libs/audio )?run 42\.\d -->\n### ", body)
-            assert not [part for part in event.comment if part not in body]
-            assert f"`{HEAD[:7]}`" in body
-    if event.refusals:
-        assert all(not answers for answers in hub.refusals.values())
-
-
-def test_the_table_is_long_enough() -> None:
-    assert len(EVENTS) >= 40
-
-
-def test_waits_are_those_that_github_asks_for(hub: LocalHub) -> None:
-    prepare(hub, EVENTS["GitHub asks to wait"])
-    waits: list[float] = []
-    assert main(hub.environment(), waits.append) == 0
-    assert waits == [7.0, 2.0, 1.0, 3.0]
-
-
-@pytest.mark.parametrize(
-    ("headers", "tried"),
-    [({"Retry-After": "100000"}, 1), ({"X-RateLimit-Remaining": "0"}, 5), ({}, 1)],
-)
-def test_it_does_not_wait_for_ever(
-    headers: dict[str, str], tried: int, hub: LocalHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    prepare(hub, EVENTS["growth beyond the limit"])
-    hub.refusals = {"GET pulls": [(403, headers)] * 9}
-    waits: list[float] = []
-    assert main(hub.environment(), waits.append) == 1
-    assert 10 - len(hub.refusals["GET pulls"]) == tried + 1
-    assert sum(waits) < 240
-    assert capsys.readouterr().err.startswith("::error title=sizeguard::GET pulls")
-    assert not hub.written
-
-
-def test_a_comment_that_was_made_all_the_same_is_not_made_twice(hub: LocalHub) -> None:
-    """GitHub creates the comment, but its response is lost."""
-    prepare(hub, EVENTS["growth beyond the limit"])
-    write = hub._write
-
-    def lossy(method: str, route: str, content: dict[str, Any]) -> Any:
-        done = write(method, route, content)
-        return (504, b"", {}) if method == "POST" and route.startswith("issues") else done
-
-    hub._write = lossy  # type: ignore[method-assign]
-    assert main(hub.environment(), lambda _: None) == 0
-    assert len(hub.comments) == 1
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"COMMENT_POLICY": "sometimes"}, {"INFORMATIONAL": "yes"}, {"PROJECT": "--> x"},
-        {"PROJECT": "a\n::error::b"}, {"ARTIFACT": "../x"}, {"COMMENT_AUTHOR": "a b"},
-        {"RUN_ID": "42;"}, {"GITHUB_REPOSITORY": "org"}, {"GITHUB_API_URL": "file:///etc/passwd"},
-    ],
-    ids=lambda more: str(next(iter(more))),
-)  # fmt: skip
-def test_a_wrong_setting_is_named(
-    more: dict[str, str], hub: LocalHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(hub.environment(**more)) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("::error title=sizeguard::")
-    assert not hub.written
-
-
-def test_findings_go_to_code_scanning_if_asked(
-    hub: LocalHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    prepare(hub, EVENTS["growth beyond the limit"])
-    assert main(hub.environment()) == 0
-    assert not hub.scanned
-    assert main(hub.environment(SARIF="true")) == 0
-    ((found,),) = (hub.scanned,)
-    assert (found["commit_sha"], found["ref"]) == (HEAD, "refs/pull/7/head")
-    assert "vision" in json.dumps(found["sarif"]["runs"][0]["results"])
-    hub.refusals["POST code-scanning"] = [(403, {})]
-    assert main(hub.environment(SARIF="true")) == 0
-    assert "security-events: write" in capsys.readouterr().err
-    # A result that cannot be read is not uploaded
-    hub.archive = zipped({"gate.json": "{"})
-    assert main(hub.environment(SARIF="true")) == 0
-    assert len(hub.scanned) == 1
-    assert main(hub.environment(SARIF="yes")) == 2
-
-
-@pytest.mark.parametrize(
-    ("pages", "parts", "is_linked"),
-    [("sizeguard-pages", "", True), ("", "", False), ("other", "", False),
-     ("sizeguard-pages-x86", "x86 arm", True), ("sizeguard-pages", "x86 arm", False)],
-)  # fmt: skip
-def test_pages_of_the_run_are_linked(
-    pages: str, parts: str, is_linked: bool, hub: LocalHub
-) -> None:
-    prepare(hub, EVENTS["matrix of two jobs" if parts else "pull request of a fork"])
-    hub.pages = pages
-    assert main(hub.environment(PARTS=parts)) == 0
-    link = "[pages and snapshots](https://github.example/org/runtime/actions/runs/42#artifacts)"
-    assert (link in hub.comments[0]["body"]) == is_linked
-
-
-def test_comments_of_others_stay(hub: LocalHub) -> None:
-    """Such as a copied marker, another project's comment, a null body and a deleted author."""
-    prepare(hub, EVENTS["pull request of a fork"])
-    bot = {"type": "Bot", "login": "github-actions[bot]"}
-    theirs: list[tuple[Any, Any]] = [
-        ({"type": "User", "login": "mallory"}, f"{OLD}\n{PASSED}"),
-        ({"type": "Bot", "login": "mallory[bot]"}, f"{OLD}\n{PASSED}"),
-        (bot, "<!-- sizeguard gate audio run 1.1 -->\nx"),
-        (bot, "hello"), (bot, None), (None, f"{OLD}\n"), (bot, f"> {OLD}"),
-    ]  # fmt: skip
-    for i, (user, body) in enumerate(theirs):
-        hub.comments.append({"id": i + 1, "issue": 7, "user": user, "body": body})
-    hub.comments += [{"id": 1000 + i, "issue": 7, "user": bot, "body": f"{i}"} for i in range(250)]
-    hub.comments.append({"id": 5000, "issue": 7, "user": bot, "body": "<!-- sizeguard gate -->\n"})
-    before = json.dumps(hub.comments[:-1])
-    assert main(hub.environment()) == 0
-    assert json.dumps(hub.comments[:-1]) == before
-    assert hub.comments[-1]["body"].startswith("<!-- sizeguard gate run 42.1 -->")
