@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import io
 import json
 import re
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +13,6 @@ import cmarkgfm
 import pytest
 from click.testing import CliRunner
 
-from ci.action.gate_images import MISUSE
-from ci.action.gate_images import main as gate_images
 from sizeguard.bisect.bisect_result import Branch, Smaller
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.claim import Claim, RegisteredName
@@ -31,8 +27,7 @@ from sizeguard.claims.verdict import (
     Verdict,
     Verification,
 )
-from sizeguard.cli.image_options import ImageOptions, Output
-from sizeguard.cli.main import cli, main
+from sizeguard.cli.main import cli
 from sizeguard.doctor.diagnosis import Diagnosis, EvidencePart, SizeFinding
 from sizeguard.gate.causes.growth_result import Cause, Share, SizeGrowth
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, ELIMINATION, AppResult, Check, GateResult
@@ -51,10 +46,6 @@ from sizeguard.history.history_result import (
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.predict.prediction import Change, ModelCost
 from sizeguard.predict.reach_result import Adequacy
-from sizeguard.proposals.build_folder import BuildFolder, LinkedFile, Place, shell_words
-from sizeguard.proposals.build_systems.cargo import Cargo
-from sizeguard.proposals.config_text import config_text
-from sizeguard.proposals.proposal import Proposal, ProposedImage
 from sizeguard.report.bisect.render import bisect_chunks
 from sizeguard.report.diff.render import _change, _rounded
 from sizeguard.report.doctor.render import doctor_chunks
@@ -72,9 +63,7 @@ from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.printable import inert
 from sizeguard.report.writers.style import Style, size_text
-from sizeguard.snapshots.magic import MAGIC
 from tests.support.histories.bisect_samples import three_culprits
-from tests.support.histories.git_runs import git
 from tests.support.results.gate_samples import SAMPLES, app_result, check
 from tests.support.results.prediction_samples import vision_prediction
 
@@ -217,89 +206,6 @@ def test_wide_characters_are_not_cut() -> None:
     assert lines[1].endswith(name)
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("/src/a", '"$PWD"/a'),
-        ("-DX=/src/a;/src", '-DX="$PWD"\'/a;\'"$PWD"'),
-        ("-DF=-I/src/a -L/src/b", '-DF=-I"$PWD"\'/a -L\'"$PWD"/b'),
-        ("-isystem/src/x", '-isystem"$PWD"/x'),
-        ("-DX=/usr/src/a", "-DX=/usr/src/a"),
-        ("../src/a", "../src/a"),
-        ("/src/src/a", '"$PWD"/src/a'),
-        ("/src2/a", "/src2/a"),
-    ],
-)
-def test_only_paths_below_the_project_move_with_it(word: str, expected: str) -> None:
-    assert shell_words([word], Path("/src")) == expected
-
-
-@pytest.mark.parametrize(
-    ("folder", "words"),
-    [
-        ("target", ""),
-        ("sizeguard-build", " --target-dir sizeguard-build"),
-        ("out", " --target-dir out"),
-    ],
-)
-def test_cargo_builds_where_the_image_is(folder: str, words: str) -> None:
-    build = BuildFolder(Path("/p"), Path("/p/target"), (), {"profile": "release"})
-    place = Place(Path("/p"), ".", folder, False)
-    made = Cargo().commands(build, place, [LinkedFile(Path("/p/target/release/a"), "a")])
-    assert made.build == f"cargo build{words} --release --bin a"
-
-
-def test_a_log_of_any_bytes_is_read(tmp_path: Path) -> None:
-    (tmp_path / "s.yaml").write_text("operators: {aten::relu: {}}\n")
-    words = ["triage", "-", "--selection", str(tmp_path / "s.yaml")]
-    done = CliRunner().invoke(cli, words, input=b"\xff aten::relu is missing\n")
-    assert (done.exit_code, "operator aten::relu: in the selection" in done.output) == (0, True)
-
-
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        (f"--also=json={'a' * 300}", "sizeguard.yaml"),
-        (f"--base-snapshot={'a' * 300}", "no such file"),
-        ("--also=json=-", "--format json alone writes to standard output"),
-    ],
-)
-def test_odd_names_of_files_are_no_internal_error(
-    option: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(cli, ["gate", option])
-    assert not isinstance(done.exception, OSError)
-    assert message in f"{done.output}{done.exception}"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("bisect --resume --metric ram", "leave --metric out"),
-        ("bisect-step --limit 5 --threshold 9", "--threshold is growth since --than"),
-        ("history --jobs 4", "add --build"),
-        ("report app.snapshot --rules rules.yaml", "--rules is for an image"),
-        ("report app.snapshot --preset aten", "--preset is for an image"),
-    ],
-)
-def test_no_option_is_ignored(
-    words: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    git(tmp_path, "init", "-q")
-    (tmp_path / "rules.yaml").write_text("rules: []\n")
-    (tmp_path / "app.snapshot").write_bytes(MAGIC)
-    done = CliRunner().invoke(cli, words.split())
-    assert (done.exit_code != 0, message in str(done.exception)) == (True, True), done.exception
-
-
-def test_a_snapshot_is_compared_with_an_image_that_has_options() -> None:
-    """A linker script is of NEW: the snapshot has its image's regions already."""
-    given = ImageOptions((), None, None, "aten", None, "x86_64", (Path("x.ld"),))
-    assert given.of_old(Path("app")) == given
-
-
 def test_an_undecided_limit_of_builds_is_not_exceeded() -> None:
     checks = [
         Check(
@@ -371,72 +277,6 @@ def test_waivers_and_claims_command_nothing() -> None:
 def test_no_number_of_hashes_makes_a_command(text: str) -> None:
     assert "##" not in inert(text)
     assert inert(text).replace(" ", "") == text.replace(" ", "")
-
-
-def test_offered_commands_work_in_a_shell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a b").write_text("x")
-    for words, command in (
-        (["why", "f<int>", "a b"], "sizeguard why 'a b' 'f<int>'"),
-        (["triage", "a b", "--selection", "a b"], "sizeguard triage - < 'a b'"),
-    ):
-        (tmp_path / "a b").write_text("operators: {aten::relu: {}}\n")
-        monkeypatch.setattr(sys, "argv", ["sizeguard", *words])
-        with pytest.raises(SystemExit):
-            main()
-        assert command in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("is_git", [False, True])
-def test_the_next_steps_of_init_need_git_only_in_git(is_git: bool) -> None:
-    sizes = Sizes(1, 1, 1, 0)
-    image = ProposedImage("a", "a", Path("a"), sizes)
-    proposal = Proposal(
-        Path("/p"), is_git, "Make", (), Path("/p"), "a", "x86_64-linux", "", "make", (image,)
-    )
-    steps = config_text(proposal).splitlines()[1]
-    assert ("sizeguard baseline update --in-place" in steps) != is_git
-    assert ("sizeguard gate --in-place" in steps) != is_git
-
-
-def test_formats_for_programs_are_utf8(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page has a hash of its script, and says that it is UTF-8."""
-    for format_, expected in (("html", "…".encode()), ("terminal", b"\\u2026")):
-        out = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
-        monkeypatch.setattr(sys, "stdout", out)
-        Output(format_, None).emit(["…"])
-        assert out.buffer.getvalue() == expected  # type: ignore[attr-defined]
-
-
-def test_images_of_one_name_are_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    """Their snapshots would replace each other, and each be compared with the other's."""
-    monkeypatch.setenv("SIZEGUARD_IMAGES", "a/app\nb/app\n")
-    monkeypatch.setenv("SIZEGUARD_FAIL_IF", "load > +1%")
-    monkeypatch.setenv("SIZEGUARD_STORE", str(tmp_path))
-    assert gate_images() == MISUSE
-    assert "two are called app; name them: NAME=PATH" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("condition", ["load > +lots", "laod > +1%"])
-def test_a_malformed_condition_does_not_wait_for_a_snapshot(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    condition: str,
-) -> None:
-    app = tmp_path / "app"
-    app.write_bytes(Path("/bin/true").read_bytes())
-    git(tmp_path, "init", "-q")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SIZEGUARD_IMAGES", "app")
-    monkeypatch.setenv("SIZEGUARD_FAIL_IF", condition)
-    monkeypatch.setenv("SIZEGUARD_STORE", str(tmp_path / "store"))
-    assert gate_images() == MISUSE
-    assert condition in capsys.readouterr().out
 
 
 def test_a_size_rounded_up_to_the_next_unit_is_written_in_it() -> None:

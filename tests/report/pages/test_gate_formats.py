@@ -1,7 +1,4 @@
-"""Test the formats of a gate's result.
-
-Covers golden files, public schemas, shortened output and its notes, and reading JSON back.
-"""
+"""Test the formats of a gate's result: golden files, public schemas, and shortened output."""
 
 from __future__ import annotations
 
@@ -10,8 +7,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from xml.etree import ElementTree
@@ -21,15 +17,12 @@ import jsonschema
 import pytest
 import xmlschema
 
-from sizeguard.base import plain_data
 from sizeguard.base.errors import InputError
-from sizeguard.base.plain_data import LONGEST, decode
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import MOVED, Cause
 from sizeguard.gate.gate_result import GROWTH, NEEDED, NOT_RUN, AppResult, Check, GateResult
 from sizeguard.report.gate.findings.gate_findings import findings
-from sizeguard.report.gate.gate_json import result_of
 from sizeguard.report.gate.gate_words import operator_of, slack_text
 from sizeguard.report.gate.render import gate_text, write_step_summary
 from sizeguard.report.result_formats import JUDGED_FORMATS
@@ -76,15 +69,6 @@ def test_golden(sample: str, format_: str) -> None:
     if os.environ.get("SIZEGUARD_GOLDEN") == "write":
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_the_way_back_from_json(sample: str) -> None:
-    result = SAMPLES[sample]()
-    text = gate_text(result, "json")
-    assert result_of(text.encode(), "x") == result
-    for format_ in JUDGED_FORMATS:
-        assert gate_text(result_of(text.encode(), "x"), format_) == gate_text(result, format_)
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -399,81 +383,6 @@ def test_the_markdown_is_githubs() -> None:
     assert "<a " not in html
 
 
-BAD = [
-    b"", b"[]", b"nul", b"\xff", b"{", b"[" * 100_000, b'{"schema_version": 1}',
-    b'{"schema_version": 2}', b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": 1.5}',
-    b'{"a": ' + b"9" * 5000 + b"}",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("data", BAD, ids=range(len(BAD)))
-def test_what_is_no_result_is_refused(data: bytes) -> None:
-    with pytest.raises(InputError, match=r"^artifact"):
-        result_of(data, "artifact")
-
-
-def changed(path: str, value: object) -> bytes:
-    content = json.loads(gate_text(failing(), "json"))
-    at = content
-    *keys, last = [int(key) if key.isdigit() else key for key in path.split(".")]
-    for key in keys:
-        at = at[key]
-    at[last] = value
-    return json.dumps(content).encode()
-
-
-def test_a_claim_that_does_not_apply_is_read() -> None:
-    data = changed("apps.0.verification.verdicts.0.verdict", "not_applicable")
-    (app,) = result_of(data, "x").apps
-    assert app.verification
-    assert app.verification.verdicts[0].verdict == "not_applicable"
-
-
-TERM = {"what": "x", "name": "y", "old": "", "new": "", "loosens": True}
-WRONG = [
-    ("checks.0.verdict", "not_applicable"), ("apps.0.verdict", "not_applicable"),
-    ("verdict", "maybe"), ("apps", {}), ("apps.0", []), ("apps.0.app", "other"),
-    ("apps.0.sizes.load", "1"), ("apps.0.sizes.load", 1 << 60), ("apps.0.verdict", "</details>"),
-    ("checks.0.metric", None), ("checks.0.actual", True), ("checks.0.headroom", 1.5),
-    ("checks.0.app", "none"), ("checks.0.verdict", "\x1b[31m"),
-    ("checks.0.metric", "x" * (LONGEST + 1)), ("checks.0.id", "\ud800"),
-    ("models.0.missing", "aten::add"), ("models.0.cached", 1), ("base", []), ("waivers", [1]),
-    ("policy_changes", [{"what": "x"}]), ("policy_changes", [{**TERM, "verdict": "maybe"}]),
-    ("apps.0.causes", [{}]), ("apps.0.verification", {"subject": 1}),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("path", "value"), WRONG, ids=range(len(WRONG)))
-def test_a_result_of_the_wrong_form_is_refused(path: str, value: object) -> None:
-    with pytest.raises(InputError) as caught:
-        result_of(changed(path, value), "artifact")
-    assert str(caught.value).startswith("artifact: ")
-    assert "\n" not in str(caught.value)
-    assert "\x1b" not in str(caught.value)
-
-
-@pytest.mark.native
-def test_too_much_is_refused() -> None:
-    with pytest.raises(InputError, match="more than 200,000 values"):
-        result_of(
-            changed(
-                "apps.0.causes",
-                [json.loads(gate_text(failing(), "json"))["apps"][0]["causes"][0]] * 30_000,
-            ),
-            "x",
-        )
-    app = json.loads(gate_text(failing(), "json"))["apps"][0]
-    with pytest.raises(InputError, match="more than 1,000 builds"):
-        few = {**app, "verification": None, "causes": []}
-        result_of(changed("apps", [{**few, "target": str(i)} for i in range(1001)]), "x")
-
-
-def test_a_build_that_is_there_twice_is_refused() -> None:
-    app = json.loads(gate_text(failing(), "json"))["apps"][0]
-    with pytest.raises(InputError, match="twice"):
-        result_of(changed("apps", [app, app]), "x")
-
-
 def test_types_in_use() -> None:
     """The samples use the gate's own AppResult.
 
@@ -495,51 +404,6 @@ def test_a_new_app_has_one_reason_however_many_limits_it_has() -> None:
     first = gate_text(replace(result, apps=(grown,)), "terminal").splitlines()[0]
     assert first.startswith("INCONCLUSIVE  language loads 44,000 bytes: 31 sizes have no baseline")
     assert "more finding" not in first
-
-
-@dataclass(frozen=True)
-class Nested:
-    """A class with each kind of plain data, and with its own type."""
-
-    name: str
-    number: int = 0
-    told: str | None = None
-    parts: tuple[Nested, ...] = ()
-    table: Mapping[str, tuple[bool, ...]] | None = None
-
-
-# One for the document, for each value, for each key, and a second one for each optional value.
-NESTED_VALUES = 1 + 2 + (1 + 1) + (1 + 2 + (1 + 1 + 1)) + (1 + 1 + 2 * 2 + 3) + 0
-NESTED = {
-    "name": "a", "number": 3, "told": "b",
-    "parts": [{"name": "c"}, {"name": "d", "told": None, "unknown": 4}],
-    "table": {"e": [True, False], "f": [True]},
-}  # fmt: skip
-
-
-def test_values_of_a_document_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The quick and the careful reader refuse a document at the same number of values."""
-    monkeypatch.setattr(plain_data, "MOST", NESTED_VALUES)
-    read = decode(Nested, NESTED, "x")
-    parts = (Nested("c"), Nested("d"))
-    assert read == Nested("a", 3, "b", parts, {"e": (True, False), "f": (True,)})
-    monkeypatch.setattr(plain_data, "MOST", NESTED_VALUES - 1)
-    with pytest.raises(InputError, match=f"more than {NESTED_VALUES - 1} values"):
-        decode(Nested, NESTED, "x")
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("name", 1), ("name", None), ("number", True), ("number", 1 << 54), ("number", 1.5),
-        ("told", 1), ("parts", {}), ("parts", [None]), ("parts", [{}]), ("table", []),
-        ("table", {"e": [1]}), ("table", {"\ud800": []}), ("name", "x" * (LONGEST + 1)),
-    ],
-)  # fmt: skip
-def test_plain_data_of_another_type_is_refused_by_its_path(path: str, value: object) -> None:
-    """The quick reader refuses the value, and the careful reader reports its path."""
-    with pytest.raises(InputError, match=rf"^x: {path}"):
-        decode(Nested, {**NESTED, path: value}, "x")
 
 
 def test_page_slack_of_nothing_is_no_page() -> None:
