@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
-from importlib import resources
 from pathlib import Path
 
-import jsonschema
 import pytest
 
-from sizeguard.base import import_closure
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.gate.accept import all_baselines
 from sizeguard.gate.reference.base_branch import named_base
-from sizeguard.gate.reference.baseline_log import baseline_log
-from sizeguard.gate.reference.ci_event import VARIABLES, CiEvent
+from sizeguard.gate.reference.ci_event import CiEvent
 from sizeguard.gate.reference.history import History
 from sizeguard.git.git import branch_ids
 from sizeguard.git.tree_contents import commit_files, differing
-from sizeguard.report.baseline.render import baselines_text, log_text
-from sizeguard.runtimes.sizeguard.native_tree import is_generator
 from tests.support.histories.drawn_history import (
     NAMES,
     ancestors,
@@ -29,63 +21,6 @@ from tests.support.histories.drawn_history import (
     draw_history,
     run_git,
 )
-from tests.support.places import ROOT
-
-
-def schema(name: str) -> dict[str, object]:
-    found: dict[str, object] = json.loads(
-        resources.files("sizeguard.report").joinpath(f"schemas/{name}.schema.json").read_text()
-    )
-    return found
-
-
-BASELINE = """\
-app: vision
-target: t
-toolchain: c
-load: {load}
-ram: 1
-file: 2
-page_slack: 0
-operators: {{}}
-"""
-
-
-@pytest.fixture(scope="module")
-def made_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a branch `work` with two commits, which starts at the second of main's three."""
-    root = tmp_path_factory.mktemp("made")
-    run_git(root, "init", "-q", "-b", "main")
-    for branch, message in (
-        ("main", "one"),
-        ("main", "two"),
-        ("work", "three"),
-        ("work", "four"),
-        ("main", "five"),
-    ):
-        if run_git(root, "branch", "--show-current") != branch:
-            run_git(
-                root,
-                "checkout",
-                "-q",
-                *(["-b"] if branch == "work" and message == "three" else []),
-                branch,
-            )
-        (root / "native").mkdir(exist_ok=True)
-        (root / "native" / "code.cpp").write_text(message)
-        run_git(root, "add", "-A")
-        run_git(root, "commit", "-q", "-m", message)
-    run_git(root, "checkout", "-q", "work")
-    return root
-
-
-@pytest.fixture
-def repository(made_repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Copy the repository that is made once: 30 tests change it, and git takes 0.1 s to make it."""
-    for name in VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    shutil.copytree(made_repository, tmp_path, dirs_exist_ok=True)
-    return tmp_path
 
 
 def test_the_merge_base_with_the_usual_branch(repository: Path) -> None:
@@ -361,63 +296,6 @@ def test_what_differs_counts_whether_it_is_committed_or_not(repository: Path) ->
     assert history.text_at(base, "native/new.h") is None
 
 
-def test_the_code_that_generates_is_what_the_generator_imports() -> None:
-    generates = (
-        "sizeguard/runtimes/sizeguard/codegen/headers.py",
-        "sizeguard/operators/schema.py",
-        "sizeguard/operators/library.py",
-        "sizeguard/base/yaml_nodes.py",
-        "sizeguard/selection/union.py",
-    )
-    others = (
-        "native/runtime/a.cpp",
-        "sizeguard/report/gate/render.py",
-        "sizeguard/runtimes/sizeguard/codegen/not_imported.py",
-    )
-    assert all(map(is_generator, generates))
-    assert not any(map(is_generator, others))
-
-
-ODD = """
-import sizeguard.a, sizeguard.b as c  # why
-from sizeguard.d import e as f, g
-from typing import TYPE_CHECKING
-if TYPE_CHECKING:
-    from sizeguard.checkers import alone
-
-    import sizeguard.also
-else:
-    from sizeguard import otherwise
-def h():
-    from sizeguard.i import (  # noqa
-        j,  # one, two
-        k as l,
-    )
-"""
-
-
-@pytest.mark.parametrize(
-    "more", ["", "if 1: import sizeguard.m", "import a; from sizeguard import n"]
-)
-def test_imports_are_found_as_the_syntax_tree_has_them(more: str) -> None:
-    source = f"{ODD}{more}\n".encode()
-    by_tree = {(module, *names) for module, names in import_closure._parsed(source)}
-    found = import_closure._scanned(source)
-    if more:
-        assert found is None
-    else:
-        assert {(module, *names) for module, names in found or ()} == by_tree
-    assert ("sizeguard", "otherwise") in by_tree
-    assert not any("checkers" in module for module, *_ in by_tree)
-
-
-def test_imports_of_the_package_are_found_as_the_syntax_tree_has_them() -> None:
-    for path in list((ROOT / "sizeguard").rglob("*.py"))[::7]:
-        source = path.read_bytes()
-        found = import_closure._scanned(source)
-        assert found is None or sorted(found) == sorted(import_closure._parsed(source)), path
-
-
 @pytest.mark.parametrize("kind", ["missing", "two\nlines", "a tree", ""])
 def test_branches_that_are_no_commits_are_left_out(repository: Path, kind: str) -> None:
     tree = run_git(repository, "rev-parse", "HEAD^{tree}")
@@ -469,56 +347,3 @@ def test_trailers_are_those_since_the_base(repository: Path) -> None:
         (last, "a"), (last, "b"), (last, "c"), (middle, "ram --bytes 4"), (first, "load --bytes 3"),
     ]  # fmt: skip
     assert list(history.trailers("HEAD", "Size-Waiver")) == []
-
-
-def test_the_log_of_baselines(repository: Path) -> None:
-    path = repository / "baselines" / "vision.t.c.yaml"
-    path.parent.mkdir()
-    # These are in the folder, too, but are not baselines.
-    (path.parent / "selections").mkdir()
-    (path.parent / "selections" / "vision.yaml").write_text("models: {}\n")
-    (path.parent / "waivers.yaml").write_text("[]\n")
-    for message, load in (("first", 100), ("grows\x1b[31m", 160), ("shrinks", 130)):
-        path.write_text(BASELINE.format(load=load))
-        run_git(repository, "add", "-A")
-        run_git(repository, "commit", "-q", "-m", message)
-    path.write_text("damaged")
-    run_git(repository, "commit", "-q", "-a", "-m", "damages")
-    run_git(repository, "rm", "-q", path.as_posix())
-    run_git(repository, "commit", "-q", "-m", "removes")
-    entries = baseline_log(repository, [])
-    assert [(entry.subject[:5], entry.load, entry.delta) for entry in entries] == [
-        ("remov", None, None),
-        ("damag", None, None),
-        ("shrin", 130, -30),
-        ("grows", 160, 60),
-        ("first", 100, None),
-    ]
-    logged = run_git(repository, "log", "--abbrev=10", "--format=%h %an", "--", path.as_posix())
-    assert [f"{entry.commit} {entry.author}" for entry in entries] == logged.splitlines()
-    text = log_text(entries, "terminal")
-    assert text.splitlines()[1].split() == [
-        "date",
-        "commit",
-        "load",
-        "change",
-        "subject",
-        "(author)",
-    ]
-    assert text.startswith("baselines/vision.t.c.yaml\n")
-    assert "\x1b" not in text
-    assert baseline_log(repository, ["vision"]) == entries
-    jsonschema.validate(json.loads(log_text(entries, "json")), schema("baseline/baseline_log"))
-    with pytest.raises(InputError, match="no baseline of 'other' was ever committed"):
-        baseline_log(repository, ["other"])
-    with pytest.raises(InconclusiveError, match="baselines have no history"):
-        baseline_log(repository / "native", [])
-
-
-def test_baselines_as_json(root: Path) -> None:
-    content = json.loads(baselines_text(all_baselines(root), "json"))
-    jsonschema.validate(content, schema("baseline/baseline_show"))
-    apps = {(each["app"], each["target"]) for each in content["baselines"]}
-    assert len(apps) == 12  # vision and language, each selective and with shared kernels
-    for each in content["baselines"]:
-        assert sum(each["operators"].values()) == each["load"]

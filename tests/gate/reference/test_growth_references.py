@@ -1,12 +1,11 @@
-"""The measurement that growth and creep are counted from, over made-up commits.
+"""The measurement that growth is counted from, over made-up commits.
 
 HEAD is h, the merge base b and its first parent p; a commit's analysis is a text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,130 +22,26 @@ from sizeguard.gate.reference import reference
 from sizeguard.gate.reference.reference import (
     MeasuredApp,
     counted_from,
-    creep_reference,
     differs_from,
     growth_reference,
     keep_as_head,
     reviewed_reference,
 )
-from sizeguard.projects.project import App
 from sizeguard.toolchains.recipe import DoesNotBuildError, ReadsElsewhereError
-
-HEAD, COMMIT, PARENT_OF_IT = "h" * 40, "b" * 40, "p" * 40
-BASE = Base(COMMIT, "main")
-ON_BASE = Base(HEAD, "main")
-NOW: Any = "now"
-REVIEWED_SIZES: Any = "baseline"
-KNOWN = SizeReference(REVIEWED, REVIEWED_SIZES)
-NO_BASELINE = SizeReference(REVIEWED, None, "there is no baseline")
-
-
-@dataclass
-class Commits:
-    """A history: what differs from the checkout, and what measuring a commit gives."""
-
-    root: Path
-    head: Any = field(default_factory=lambda: SimpleNamespace(id=HEAD))
-    why_no_head: str = "there is no commit yet"
-    keys: dict[str, str] = field(default_factory=dict)
-    made: dict[str, Any] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=lambda: {HEAD: PARENT_OF_IT})
-    texts: dict[str, bytes] = field(default_factory=dict)
-    is_cut: bool = False
-    may_have_commits: bool = False
-    kept: list[tuple[str, Mapping[str, object], object]] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-    recipes: dict[str, object] = field(default_factory=dict)
-
-    @property
-    def place(self) -> Any:
-        return SimpleNamespace(store=SimpleNamespace(facts=lambda key: self.made.get(key)))
-
-    def key(self, commit: str, recipe: object) -> str:
-        return self.keys.get(commit, "same")
-
-    def recipe_at(self, commit: str, recipe: object) -> object:
-        return self.recipes.get(commit, recipe)
-
-    def first_parent(self, commit: str) -> str:
-        return self.parents.get(commit, "")
-
-    def lacks_parents(self, commit: str) -> bool:
-        return self.is_cut
-
-    def commit(self, revision: str) -> Any:
-        if revision == "v9":
-            raise InputError("unknown")
-        return SimpleNamespace(id=COMMIT)
-
-    def measure(self, commit: str, recipe: object, tools: str) -> Any:
-        self.asked.append(commit)
-        found = self.made.get(commit, f"measured {commit[:1]}")
-        if isinstance(found, Exception):
-            raise found
-        return SimpleNamespace(analysis=found)
-
-    def has_bytes(self, commit: str, path: str, data: bytes) -> bool:
-        return self.texts.get(commit) == data
-
-    def text_at(self, commit: str, path: str) -> bytes | None:
-        return self.texts.get(f"{commit}:{path}", self.texts.get(commit))
-
-
-@dataclass
-class World:
-    """Parts of the gate that need files."""
-
-    root: Path
-    history: Any
-    differing: dict[str, list[str]] = field(default_factory=dict)
-    foreign: list[str] = field(default_factory=list)
-    measured: set[str] = field(default_factory=set)
-    reviewed: SizeReference = KNOWN
-    others: list[str] = field(default_factory=list)
-    changed: bool = False
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    history = Commits(tmp_path, texts={COMMIT: b"reviewed", HEAD: b"reviewed"})
-    made = World(tmp_path, history)
-    (tmp_path / "a.yaml").write_text("reviewed")
-
-    def keep(place: object, commit: str, recipe: object, facts: Any, analysis: object) -> None:
-        history.kept.append((commit, facts, analysis))
-
-    for name, value in {
-        "reviewed_reference": lambda root, subject: made.reviewed,
-        "baseline_path": lambda root, build: tmp_path / "a.yaml",
-        "toolchain_key": lambda build: "gcc",
-        "other_toolchains": lambda root, build: made.others,
-        "differing_inputs": lambda root, commit, read: made.differing.get(commit, []),
-        "foreign_inputs": lambda read, root: made.foreign,
-        "find_measured": lambda place, commit, key: "found" if commit in made.measured else None,
-        "measured_as": lambda analysis, subject: analysis,
-        "measurement_of_baseline": lambda baseline: baseline,
-        "input_changes": lambda *_: made.changed,
-        "keep_measured": keep,
-        "how_to_fetch": lambda root: "fetch",
-    }.items():
-        monkeypatch.setattr(reference, name, value)
-    return made
-
-
-def subject_of(**changed: Any) -> MeasuredApp:
-    """Return an app of a known runtime, whose build read files."""
-    build: Any = SimpleNamespace(inputs="read", link="executable", lto="", tools="", rules="")
-    recipe: Any = SimpleNamespace(left_out=lambda *_: "")
-    tree: Any = SimpleNamespace(generates=lambda path: path.startswith("code/"))
-    made = MeasuredApp(App("a", None, (), ()), "t", build, None, NOW, (), tree, recipe)
-    return replace(made, **changed)
-
-
-def any_build(**changed: Any) -> MeasuredApp:
-    """Return an app of another project, whose only inputs are the files of HEAD."""
-    build: Any = SimpleNamespace(inputs=None, link="", lto="", tools="", rules="")
-    return subject_of(**{"build": build, "tree": None, "head": HEAD, **changed})
+from tests.support.histories.made_up_commits import (
+    BASE,
+    COMMIT,
+    HEAD,
+    KNOWN,
+    NO_BASELINE,
+    NOW,
+    ON_BASE,
+    PARENT_OF_IT,
+    REVIEWED_SIZES,
+    World,
+    any_build,
+    subject_of,
+)
 
 
 def told(world: World, subject: MeasuredApp, base: Base | None = BASE) -> tuple[str, Any, str]:
@@ -376,71 +271,6 @@ def test_builds_differ_by_key_recipe_or_files(world: World) -> None:
     assert differs_from(history, COMMIT, subject_of(recipe=None))
     # An image that is measured as found has the recorded inputs only
     assert not differs_from(history, HEAD, any_build(recipe=None, build=subject_of().build))
-
-
-@pytest.mark.parametrize(
-    ("changed", "why"),
-    [
-        ({"tree": None}, "the image is measured as found, without a build command"),
-        ({"build": SimpleNamespace(link="shared", lto="")}, "other commits are built only as"),
-        ({"build": SimpleNamespace(link="executable", lto="full")}, "other commits are built only"),
-        ({}, "the runtime's sources are not part of this project's commits"),
-    ],
-)
-def test_creep_needs_a_recipe(world: World, changed: dict[str, Any], why: str) -> None:
-    subject = subject_of(recipe=None, **changed)
-    found = creep_reference(world.root, world.history, "v1", subject)
-    assert (found.text, found.measured) == ("v1", None)
-    assert found.why.startswith(f"v1 cannot be measured: {why}")
-
-
-def test_creep_needs_git(world: World) -> None:
-    world.history.head = None
-    found = creep_reference(world.root, world.history, "v1", subject_of())
-    assert found.why == "v1 cannot be measured: there is no commit yet"
-    assert world.history.asked == []
-
-
-@pytest.mark.parametrize(
-    ("made", "baseline", "expected", "why"),
-    [
-        ("measured", b"gcc", ("v1", "measured"), ""),
-        (None, b"gcc", ("v1", None), "v1 could not be measured"),
-        (BuildError("no disk"), b"gcc", ("v1", None), "v1 could not be measured: no disk"),
-        (DoesNotBuildError("x"), b"gcc", ("baseline of v1", "gcc"), ""),
-        (ReadsElsewhereError("x"), b"", ("baseline of v1", ""), ""),
-        (
-            DoesNotBuildError("x"),
-            b"clang",
-            ("v1", None),
-            "x, and its baseline is for clang, but this is gcc",
-        ),
-        (DoesNotBuildError("x"), None, ("v1", None), "x, and it has no baseline a.yaml"),
-    ],
-)
-def test_creep_is_counted_from_a_release_or_its_baseline(
-    world: World,
-    monkeypatch: pytest.MonkeyPatch,
-    made: Any,
-    baseline: bytes | None,
-    expected: tuple[str, str | None],
-    why: str,
-) -> None:
-    history = world.history
-    history.made[COMMIT] = made
-    history.texts = {} if baseline is None else {COMMIT: baseline}
-
-    def parsed(text: bytes, path: str) -> Any:
-        assert path == "bbbbbbbbbb:a.yaml"
-        return SimpleNamespace(tools=text.decode(), rules="")
-
-    monkeypatch.setattr(reference, "parse_baseline", parsed)
-    monkeypatch.setattr(reference, "measurement_of_baseline", lambda baseline: baseline.tools)
-    monkeypatch.setattr(baselines, "tools_text", lambda toolchain, build: "gcc")
-    found = creep_reference(world.root, history, "v1", subject_of())
-    assert ((found.text, found.measured), found.why.partition(": eff")[0]) == (expected, why)
-    unknown = creep_reference(world.root, history, "v9", subject_of())
-    assert (unknown.measured, unknown.why[:21]) == (None, "this clone has no v9:")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,9 @@ import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from sizeguard.gate.policy.changes.policy_changes import compare_terms
 from sizeguard.gate.policy.terms import Terms, TermsReader
+from sizeguard.gate.policy.terms_result import PolicyChange
 from sizeguard.projects.reader import parse_config
 from tests.support.tricks.changed_projects import NAMES_FILE, PROJECT, Files, blob
 
@@ -47,3 +49,14 @@ def terms(files: Mapping[str, str]) -> Terms:
     root = Path("/project")
     read = parse_config(root, files["sizeguard.yaml"].encode())
     return TermsReader(GivenFiles(files), root, case_role, NAMES_FILE).read(read)
+
+
+Row = tuple[str, str, str, str, bool]  # what, name, old, new, loosens
+
+
+def rows(changes: list[PolicyChange]) -> list[Row]:
+    return [(each.what, each.name, each.old, each.new, each.loosens) for each in changes]
+
+
+def compared(old: Files, new: Files) -> list[PolicyChange]:
+    return list(compare_terms(terms(changed(old)), terms(changed(new))))
