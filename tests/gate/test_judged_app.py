@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import datetime
 from contextlib import chdir
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sizeguard.builds.build_record import IMAGE, Build
-from sizeguard.builds.measured_sizes import measure
-from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, OK, PASS, Verdict, Verification
-from sizeguard.gate import judged_app
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.dependencies import ChangedDependency
 from sizeguard.gate.causes.growth_result import Share, SizeGrowth
 from sizeguard.gate.causes.source_lines import SourceLines
@@ -32,102 +28,23 @@ from sizeguard.gate.gate_result import (
     AppResult,
     Base,
     Check,
-    ModelResult,
-    Saving,
 )
-from sizeguard.gate.judged_app import judge_app, run_models
+from sizeguard.gate.judged_app import judge_app
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.policy.terms_result import Waiver
-from sizeguard.gate.request import Request
-from sizeguard.measurement.measured_builds import measure_build
-from sizeguard.measurement.measurement import Measurement
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.pairs import Pair
-from sizeguard.projects.project import App, Target
-from sizeguard.projects.reader import parse_config
 from sizeguard.snapshots.snapshot import read_snapshot
-from sizeguard.snapshots.store import Store
-from sizeguard.toolchains.toolchain import Toolchain
-from tests.support.builds.recorded_builds import unpack
+from tests.support.builds.app_judge import COMMIT, HOST, TODAY, A, Judge
 
-TODAY = datetime.date(2026, 11, 21)
-COMMIT = "4f2a91c" + "0" * 33
 BASE = Base(COMMIT, "main")
-HOST = "x86_64-linux"
-TOOLCHAIN = Toolchain("gcc", "bfd", HOST, "gcc", "g++", "12.2.0", "2.40")
-TARGETS = "targets: {x86_64-linux: , small: {machine: x86_64-linux}}\n"
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpack("programs", tmp_path_factory.mktemp("recorded"))
-
-
-@dataclass
-class Judge:
-    """Judges an app `a` whose image is a recorded program."""
-
-    root: Path
-    programs: Path
-    monkeypatch: pytest.MonkeyPatch
-
-    def build(self, name: str) -> Build:
-        """Return the build record of a recorded program."""
-        folder = self.programs / name
-        image, shipped = folder / "program", folder / "program.stripped"
-        return Build(
-            IMAGE, "a", HOST, "gcc-12.2", "", image, shipped, folder / "program.map", None,
-            (), None, None, name, measure(shipped),
-        )  # fmt: skip
-
-    def measured(self, name: str) -> Measurement:
-        return measure_build(Store(self.root / "store"), self.build(name), ())
-
-    def use(self, **values: object) -> None:
-        """Replace parts of the gate that need a repository or a compiler."""
-        for name, value in values.items():
-            self.monkeypatch.setattr(judged_app, name, value)
-
-    def count_from(self, reference: SizeReference, source: str) -> None:
-        commit = COMMIT if source in (MEASURED, PARENT) else ""
-        self.use(
-            growth_reference=lambda *_: (reference, source),
-            counted_from=lambda *_: commit,
-            keep_as_head=lambda *_: None,
-        )
-
-    def request(self, config: str) -> Request:
-        text = TARGETS + config
-        (self.root / "sizeguard.yaml").write_text(text)
-        return Request(self.root, parse_config(self.root, text.encode()), today=TODAY)
-
-    def __call__(
-        self,
-        config: str,
-        name: str = "00",
-        base: Base | None = None,
-        waivers: tuple[Waiver, ...] = (),
-        **head: Any,
-    ) -> tuple[AppResult, tuple[Check, ...]]:
-        request, build = self.request(config), self.build(name)
-        app, target = request.pairs()[0]
-        made = HeadBuild(build, **{"recipe": None, "commit": "", **head})
-        return judge_app(request, base, waivers, Pair(app, target, None, None, build, made))
-
-
-@pytest.fixture
-def judge(programs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
-    made = Judge(tmp_path, programs, monkeypatch)
-    made.count_from(SizeReference("baseline", None, "no baseline"), "")
-    return made
 
 
 def verdicts(checks: tuple[Check, ...]) -> dict[str, str]:
     return {f"{check.metric} {check.kind}": check.verdict for check in checks}
 
 
-A = "apps: {a: {image: program}"
 OTHERS = """limits: {load: 10 KiB}
 apps:
   a: {image: program, limits: {ram: 4 KiB}, targets: [x86_64-linux]}
@@ -368,111 +285,3 @@ def test_a_build_outside_of_the_project_is_shown_by_its_path(judge: Judge) -> No
         (inside / file).write_bytes((judge.programs / "00" / file).read_bytes())
     judge.programs = inside.parent
     assert judge(A + "}\n", "a")[0].folder == "build/a"
-
-
-CLAIMS_HOLD = Check("a/elimination", "a", HOST, ELIMINATION, 0, 0, 0, PASS, "", "", ELIMINATION)
-
-
-@dataclass
-class Runner:
-    """Runs no model: gives the results of a comparison by the model's name."""
-
-    judge: Judge
-
-    def prepare(self, model: Path, folder: Path) -> Path:
-        assert folder == self.judge.root / "build" / "programs"
-        return folder / f"{model.stem}.program"
-
-    def expected(self, model: Path) -> str:
-        return f"expected outputs of {model.stem}"
-
-
-def selective(judge: Judge, *, is_run: bool = True) -> tuple[Any, Pair]:
-    """Return a request and a pair for an app of a known runtime with two models."""
-    models = tuple(judge.root / f"{name}.pt2" for name in ("cnn", "rnn"))
-    app = App("a", judge.root / "a.yaml", models, (HOST,))
-    target = Target(HOST, HOST, run=is_run)
-    config = SimpleNamespace(apps=(app,), targets=(target,), rules="", rules_file="")
-    request: Any = SimpleNamespace(
-        root=judge.root, config=config, limits=(), today=TODAY, source=None, tree=object(),
-        history=Request(judge.root, parse_config(judge.root, (A + "}\n").encode())).history,
-        models=Runner(judge), timeout=7, runtime=None, has_own_sources=False,
-        snapshot_of=lambda *_: None,
-    )  # fmt: skip
-    full = replace(judge.build("15"), variant="full", app="")
-    return request, Pair(app, target, TOOLCHAIN, full, judge.build("00"))
-
-
-def test_every_model_runs_on_both_builds(judge: Judge) -> None:
-    asked = []
-
-    def compare(_: object, program: Path, app: str, *builds: object, **more: Any) -> Any:
-        asked.append((program.name, app, builds, more["expected"], more["timeout"]))
-        verdict = PASS if program.stem == "cnn" else FAIL
-        return ModelResult(program.stem, app, verdict, 1, (), "")
-
-    judge.use(compare_model=compare, run_prefix=lambda _: [])
-    request, pair = selective(judge)
-    found = run_models(request, pair)
-    assert [(each.model, each.verdict, each.target) for each in found] == [
-        ("cnn", PASS, HOST), ("rnn", FAIL, HOST),
-    ]  # fmt: skip
-    builds = (pair.full, pair.selective)
-    assert asked == [
-        (f"{name}.program", "a", builds, f"expected outputs of {name}", 7)
-        for name in ("cnn", "rnn")
-    ]
-    # A model that differs fails its app, whatever the checks say
-    holds = Verification("a", "s", (), (), OK, ())
-    judge.use(check_elimination=lambda *_: (CLAIMS_HOLD, holds))
-    result, _ = judge_app(request, None, (), pair)
-    assert result.verdict == FAIL
-    assert {check.verdict for check in result.checks} <= {PASS, NOT_RUN}
-    (check,) = [check for check in result.checks if check.kind == ELIMINATION]
-    assert (check.id, result.verification) == (f"a/{HOST}/elimination", holds)
-
-
-@pytest.mark.parametrize("has_own_sources", [True, False])
-def test_commits_of_a_runtime_are_built_if_the_project_has_its_sources(
-    judge: Judge, has_own_sources: bool
-) -> None:
-    subjects, sources = [], []
-
-    def reference(*arguments: Any) -> tuple[SizeReference, str]:
-        subjects.append(arguments[-1])
-        return SizeReference("baseline", judge.measured("15")), REVIEWED
-
-    def lines(root: Path, **_: object) -> SourceLines:
-        sources.append(root)
-        return SourceLines(root, commit="")
-
-    judge.use(growth_reference=reference, recipe_of_commits=lambda *_: "recipe", SourceLines=lines)
-    judge.use(check_elimination=lambda *_: (CLAIMS_HOLD, None))
-    request, pair = selective(judge, is_run=False)
-    request.has_own_sources = has_own_sources
-    request.source = None if has_own_sources else Path("/sources")
-    judge_app(request, None, (), pair)
-    (subject,) = subjects
-    assert subject.recipe == ("recipe" if has_own_sources else None)
-    assert (subject.tree, subject.head, subject.in_place) == (request.tree, "", False)
-    assert sources == [judge.root if has_own_sources else Path("/sources")]
-    # Without tools nothing else is built
-    judge_app(request, None, (), replace(pair, toolchain=None))
-    assert subjects[1].recipe is None
-
-
-def test_savings_are_what_the_full_build_has_more(judge: Judge) -> None:
-    left = Verdict("operator", "aten::x", "absent", FAIL, "still_there", 1, ("x",))
-    holds = Verification("a", "s", (left,), (), OK, ())
-    failing = Check("a/elimination", "a", HOST, ELIMINATION, 0, 1, -1, FAIL, "", "", ELIMINATION)
-    judge.use(check_elimination=lambda *_: (failing, holds))
-    request, pair = selective(judge, is_run=False)
-    result, _ = judge_app(request, None, (), pair)
-    assert [model.verdict for model in result.models] == [NOT_RUN, NOT_RUN]
-    assert pair.full is not None
-    assert (result.full, result.verdict, result.runs) == (pair.full.sizes, FAIL, False)
-    assert all(isinstance(row, Saving) for row in result.savings)
-    saved = pair.full.sizes.load - pair.selective.sizes.load
-    assert sum(row.saved for row in result.savings) == saved > 0
-    without, _ = judge_app(request, None, (), replace(pair, full=None))
-    assert (without.full, without.savings) == (None, ())

@@ -15,22 +15,11 @@ from typing import Any
 import pytest
 
 from sizeguard.base.errors import InputError
-from sizeguard.runtimes.sizeguard.importing.importer import Imported, default_library, import_model
 from sizeguard.runtimes.sizeguard.program.program_file import program_bytes, program_from_bytes
+from tests.support.builds.sample_models import FEATURES, imported, name_of
 from tests.support.places import ROOT
 
-FEATURES = ROOT / "tests" / "data" / "exported_models"
-LIBRARY = default_library()
-
 Json = dict[str, Any]
-
-
-def imported(path: Path, prepack: bool = False) -> Imported:
-    return import_model(path, LIBRARY, path.stem, [], prepack)
-
-
-def name_of(path: Path) -> str:
-    return f"{path.parent.name}/{path.stem}"
 
 
 def entries_of(path: Path) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""Verdicts on dtype branches, on bodies outside branches, and on the handler of deselected dtypes.
+"""Verdicts on dtype branches, and on bodies outside branches.
 
 The image is recorded program 00: `main` is 3 bytes at 0x1040, `subject` was discarded. Which
 functions serve a dtype, contain a switch or have a case is made up.
@@ -7,21 +7,19 @@ functions serve a dtype, contain a switch or have a case is made up.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from sizeguard.claims.claim import Claim, DtypeBranch, OtherBodies, Question, SwitchHandler
+from sizeguard.claims.claim import DtypeBranch, OtherBodies
 from sizeguard.claims.verdict import (
     ABSENT,
     DISCARDED_BY_LINKER,
     FAIL,
     INCONCLUSIVE,
     NOT_APPLICABLE,
-    NOT_GENERATED,
     PASS,
     PRESENT,
     REMOVED_BY_COMPILER,
@@ -30,95 +28,11 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.verify import returns
-from sizeguard.verify.branches.bodies import Instance
-from sizeguard.verify.branches.branch_verdicts import NO_CONSTANT, BranchVerdicts
+from sizeguard.verify.branches.branch_verdicts import NO_CONSTANT
 from sizeguard.verify.branches.noted_code import Branch, CodeRange, NotedCode
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
-from sizeguard.verify.evidence.object_evidence import NamedPiece
-from sizeguard.verify.returns import declarations, judge_returns
-from tests.support.builds.recorded_evidence import Opener, opener_of_programs, runtime_evidence
-
-FLOAT = ("t", "Float")
-BLIND = ("a.o has no debug information",)
-
-
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Opener:
-    """Open the program's evidence; with a gap if `lacks` is true."""
-    programs = opener_of_programs(tmp_path_factory.mktemp("recorded"))
-
-    def opener(*, lacks: bool = False) -> Evidence:
-        found = programs(lacks=lacks)
-        found.__dict__["undescribed_notes"] = ()  # as if it had debug information
-        return found
-
-    return opener
-
-
-@dataclass(frozen=True)
-class Found:
-    """What is known of tags and dtypes, by names of functions."""
-
-    pieces: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
-    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    refers: Mapping[str, set[str]] = field(default_factory=dict)
-    cases: Mapping[Branch, list[CodeRange]] = field(default_factory=dict)
-    compiled: frozenset[Branch] = frozenset()
-    switches: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"t": ("Float",)})
-    patterns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    blind: tuple[str, ...] = ()
-    instances: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    claimed: tuple[str, ...] = ()
-    used: tuple[str, ...] = ()
-    is_of_others: bool = False  # whether known bodies are those of other dtypes
-    named: tuple[str, ...] = ()  # tags that the objects name
-    inlined: Mapping[Branch, tuple[str, ...]] = field(default_factory=dict)
-
-    def verdicts(
-        self, evidence: Evidence, kept: frozenset[Branch], others: frozenset[str]
-    ) -> BranchVerdicts:
-        def piece(symbol: str) -> NamedPiece:
-            (found,) = evidence.objects.index[symbol.partition(".")[0]]
-            return replace(found, symbol=symbol)
-
-        def of(symbols: tuple[str, ...]) -> list[NamedPiece]:
-            return [piece(symbol) for symbol in symbols]
-
-        evidence.__dict__["undescribed_notes"] = self.blind
-        instances = [
-            Instance(symbol, arguments, piece(symbol)) for symbol, arguments in self.instances
-        ]
-        bodies: Any = SimpleNamespace(
-            evidence=evidence,
-            noted=SimpleNamespace(
-                cases=self.cases,
-                hosts=lambda tag: dict.fromkeys(self.hosts.get(tag, ()), 0x1040),
-                compiled=self.compiled,
-                switches=self.switches,
-                can_switch=lambda tag, file: tag in self.named,
-            ),
-            are_of_other_dtypes=lambda tag, dtype: self.is_of_others,
-            pieces=lambda tag, dtype: of(self.pieces.get((tag, dtype), ())),
-            host_pieces=lambda tag: of(self.hosts.get(tag, ())),
-            of_host=lambda host: self.refers.get(host.symbol, set()),
-            patterns=self.patterns,
-            instances=instances,
-            of_branch={FLOAT: [each for each in instances if each.name in self.claimed]},
-            inlined_of_branch={
-                branch: [Instance(s, ("float",), NamedPiece(-1, 0, 0, 9, s)) for s in symbols]
-                for branch, symbols in self.inlined.items()
-            },
-        )
-        users: Any = SimpleNamespace(
-            explain=lambda instance: instance.name in self.used,
-            explain_inlined=lambda instance: instance.name in self.used,
-        )
-        return BranchVerdicts(bodies, kept, others, users)
-
-
-def claim(expect: str, question: Question) -> Claim:
-    return Claim("dtype", "t:Float", expect, question)
+from tests.support.builds.made_branches import BLIND, FLOAT, HOST, Found, claim
+from tests.support.builds.recorded_evidence import Opener
 
 
 def judged(evidence: Evidence, found: Found, expect: str, kept: tuple[Branch, ...] = ()) -> Verdict:
@@ -131,7 +45,6 @@ def judged(evidence: Evidence, found: Found, expect: str, kept: tuple[Branch, ..
 
 THERE_, GONE = {FLOAT: ("main",)}, {FLOAT: ("subject",)}
 CASE = {FLOAT: [CodeRange(16, 24, "main"), CodeRange(32, 36, "subject")]}
-HOST = {"t": ("main",)}
 
 
 @pytest.mark.parametrize(
@@ -369,114 +282,3 @@ def test_any_code_of_a_dtype_has_a_name(code: str, dtype: str) -> None:
     switch = f"leave_switch<SwitchNote<sel::add, (sg::ScalarType){code}>>()"
     assert noted.case_of(case) == ("add", dtype)
     assert noted.switch_of(switch) == ("add", (dtype,))
-
-
-def handled(evidence: Evidence, found: Found, handler: str = "lost") -> Verdict:
-    question = SwitchHandler("t", ("Int",))
-    verdicts = found.verdicts(evidence, frozenset(), frozenset())
-    verdict = verdicts.judge_handler(claim(PRESENT, question), question, handler)
-    assert verdict.expect == PRESENT
-    return verdict
-
-
-BOTH = {"t": ("main", "subject")}
-CALLS, LEAVES = {"_ZN2sg4lostEv"}, {"_ZN2sg5otherEv"}
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        (Found(), (NOT_APPLICABLE, UNKNOWN)),
-        (Found(blind=BLIND), (INCONCLUSIVE, UNKNOWN)),
-        (Found({}, HOST, {"main": CALLS}), (PASS, THERE)),
-        (Found({}, HOST, {"main": CALLS}, blind=BLIND), (PASS, THERE)),
-        (Found({}, HOST, {"main": LEAVES}), (FAIL, NOT_GENERATED)),
-        (Found({}, BOTH, {"main": CALLS, "subject": LEAVES}), (FAIL, NOT_GENERATED)),
-        (Found({}, BOTH, {"main": LEAVES, "subject": CALLS}), (FAIL, NOT_GENERATED)),
-        # A function and its cold part count as one
-        (Found({}, {"t": ("main", "main.cold")}, {"main.cold": CALLS}), (PASS, THERE)),
-    ],
-)
-def test_each_switch_has_to_reach_the_handler(
-    opened: Opener, found: Found, expected: tuple[str, str]
-) -> None:
-    evidence = opened()
-    verdict = handled(evidence, found)
-    assert (verdict.verdict, verdict.how) == expected
-    if verdict.verdict == PASS:
-        assert verdict.evidence == ("main at 0x1040 refers to it",)
-    # Without a map, the places of sections may be known by their bytes
-    blind = replace(evidence, placement=replace(evidence.placement, has_map=False))
-    assert handled(blind, found).verdict == verdict.verdict
-    nowhere = replace(blind, placement=replace(blind.placement, address={}))
-    assert handled(nowhere, found).verdict == INCONCLUSIVE
-
-
-@pytest.mark.parametrize(
-    ("hosts", "handler", "expected"),
-    [
-        (HOST, "main", PASS),
-        (HOST, "subject", FAIL),  # discarded
-        (HOST, "mai", FAIL),  # a part of a name is none
-        ({}, "main", NOT_APPLICABLE),
-        ({}, "subject", NOT_APPLICABLE),
-    ],
-)
-def test_with_lto_the_handler_has_to_be_anywhere(
-    opened: Opener, hosts: Mapping[str, tuple[str, ...]], handler: str, expected: str
-) -> None:
-    evidence = opened()
-    files = tuple(replace(file, label="x.ltrans0.o") for file in evidence.objects.files)
-    evidence = replace(evidence, objects=replace(evidence.objects, files=files, _index={}))
-    assert evidence.has_lto
-    assert handled(evidence, Found({}, hosts), handler).verdict == expected
-
-
-@pytest.mark.parametrize(
-    ("seen", "expected", "note"),
-    [
-        ([], (INCONCLUSIVE, UNKNOWN), "no debug information describes lost"),
-        ([("a.cpp", True)], (PASS, REMOVED_BY_COMPILER), "[[noreturn]] in all 1 compilation units"),
-        (
-            [("a.cpp", True), ("b.cpp", False), ("c.cpp", True)],
-            (FAIL, STILL_THERE),
-            "1 of 3 compilation units do not know that it never returns, such as b.cpp",
-        ),
-    ],
-)
-def test_each_unit_has_to_know_that_the_handler_never_returns(
-    opened: Opener,
-    monkeypatch: pytest.MonkeyPatch,
-    seen: list[tuple[str, bool]],
-    expected: tuple[str, str],
-    note: str,
-) -> None:
-    monkeypatch.setattr(returns, "declarations", lambda image, wanted: seen)
-    evidence = opened()
-    evidence.__dict__["undescribed_notes"] = BLIND
-    verdict = judge_returns(evidence, "4lost")
-    assert (verdict.verdict, verdict.how, verdict.expect) == (*expected, ABSENT)
-    assert (verdict.name, verdict.kind) == ("a way back from lost", "handler")
-    assert verdict.evidence[0].startswith(note)
-    assert (verdict.cause == "lost is not declared [[noreturn]]") == (expected[0] == FAIL)
-
-
-def test_units_of_the_recorded_runtime_know_the_handler(tmp_path: Path, opened: Opener) -> None:
-    image = runtime_evidence(tmp_path).image
-    seen = declarations(image, b"18dtype_not_selected")
-    assert seen
-    assert all(is_noreturn for _, is_noreturn in seen)
-    assert any(unit.endswith(".cpp") for unit, _ in seen)
-    assert declarations(image, b"18dtype_not_selectex") == []
-    assert declarations(opened().image, b"18dtype_not_selected") == []
-
-
-def test_a_handler_that_is_nowhere_in_a_described_image_cannot_return(tmp_path: Path) -> None:
-    evidence = runtime_evidence(tmp_path)
-    assert evidence.frames is not None
-    assert judge_returns(evidence, "6nobody").verdict == NOT_APPLICABLE
-    # main() is in the image, and no debug information describes it by this mangled name.
-    assert judge_returns(evidence, "4main").verdict == INCONCLUSIVE
-    assert judge_returns(replace(evidence, gaps=("no map",)), "6nobody").verdict == INCONCLUSIVE
-    evidence.__dict__["undescribed_notes"] = BLIND
-    assert judge_returns(evidence, "6nobody").verdict == INCONCLUSIVE
