@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sizeguard.gate.policy.checks import SizeReference
-from tests.support.builds.app_judge import Judge
 from tests.support.builds.recorded_builds import unpack
+from tests.support.verdicts.app_judge import Judge
 
 
 @pytest.fixture(scope="module")

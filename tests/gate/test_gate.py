@@ -28,7 +28,7 @@ from sizeguard.report.gate.render import gate_text
 from sizeguard.runtimes.sizeguard.native_models import NativeModels
 from sizeguard.toolchains.targets import host_target
 from tests.support.builds.measured_builds import measured
-from tests.support.results.made_limits import limit
+from tests.support.verdicts.made_limits import limit
 
 MODELS = NativeModels(None)
 

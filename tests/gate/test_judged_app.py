@@ -36,7 +36,7 @@ from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.pairs import Pair
 from sizeguard.snapshots.snapshot import read_snapshot
-from tests.support.builds.app_judge import COMMIT, HOST, TODAY, A, Judge
+from tests.support.verdicts.app_judge import COMMIT, HOST, TODAY, A, Judge
 
 BASE = Base(COMMIT, "main")
 

@@ -18,7 +18,7 @@ from sizeguard.gate.request import Request
 from sizeguard.projects.pairs import Pair
 from sizeguard.projects.project import App, Target
 from sizeguard.projects.reader import parse_config
-from tests.support.builds.app_judge import HOST, TODAY, TOOLCHAIN, A, Judge
+from tests.support.verdicts.app_judge import HOST, TODAY, TOOLCHAIN, A, Judge
 
 CLAIMS_HOLD = Check("a/elimination", "a", HOST, ELIMINATION, 0, 0, 0, PASS, "", "", ELIMINATION)
 

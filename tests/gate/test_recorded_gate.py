@@ -19,7 +19,7 @@ from sizeguard.measurement.measured_analysis import measurement_of
 from tests.support.builds.recorded_builds import recorded_analysis
 from tests.support.histories.measured_commits import measured
 from tests.support.places import ROOT
-from tests.support.results.made_limits import limit
+from tests.support.verdicts.made_limits import limit
 
 
 def test_a_measurement_is_what_was_recorded() -> None:

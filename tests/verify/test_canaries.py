@@ -21,7 +21,7 @@ from sizeguard.verify import canaries
 from sizeguard.verify.canaries import must_fail
 from sizeguard.verify.known_names import ClaimNames
 from tests.support.builds.recorded_evidence import Opener
-from tests.support.results.made_verdicts import verdict
+from tests.support.verdicts.made_verdicts import verdict
 
 
 def test_a_planted_claim_has_to_fail() -> None:

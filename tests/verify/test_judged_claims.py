@@ -33,7 +33,7 @@ from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.judge_claims import judge_same, united
 from sizeguard.verify.registrations import judge_registered
 from tests.support.builds.recorded_evidence import Opener, the_piece
-from tests.support.results.made_verdicts import verdict
+from tests.support.verdicts.made_verdicts import verdict
 
 WHOLE = Claim("section", "whole", ABSENT, LostCode())
 

@@ -39,7 +39,7 @@ from tests.support.histories.measured_commits import (
     keep,
     measured,
 )
-from tests.support.results.made_limits import limit
+from tests.support.verdicts.made_limits import limit
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import Selection
 from sizeguard.selection.write import write_selection
 from sizeguard.snapshots.store import Store
-from tests.support.builds.made_traces import Traces, selecting
+from tests.support.verdicts.made_traces import Traces, selecting
 
 
 def with_kernel(full: Build, source: Path, replaced: tuple[str, str], folder: Path) -> Build:

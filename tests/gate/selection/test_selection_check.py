@@ -28,7 +28,7 @@ from sizeguard.selection.provenance import Provenance
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.selection.write import write_selection
-from tests.support.builds.made_traces import Traces, selecting
+from tests.support.verdicts.made_traces import Traces, selecting
 
 
 def full_of(

@@ -31,8 +31,8 @@ from sizeguard.claims.verdict import (
 from sizeguard.verify.branches.branch_verdicts import NO_CONSTANT
 from sizeguard.verify.branches.noted_code import Branch, CodeRange, NotedCode
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
-from tests.support.builds.made_branches import BLIND, FLOAT, HOST, Found, claim
 from tests.support.builds.recorded_evidence import Opener
+from tests.support.verdicts.made_branches import BLIND, FLOAT, HOST, Found, claim
 
 
 def judged(evidence: Evidence, found: Found, expect: str, kept: tuple[Branch, ...] = ()) -> Verdict:

@@ -29,8 +29,8 @@ from sizeguard.claims.verdict import (
 from sizeguard.verify import returns
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.returns import declarations, judge_returns
-from tests.support.builds.made_branches import BLIND, HOST, Found, claim
 from tests.support.builds.recorded_evidence import Opener, runtime_evidence
+from tests.support.verdicts.made_branches import BLIND, HOST, Found, claim
 
 
 def handled(evidence: Evidence, found: Found, handler: str = "lost") -> Verdict:

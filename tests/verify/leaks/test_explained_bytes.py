@@ -22,7 +22,7 @@ from sizeguard.verify.leaks.explained_bytes import (
     judge_explained,
 )
 from tests.support.builds.recorded_evidence import Opener
-from tests.support.results.made_verdicts import shown
+from tests.support.verdicts.made_verdicts import shown
 
 
 def byte_by_byte(code: bytes, start: int, ranges: Sequence[tuple[int, int]]) -> list[Any]:

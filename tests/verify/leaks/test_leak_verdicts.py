@@ -21,7 +21,7 @@ from sizeguard.verify.leaks import hidden_code
 from sizeguard.verify.leaks.deselected_code import UNLOADED, DeselectedCode, FoundCopy
 from sizeguard.verify.leaks.hidden_code import judge_copies, judge_namesakes
 from tests.support.builds.recorded_evidence import Opener
-from tests.support.results.made_verdicts import shown
+from tests.support.verdicts.made_verdicts import shown
 
 SUBJECT = bytes.fromhex(
     "0f2f0500000000731ff3480f2cc048ba0101019eb3c71e5d4801d048890500000000c30f1f440000"

@@ -18,7 +18,7 @@ from sizeguard.gate.policy.waiver_use import in_force, waived_bytes, waiver_uses
 from sizeguard.gate.reference.reference import MeasuredApp
 from sizeguard.gate.reference.used_waivers import used_bytes
 from sizeguard.measurement.measurement import Measurement
-from tests.support.results.waiver_terms import CONFIG, TODAY
+from tests.support.verdicts.waiver_terms import CONFIG, TODAY
 
 # Load may grow by 1 % of 10,000 bytes, so up to 10,100 bytes need no waiver.
 LIMITS = (Limit("load", "growth", GrowthLimit("1%", 1000, 0), place="sizeguard.yaml:1:1"),)

@@ -25,7 +25,7 @@ from sizeguard.gate.policy.waivers import (
     waivers_path,
 )
 from sizeguard.measurement.metric_names import MetricNames
-from tests.support.results.waiver_terms import CONFIG, TODAY
+from tests.support.verdicts.waiver_terms import CONFIG, TODAY
 
 WORD = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=12)
 TEXT = st.lists(WORD, min_size=1, max_size=4).map(" ".join)
