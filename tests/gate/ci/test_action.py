@@ -10,14 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-import yaml
 
 from sizeguard.gate.reference.ci_event import VARIABLES
-from tests.gate.ci.test_ci_steps import Runner
 from tests.support.places import ROOT
+from tests.support.services.workflow_steps import ACTION, Runner
 from tests.support.tricks.any_project import AnyProject, made_project
 
-ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 SOURCE = "const char t[{}] = {{1}};\nint main(int n, char** v) {{ return t[n] + (v == 0); }}\n"
 # Modules of the checkout, which no step of the action may import.
 SHADOWS = dict.fromkeys(("platform.py", "subprocess.py", "json.py"), "raise SystemExit(9)\n")

@@ -7,172 +7,29 @@ The gate only formats a made-up result, and a server on this machine replaces Gi
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from sizeguard.report.gate.render import gate_text
 from tests.support.parts import mostly_second
 from tests.support.places import ROOT
 from tests.support.results.consistent_results import consistent
-from tests.support.results.gate_samples import SAMPLES, everything, failing
+from tests.support.results.gate_samples import SAMPLES, failing
 from tests.support.services.local_hub import HEAD, TOKEN, LocalHub, zipped
-from tests.support.services.workflow_expressions import Context
+from tests.support.services.workflow_steps import (
+    ACTION,
+    Runner,
+    environment,
+    steps_of,
+    uploaded,
+    workflow,
+)
 
 pytestmark = pytest.mark.native
-
-
-def workflow(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / name).read_text())
-    return content
-
-
-def steps_of(name: str) -> list[dict[str, Any]]:
-    (job,) = workflow(name)["jobs"].values()
-    steps: list[dict[str, Any]] = job["steps"]
-    return steps
-
-
-ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
-
-
-@dataclass
-class Runner:
-    """Run steps as the runner does.
-
-    It expands expressions only in `env`, `with` and `if`. Each step has its own bash; outputs and
-    the summary are files.
-    """
-
-    folder: Path
-    expressions: dict[str, str]
-    log: list[str] = field(default_factory=list)
-    used: list[str] = field(default_factory=list)
-    failed: bool = False
-
-    def value(self, text: object) -> str:
-        def known(found: re.Match[str]) -> str:
-            # An output that a step did not set is empty.
-            return (
-                self.expressions.get(found[1], "")
-                if found[1].startswith("steps.")
-                else self.expressions[found[1]]
-            )
-
-        return re.sub(r"\$\{\{ (.+?) \}\}", known, str(text))
-
-    def run(self, steps: list[dict[str, Any]], env: Mapping[str, str]) -> int:
-        code = 0
-        for step in steps:
-            if not Context(self.expressions, self.failed).holds(str(step.get("if", ""))):
-                continue
-            if "uses" in step and step["uses"] != "./":
-                self.used.append(step["uses"].partition("@")[0])
-                continue
-            if step.get("uses") == "./":
-                inputs = {name: str(entry["default"]) for name, entry in ACTION["inputs"].items()}
-                inputs |= {name: self.value(text) for name, text in step["with"].items()}
-                self.expressions |= {f"inputs.{name}": text for name, text in inputs.items()}
-                step_code = self.run(ACTION["runs"]["steps"], env)
-            else:
-                step_code = self.bash(step, env)
-            if step_code:
-                self.failed, code = True, code or step_code
-        return code
-
-    def bash(self, step: dict[str, Any], env: Mapping[str, str]) -> int:
-        assert "${{" not in step["run"]
-        output = self.folder / "output.txt"
-        output.write_text("")
-        values = {name: self.value(text) for name, text in step.get("env", {}).items()}
-        done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=self.folder / "work",
-            env={
-                **env,
-                **values,
-                "GITHUB_OUTPUT": str(output),
-                "GITHUB_STEP_SUMMARY": str(self.folder / "summary.md"),
-            },
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        self.log.append(done.stdout + done.stderr)
-        for line in output.read_text().splitlines():
-            name, _, value = line.partition("=")
-            self.expressions[f"steps.{step.get('id')}.outputs.{name}"] = value
-        return done.returncode
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """Make a checkout with the programs that the steps call.
-
-    `sizeguard gate` prints the result in result.json and records its arguments.
-    """
-    work = tmp_path / "work"
-    for name in ("action.yml", ".github", "ci", "sizeguard"):
-        source = ROOT / name
-        _ = (
-            shutil.copytree(source, work / name)
-            if source.is_dir()
-            else (work.mkdir(exist_ok=True), shutil.copy(source, work / name))
-        )
-    (work / ".ci").mkdir()
-    for folder in (
-        ".venv",
-        "../temp/sizeguard",
-    ):  # the action installs into the runner's temporary folder
-        (work / folder / "bin").mkdir(parents=True)
-    (work / "bin").mkdir()
-    gate = f"{sys.executable} -m sizeguard.cli.main gate --from-json result.json"
-    # An earlier result takes only options of the output.
-    shown = f"""shift
-printf "%s\\n" "$@" >arguments.txt
-for each; do
-  shift
-  case $each in --base=*|--app=*|--target=*) ;; *) set -- "$@" "$each" ;; esac
-done
-exec {gate} "$@\""""
-    scripts = {
-        ".ci/setup": 'echo "$*" >>setup.txt',
-        ".venv/bin/sizeguard": shown,
-        "bin/python3": f'exec {sys.executable} "$@"',
-        "../temp/sizeguard/bin/sizeguard": shown,
-        "../temp/sizeguard/bin/python": f'exec {sys.executable} "$@"',
-    }
-    for name, script in scripts.items():
-        (work / name).write_text(f"#!/bin/sh\n{script}\n")
-        (work / name).chmod(0o755)
-    return work
-
-
-def environment(work: Path, **more: str) -> dict[str, str]:
-    plain = {
-        "PATH": f"{work / 'bin'}:{sys.base_prefix}/bin:{os.environ['PATH']}",
-        "HOME": str(work),
-        "PYTHONPATH": str(ROOT),
-        "LC_ALL": "C.UTF-8",
-    }
-    return {
-        **plain,
-        "GITHUB_ACTION_PATH": str(work),
-        "GITHUB_WORKSPACE": str(work),
-        "RUNNER_TEMP": str(work.parent / "temp"),
-        "GITHUB_ACTIONS": "true",
-        "CI": "true",
-        **more,
-    }
 
 
 def measuring(work: Path, sample: str, **expressions: str) -> tuple[Runner, int]:
@@ -183,10 +40,6 @@ def measuring(work: Path, sample: str, **expressions: str) -> tuple[Runner, int]
     }  # fmt: skip
     runner = Runner(work.parent, values)
     return runner, runner.run(steps_of("size.yml"), environment(work))
-
-
-def uploaded(work: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in (work / "sizeguard-results").iterdir()}
 
 
 @pytest.mark.parametrize(
@@ -369,78 +222,3 @@ def test_each_job_has_the_rights_that_it_needs_alone() -> None:
         (job,) = content["jobs"].values()
         assert content["permissions"] == {}
         assert job["permissions"] == (findings if "findings" in name else comments), name
-
-
-def test_the_gitlab_template(checkout: Path) -> None:
-    job = yaml.safe_load((checkout / "ci/gitlab/sizeguard.gitlab-ci.yml").read_text())["size-gate"]
-    (checkout / "result.json").write_text(gate_text(everything(), "json"))
-    script = [line for line in job["before_script"] if "apt-get" not in line] + job["script"]
-    own = {
-        "SIZEGUARD_HOME": str(checkout.parent / "temp" / "sizeguard"),
-        "SIZEGUARD_STORE": str(checkout.parent / "cache" / "store"),
-    }
-    env = environment(checkout, CI_PROJECT_DIR=str(checkout), **own)
-    done = subprocess.run(
-        ["bash", "-eo", "pipefail", "-c", "\n".join(script)],
-        cwd=checkout,
-        env=env,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 4
-    assert done.stdout.startswith("FAIL  4 of 6 builds")
-    assert (checkout / job["artifacts"]["reports"]["junit"]).read_text().startswith("<?xml")
-    assert set(uploaded(checkout)) == {
-        "gate.xml",
-        "gate.json",
-        "gate.md",
-        "codequality.json",
-        "metrics.txt",
-        ".gitignore",
-    }
-    # The base of the growth comes from the variables.
-    assert "--base" not in (checkout / "arguments.txt").read_text()
-    # Changes only read the store; the default branch also writes it, even if the gate fails.
-    rules = {rule["variables"]["SIZEGUARD_CACHE"]: rule["if"] for rule in job["rules"]}
-    assert rules.keys() == {"pull", "pull-push"}
-    assert "merge_request_event" in rules["pull"]
-    assert (job["cache"]["policy"], job["cache"]["when"]) == ("$SIZEGUARD_CACHE", "always")
-
-
-def test_the_pre_commit_hook(tmp_path: Path) -> None:
-    """pre-commit runs the hook on selections that change.
-
-    Only the installation is not tested: the hook uses the existing one.
-    """
-    manifest = ROOT / ".pre-commit-hooks.yaml"
-    tool = [sys.executable, "-m", "pre_commit"]
-    subprocess.run([*tool, "validate-manifest", str(manifest)], check=True, capture_output=True)
-    hook, gate = yaml.safe_load(manifest.read_text())
-    assert (gate["id"], gate["stages"]) == ("sizeguard-gate", ["pre-push"])
-    config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system"}]}]}
-    (tmp_path / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
-    env = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PRE_COMMIT_HOME": str(tmp_path / "cache"),
-        "HOME": str(tmp_path),
-    }
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(arguments, cwd=tmp_path, env=env, capture_output=True, text=True)
-
-    selection = tmp_path / "apps" / "vision" / "selected_operators.yaml"
-    selection.parent.mkdir(parents=True)
-    shutil.copy(ROOT / "native/apps/vision/selected_operators.yaml", selection)
-    (tmp_path / "other.yaml").write_text("operators: [broken]\n")
-    assert run("git", "init", "-q").returncode == 0
-    run("git", "add", ".")
-    done = run(*tool, "run")
-    assert (done.returncode, "Passed" in done.stdout) == (0, True), done.stdout
-    selection.write_text(selection.read_text().replace("aten::", "aten::misspelled_", 1))
-    run("git", "add", ".")
-    done = run(*tool, "run")
-    assert done.returncode == 1
-    assert "apps/vision/selected_operators.yaml" in done.stdout
-    assert "misspelled_" in done.stdout
-    assert "other.yaml" not in done.stdout

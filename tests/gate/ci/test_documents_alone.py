@@ -16,10 +16,9 @@ from sizeguard.claims.verdict import PASS
 from sizeguard.gate.gate_result import Base, GateResult
 from sizeguard.gate.reference.ci_event import VARIABLES
 from sizeguard.report.gate.render import gate_text
-from tests.gate.ci.test_action import ACTION
-from tests.gate.ci.test_ci_steps import Runner
 from tests.support.places import ROOT
 from tests.support.services.local_hub import BASE, MERGE, LocalHub, served, zipped
+from tests.support.services.workflow_steps import ACTION, Runner
 from tests.support.tricks.any_project import AnyProject, made_project
 
 pytestmark = pytest.mark.native

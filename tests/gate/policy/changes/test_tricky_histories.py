@@ -11,14 +11,13 @@ from sizeguard.claims.verdict import INCONCLUSIVE
 from sizeguard.gate.policy.read_limits import read_limits
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.reader import parse_config
-from tests.gate.policy.test_policy_changes import commit, compared, repository, write
 from tests.support.histories.drawn_history import run_git
 from tests.support.places import ROOT
 from tests.support.tricks.changed_projects import CONFIG, REVIEWED, TRICKS, Files, edited
+from tests.support.tricks.policy_repository import commit, compared, write
 
 pytestmark = pytest.mark.native
 
-__all__ = ["repository"]  # a fixture
 LOOSER = TRICKS["maximum"]
 LISTED = "native/apps/vision/selected_operators.yaml"
 
