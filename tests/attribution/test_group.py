@@ -21,16 +21,10 @@ from sizeguard.columns.texts import Texts
 from sizeguard.report.sizes.render import report_chunks
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_cell
+from tests.support.drawn import LEVELS
 from tests.support.images.made_up import MadeUp, Part, parts, table
 
 pytestmark = pytest.mark.native
-
-LEVELS = st.lists(
-    st.sampled_from(["operator", "kind", "symbol", "object", "dtype"]),
-    min_size=1,
-    max_size=3,
-    unique=True,
-)
 
 
 def text_of(report: Report, format_: str, limit: int = 0, style: Style | None = None) -> str:

@@ -21,6 +21,7 @@ from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.diff.stable_names import hash_keys, key_of, keys
 from sizeguard.report.diff.render import diff_chunks
 from sizeguard.report.writers.table import csv_cell
+from tests.support.drawn import LEVELS
 from tests.support.images.made_up import MadeUp, Part, parts
 
 # The cause that a diff in the other direction gives, if it is another one.
@@ -32,12 +33,6 @@ MIRRORED = {
     "more_instances": "fewer_instances",
     "fewer_instances": "more_instances",
 }
-LEVELS = st.lists(
-    st.sampled_from(["operator", "kind", "symbol", "object", "dtype"]),
-    min_size=1,
-    max_size=3,
-    unique=True,
-)
 
 
 @st.composite

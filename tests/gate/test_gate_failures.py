@@ -24,6 +24,7 @@ from sizeguard.gate.policy.waivers import read_waivers
 from sizeguard.measurement.metric_names import MetricNames
 from sizeguard.projects.reader import read_config
 from tests.support.histories.gate_history import ROOT, SIZEGUARD
+from tests.support.tools import UNPRIVILEGED
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +36,6 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
     (folder / "native").symlink_to(ROOT / "native")
     return folder
-
-
-# Root without the capabilities to bypass permissions.
-UNPRIVILEGED = (
-    "setpriv",
-    "--bounding-set=-dac_override,-dac_read_search",
-    "--inh-caps=-dac_override,-dac_read_search",
-)
 
 
 def start(

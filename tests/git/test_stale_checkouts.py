@@ -17,8 +17,8 @@ from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import BuildSteps, ImageFiles
 from sizeguard.toolchains import native_code
 from sizeguard.toolchains.read_files import watch
-from tests.gate.test_gate_failures import UNPRIVILEGED
 from tests.support.histories.drawn_history import run_git
+from tests.support.tools import UNPRIVILEGED
 
 ATTRIBUTES = "*.h filter=gen\n"
 

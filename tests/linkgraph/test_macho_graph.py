@@ -20,6 +20,7 @@ from sizeguard.linkgraph.subjects import find_subject
 from sizeguard.names.demangle import demangle
 from sizeguard.names.dtype_of import dtype_of
 from tests.support.links import ld64_chains
+from tests.support.links.ld64_chains import linker
 
 pytestmark = pytest.mark.native
 
@@ -78,12 +79,6 @@ def objects(
         check=True,
     )
     return request.param, folder
-
-
-def linker(arch: str) -> list[str]:
-    """Return the beginning of a link command that removes dead code."""
-    platform = ("-arch", arch, "-platform_version", "macos", "13.0", "13.0")
-    return ["ld64.lld-19", *platform, "-dead_strip", "-undefined", "dynamic_lookup"]
 
 
 def linked(objects: tuple[str, Path], *flags: str) -> Counter[tuple[str, str]]:

@@ -29,11 +29,6 @@ from sizeguard.selection.union import merge
 from sizeguard.selection.without_model import models_of, without_model
 
 
-@pytest.fixture(scope="module")
-def predictor(full_build: Build) -> Predictor:
-    return predictor_of(full_build.image.parent)
-
-
 def test_a_prediction_does_not_depend_on_those_before(
     predictor: Predictor, full_build: Build
 ) -> None:

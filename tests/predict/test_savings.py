@@ -16,7 +16,7 @@ from sizeguard.cli.main import cli
 from sizeguard.predict.predictor import Kept, Predictor
 from sizeguard.predict.savings.code_changes import Span, case_span, shared_span, table_span
 from sizeguard.predict.savings.image_savings import ImageSavings, Savings
-from sizeguard.predict.what_if import kept_by, predictor_of
+from sizeguard.predict.what_if import kept_by
 from sizeguard.selection.read import read_selection
 from tests.support.builds.dtype_rebuilds import branches
 from tests.support.histories.app_tree import selection_of
@@ -42,11 +42,6 @@ def test_a_deselected_case_leaves_at_least_a_jump() -> None:
     span = case_span(9, others=6, copies=1)
     assert span.less == 9 - 12
     assert span.high - span.low <= 64
-
-
-@pytest.fixture(scope="module")
-def predictor(full_build: Build) -> Predictor:
-    return predictor_of(full_build.image.parent)
 
 
 @pytest.fixture(scope="module")

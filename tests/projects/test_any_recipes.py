@@ -18,10 +18,7 @@ from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import BuildSteps, ImageFiles
 from sizeguard.toolchains.read_files import ReadFiles
 from sizeguard.toolchains.recipe import Limits
-
-FILES = ImageFiles("app")
-STEPS = BuildSteps({"": FILES}, "make")
-RECIPE = AnyBuildRecipe("a", "t", STEPS)
+from tests.support.tricks.made_recipe import RECIPE, STEPS
 
 
 def test_recipes_share_no_key_of_a_run(tmp_path: Path) -> None:

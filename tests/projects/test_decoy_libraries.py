@@ -15,7 +15,7 @@ from sizeguard.projects.gathering import shipped_files
 from sizeguard.projects.gathering.gathered import MadeImage, gather
 from sizeguard.projects.project import NO_STRIP, ImageFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError
-from tests.gate.policy.test_shipped_libraries import NEEDED, RUNPATH, image
+from tests.support.links.made_libraries import NEEDED, RUNPATH, image
 
 SMALL, LARGE = 10, 6000  # bytes of a search path
 MACHINE = 18  # offset of an ELF file's machine

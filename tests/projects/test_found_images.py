@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +17,11 @@ from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.head_builds import HeadBuild
 from sizeguard.projects.project import App, BuildSteps
 from tests.support.images.made_elf import Form, MadeSection, MadeSymbol, make_elf
-from tests.support.tricks.any_project import AnyProject, made_project
+from tests.support.tricks.found_image import gated, project_of
 
 pytestmark = pytest.mark.native
 
-LIMITS = "limits: {load: 1 MiB}\n"
 A = "a: {image: out/app, strip: false}"
-
-
-def project_of(folder: Path, build: Build, apps: str, limits: str = LIMITS) -> AnyProject:
-    """Make a project whose image already exists; main is the base, and a change is checked out."""
-    project = made_project(
-        folder / "project", f"{limits}apps: {apps}\n", {".gitignore": ".sizeguard/\nout/\n"}
-    )
-    (project.root / "out").mkdir()
-    shutil.copyfile(build.image, project.root / "out" / "app")
-    project.git("checkout", "--quiet", "-b", "change")
-    return project
-
-
-def gated(project: AnyProject, *arguments: str) -> tuple[int, dict[str, Any]]:
-    ended = project.run("gate", "--format", "json", *arguments)
-    result = json.loads(ended.out)
-    assert result["exit_code"] == ended.code
-    return ended.code, result
 
 
 def checks(result: dict[str, Any], kind: str) -> list[tuple[str, str]]:

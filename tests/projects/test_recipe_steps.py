@@ -18,10 +18,7 @@ from sizeguard.projects.gathering import gathered
 from sizeguard.projects.project import BuildSteps, ImageFiles
 from sizeguard.toolchains.read_files import ReadFiles
 from sizeguard.toolchains.recipe import DoesNotBuildError, Limits
-
-FILES = ImageFiles("app")
-STEPS = BuildSteps({"": FILES}, "make")
-RECIPE = AnyBuildRecipe("a", "t", STEPS)
+from tests.support.tricks.made_recipe import FILES, RECIPE, STEPS
 
 Calls = list[str]
 

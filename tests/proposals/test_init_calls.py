@@ -12,7 +12,7 @@ import pytest
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.proposals.build_systems.make_rules import makefiles
 from sizeguard.proposals.propose import propose
-from tests.proposals.test_init_folders import CACHE, check, project_of, put
+from tests.support.tricks.build_folders import CACHE, check, project_of, put
 
 RULE = ":\n\tcc\n"
 BY_FOLDER = f"O ?= build\n$(O)/app: $(O)/a.o{RULE[1:]}$(O)/%.o: src/%.c{RULE[1:]}"

@@ -10,8 +10,8 @@ import pytest
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.elf.layout import ET_REL
 from sizeguard.proposals.propose import propose
-from tests.proposals.test_init_folders import CACHE, LIBRARY, check, project_of, put
 from tests.support.images.made_elf import Form, MadeSection, MadeSegment, make_elf
+from tests.support.tricks.build_folders import CACHE, LIBRARY, check, project_of, put
 
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
 CODE = MadeSection(".text", flags=SHF_ALLOC | SHF_EXECINSTR, address=0x1000, content=b"\x90" * 400)

@@ -13,7 +13,7 @@ import yaml
 import sizeguard
 from sizeguard.base import fingerprint
 from sizeguard.runtimes.sizeguard.native_tree import OPERATOR_FILES, operator_files
-from tests.repository.test_wheel import VERSIONS
+from tests.support.own_python import VERSIONS
 
 PACKAGE = Path(sizeguard.__file__).parent
 

@@ -19,11 +19,11 @@ from sizeguard import __version__
 from sizeguard.builds.build_record import Build
 from sizeguard.cli.main import COMMANDS
 from sizeguard.cli.select.sub_commands import COMMANDS as SELECT
+from tests.support.own_python import VERSIONS
 from tests.support.places import DATA, ROOT
 
 pytestmark = pytest.mark.native
 
-VERSIONS = ("3.11", "3.12", "3.13")
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 

@@ -29,25 +29,11 @@ from sizeguard.runtimes.sizeguard.program.program import (
 )
 from sizeguard.runtimes.sizeguard.program.program_file import write_program
 from sizeguard.toolchains.toolchain import Toolchain
+from tests.support.commands.program_runs import assert_one_line, run
 
 FLOAT = 6
 LONG = 4
 BOOL = 11
-
-
-def run(image: Path, program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [str(image), "--program", str(program), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-
-
-def assert_one_line(done: subprocess.CompletedProcess[str], code: int, *words: str) -> None:
-    """Check that the program ended with this exit code and printed one line with these words."""
-    assert done.returncode == code, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.startswith("error: "), done.stderr
-    assert done.stderr.count("\n") == 1, done.stderr
-    for word in words:
-        assert word in done.stderr, done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from sizeguard.runtimes.sizeguard.program.program import (
     Value,
 )
 from sizeguard.runtimes.sizeguard.program.program_file import write_program
-from tests.runtime.test_runtime import assert_one_line, run
+from tests.support.commands.program_runs import assert_one_line, run
 
 FLOAT, LONG, HALF, DOUBLE, BFLOAT16 = 6, 4, 5, 7, 15
 NONE = Value(Tag.NONE)

@@ -18,7 +18,7 @@ from sizeguard.runtimes.sizeguard.importing.builder import ProgramBuilder
 from sizeguard.runtimes.sizeguard.program.program import Dim, Program, ProgramInput, Tag
 from sizeguard.runtimes.sizeguard.program.program_file import write_program
 from sizeguard.selection.read import read_selection
-from tests.runtime.importing.test_translation import ARTICLE
+from tests.support.commands.article_selection import ARTICLE
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.native

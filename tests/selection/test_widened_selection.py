@@ -9,8 +9,8 @@ import pytest
 from sizeguard.gate.policy.changes.widened_selection import selection_changes
 from sizeguard.selection.provenance import Provenance
 from sizeguard.selection.selection import SelectedOperator, Selection
+from tests.support.tricks.given_terms import Row
 
-Row = tuple[str, str, str, str, bool]  # what, name, old, new, loosens
 NOT, IS = "not selected", "selected"
 
 

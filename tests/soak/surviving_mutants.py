@@ -29,12 +29,11 @@ from sizeguard.gate.verified_builds import verify_build
 from tests.soak.leaks import made
 from tests.soak.room_mutants import ROOMS, modules_of
 from tests.soak.verdict_mutants import DECIDING, RECORDED, Mutant, mutants, probes
-from tests.support.leaks.all_leaks import ALL_LEAKS, CONTROL
+from tests.support.leaks.all_leaks import ALL_LEAKS, CONTROL, COVERING
 from tests.support.leaks.leak_bench import LeakBench, findings_of
 from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes, outcomes_in
 from tests.support.mutant_runs import Change, Functions, Line, Session, collected, in_child
 from tests.support.places import ROOT
-from tests.verify.leaks.test_leaks import COVERING
 
 HARMLESS = "harmless"
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from tests.support.places import ROOT
 
+VERSIONS = ("3.11", "3.12", "3.13")  # that the package supports
+
 
 def run_python(program: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program with arguments and more variables, in the root of the tree."""

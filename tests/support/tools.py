@@ -1,9 +1,16 @@
-"""Run programs of the toolchain for their output."""
+"""Run programs of the toolchain for their output, and programs without rights of root."""
 
 from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+
+# Root without the capabilities to bypass permissions.
+UNPRIVILEGED = (
+    "setpriv",
+    "--bounding-set=-dac_override,-dac_read_search",
+    "--inh-caps=-dac_override,-dac_read_search",
+)
 
 
 def tool(*command: str | Path) -> str:

@@ -8,8 +8,7 @@ import pytest
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.verify.evidence.gather_evidence import gather
-from tests.support.tools import tool
-from tests.verify.test_claimed_programs import (
+from tests.support.links.claimed_programs import (
     BODY,
     CALLER,
     MAIN,
@@ -18,6 +17,7 @@ from tests.verify.test_claimed_programs import (
     linked,
     outcomes,
 )
+from tests.support.tools import tool
 
 pytestmark = pytest.mark.native
 

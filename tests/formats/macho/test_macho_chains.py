@@ -8,14 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sizeguard.formats.macho.fixups import (
-    PTR_ARM64E,
-    PTR_ARM64E_USERLAND,
-    PTR_ARM64E_USERLAND24,
-)
+from sizeguard.formats.macho.fixups import PTR_ARM64E, PTR_ARM64E_USERLAND, PTR_ARM64E_USERLAND24
 from sizeguard.formats.macho.image import MachO
-from tests.formats.macho.test_macho_opcodes import SEGMENTS, image_of
 from tests.support.images.macho_samples import fixup_rows
+from tests.support.images.made_macho import SEGMENTS, image_of
 
 BIND, SIGNED = 1 << 62, 1 << 63
 NO_ADDEND = [struct.pack("<I", 0)]

@@ -39,33 +39,10 @@ from sizeguard.measurement.measurement import Measurement
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
 from sizeguard.snapshots.store import Store
 from tests.support.builds.recorded_builds import recorded_analysis, recorded_runtime
+from tests.support.links.made_libraries import AUDIT, AUXILIARY, NEEDED, RPATH, RUNPATH, image
 from tests.support.tricks.kept_files import settle
 
-LOADS, DYNAMIC, INTERP = 1, 2, 3
-NEEDED, STRTAB, STRSZ, RPATH, RUNPATH, AUXILIARY, AUDIT = 1, 5, 10, 15, 29, 0x7FFFFFFD, 0x6FFFFEFC
 SONAME = 14
-
-
-def image(path: Path, *entries: tuple[int, str], interpreter: str = "") -> Path:
-    """Write a shared library that has no section headers, with these dynamic entries."""
-    names = b"\0" + b"".join(text.encode() + b"\0" for _, text in entries)
-    at = 64 + 3 * 56
-    inside = names + interpreter.encode() + b"\0"
-    table = at + len(inside)
-    rows = [(tag, names.index(b"\0" + text.encode() + b"\0") + 1) for tag, text in entries]
-    rows += [(STRTAB, 0x1000 + at), (STRSZ, len(names)), (0, 0), (NEEDED, 1)]  # ends at (0, 0)
-    dynamic = b"".join(struct.pack("<QQ", *row) for row in rows)
-    end = table + len(dynamic)
-    segments = [
-        (LOADS, 6, 0, 0x1000, 0x1000, end, end, 0x1000),
-        (DYNAMIC, 6, table, 0x1000 + table, 0x1000 + table, len(dynamic), len(dynamic), 8),
-        (INTERP if interpreter else 0, 4, at + len(names), 0, 0, len(interpreter) + 1, 0, 1),
-    ]
-    packed = b"".join(struct.pack("<IIQQQQQQ", *each) for each in segments)
-    header = b"\x7fELF\x02\x01\x01" + bytes(9)
-    header += struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 0, 0, 64, 56, 3, 64, 0, 0)
-    path.write_bytes(header + packed + inside + dynamic)
-    return path
 
 
 def test_what_the_loader_takes_with_an_image(tmp_path: Path) -> None:

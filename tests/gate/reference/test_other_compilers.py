@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import subprocess
@@ -11,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.tricks.any_project import AnyProject, Ended, made_project
+from tests.support.tricks.any_project import AnyProject, made_project
+from tests.support.tricks.c_project import result_of
 
 pytestmark = pytest.mark.native
 OTHER = "clang-19"
@@ -46,12 +46,8 @@ def project_of(folder: Path, monkeypatch: pytest.MonkeyPatch, most: str = "") ->
     return project
 
 
-def found(ended: Ended) -> Any:
-    return json.loads(ended.out)
-
-
 def gated(project: AnyProject) -> Any:
-    return found(project.run("gate", "--again", "--format", "json"))
+    return result_of(project.run("gate", "--again", "--format", "json"))
 
 
 def test_growth_counts_from_the_merge_base_and_the_advice_helps(

@@ -11,12 +11,9 @@ from sizeguard.builds.build_record import Build
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import NOT_RUN
 from sizeguard.snapshots.snapshot import write_snapshot
-from tests.projects.test_found_images import gated, project_of
-from tests.support.builds.recorded_builds import (
-    recorded_analysis,
-    recorded_images,
-)
+from tests.support.builds.recorded_builds import recorded_analysis, recorded_images
 from tests.support.tricks.any_project import AnyProject
+from tests.support.tricks.found_image import gated, project_of
 
 CORE = 21_650  # load of the recorded build without operators
 

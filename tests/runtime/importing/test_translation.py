@@ -20,22 +20,12 @@ from sizeguard.selection.foreign.translation import Translation, translated
 from sizeguard.selection.op_deps import OpDeps, read_op_deps
 from sizeguard.selection.read import parse_selection, read_selection
 from sizeguard.selection.united import SelectionSources, United, united_selection
+from tests.support.commands.article_selection import ARTICLE
 from tests.support.places import DATA, ROOT
 
 OPERATORS = ROOT / "native" / "operators"
 TABLE = OPERATORS / "pytorch_names.yaml"
 EXECUTORCH = sorted((DATA / "models_executorch").glob("*.yaml"))
-ARTICLE = """\
-include_all_non_op_selectives: false
-build_features: []
-operators:
-    aten::add.Tensor: {is_used_for_training: false, is_root_operator: true, \
-include_all_overloads: false}
-    aten::len.t: {is_used_for_training: false, is_root_operator: true, include_all_overloads: false}
-kernel_metadata: {_local_scalar_dense_cpu: [Float], add_stub: [Float], copy_: [Bool, Byte], \
-mul_cpu: [Float]}
-custom_classes: []
-"""
 
 
 @pytest.fixture(scope="module")

@@ -117,3 +117,9 @@ def disagreements(graph: SectionGraph, chains: list[Chain]) -> list[str]:
 def options(names: list[str]) -> list[str]:
     """Return the options for the linker itself."""
     return [word for name in names for word in ("-why_live", name)]
+
+
+def linker(arch: str) -> list[str]:
+    """Return the beginning of a link command that removes dead code."""
+    platform = ("-arch", arch, "-platform_version", "macos", "13.0", "13.0")
+    return ["ld64.lld-19", *platform, "-dead_strip", "-undefined", "dynamic_lookup"]

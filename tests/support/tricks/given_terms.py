@@ -54,7 +54,7 @@ def terms(files: Mapping[str, str]) -> Terms:
 Row = tuple[str, str, str, str, bool]  # what, name, old, new, loosens
 
 
-def rows(changes: list[PolicyChange]) -> list[Row]:
+def rows(changes: Iterable[PolicyChange]) -> list[Row]:
     return [(each.what, each.name, each.old, each.new, each.loosens) for each in changes]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from sizeguard.gate.changed_terms import changed_terms
@@ -40,7 +39,3 @@ def compared(root: Path) -> tuple[PolicyChange, ...]:
     request = Request(root, read_config(root))
     base = request.history.base()
     return changed_terms(request, base, all_waivers(request, base)[0])
-
-
-def seen(changes: Iterable[PolicyChange]) -> list[tuple[str, str, str, str, bool]]:
-    return [(each.what, each.name, each.old, each.new, each.loosens) for each in changes]

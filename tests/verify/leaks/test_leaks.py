@@ -12,30 +12,8 @@ from sizeguard.runtimes.sizeguard.building.variants import Variant
 from sizeguard.toolchains.toolchain import Toolchain
 from tests.conftest import built
 from tests.support.histories.app_tree import selection_of
-from tests.support.leaks.all_leaks import ALL_LEAKS, CONTROL
+from tests.support.leaks.all_leaks import ALL_LEAKS, CONTROL, COVERING
 from tests.support.leaks.leak_bench import LeakBench
-
-COVERING = (
-    "renamed_namespace",
-    "other_options",
-    "without_debug_information",
-    "bytes_in_rodata",
-    "bytes_in_function",
-    "fragment_of_init",
-    "script_bytes_in_code",
-    "entry_code_first",
-    "dtype_of_own_loop",
-    "other_object_not_recorded",
-    "function_object",
-    "shared_library",
-    "bytes_between_sections",
-    "helper_in_its_own_file",
-    "dtype_of_auto_parameter",
-    "dtype_of_overload",
-    "dtype_of_member",
-    "dtype_of_function_object",
-    "one_feature_of_recompiled_file",
-)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from sizeguard.runtimes.sizeguard.claims.build_claims import WORDS
 from sizeguard.verify.evidence.gather_evidence import gather
 from sizeguard.verify.registrations import Registrations
 from sizeguard.verify.startup import judge_initializers
-from tests.linkgraph.test_macho_graph import linker
+from tests.support.links.ld64_chains import linker
 
 pytestmark = pytest.mark.native
 

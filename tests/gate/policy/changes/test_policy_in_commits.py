@@ -25,7 +25,8 @@ from tests.support.tricks.changed_projects import (
     WAIVER,
     blob,
 )
-from tests.support.tricks.policy_repository import commit, compared, difference, seen, write
+from tests.support.tricks.given_terms import rows
+from tests.support.tricks.policy_repository import commit, compared, difference, write
 
 # All ways run the same code in a repository, so only a fifth of them are unit tests.
 COMMITTED = [way for way in TRICKS if "cannot be read" not in way and way != "model deleted"]
@@ -34,15 +35,15 @@ COMMITTED = [way for way in TRICKS if "cannot be read" not in way and way != "mo
 @pytest.mark.parametrize("way", mostly_second(COMMITTED, COMMITTED[::5]))
 def test_uncommitted_committed_and_in_two_steps(way: str, repository: Path) -> None:
     files = TRICKS[way].files
-    expected = seen(difference(files))
+    expected = rows(difference(files))
     write(repository, files)
-    assert seen(compared(repository)) == expected
+    assert rows(compared(repository)) == expected
     commit(repository, "terms")
-    assert seen(compared(repository)) == expected
+    assert rows(compared(repository)) == expected
     # The terms still count as changed after a second commit that uses them.
     write(repository, {"native/runtime/a.cpp": "int grown[1000];"})
     commit(repository, "growth")
-    assert seen(compared(repository)) == expected
+    assert rows(compared(repository)) == expected
     # After a merge the terms belong to the base, and the next change does not report them.
     run_git(repository, "branch", "-f", "main", "work~1")
     run_git(repository, "branch", "-f", "mine", "main")  # one of the ways sets this as the base
@@ -59,16 +60,16 @@ def test_names_behind_a_link_that_leads_out_of_the_repository_are_named(
     path.symlink_to(outside)
     away = "a link leads out of the repository"
     (change,) = compared(repository)
-    assert seen([change]) == [("policy replaced", NAMES_FILE, "", away, True)]
+    assert rows([change]) == [("policy replaced", NAMES_FILE, "", away, True)]
     assert change.verdict == INCONCLUSIVE
     commit(repository, "link")
     run_git(repository, "branch", "-f", "main")
     then = f"cannot be read: {run_git(repository, 'rev-parse', 'main')[:7]}: {away}"
-    assert [each[2:] for each in seen(compared(repository))] == [(then, away, True)]
+    assert [each[2:] for each in rows(compared(repository))] == [(then, away, True)]
     path.unlink()
     shutil.copy(outside, path)
     (change,) = compared(repository)
-    assert seen([change])[0][2:] == (then, "is in the repository", True)
+    assert rows([change])[0][2:] == (then, "is in the repository", True)
     assert change.verdict == INCONCLUSIVE
 
 
@@ -159,7 +160,7 @@ def test_a_base_without_a_policy_has_none_to_loosen(repository: Path) -> None:
     commit(repository, "none")
     run_git(repository, "branch", "-f", "main")
     write(repository, {"sizeguard.yaml": CONFIG})
-    assert seen(compared(repository)) == [
+    assert rows(compared(repository)) == [
         ("policy added", "sizeguard.yaml", "", "2 apps, 5 limits", False)
     ]
 
