@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sizeguard.columns.texts import Texts
 from sizeguard.names.operator_words import OperatorNames
 from sizeguard.names.scan.identifiers import Dictionary, distinct, fingerprints, following
-from tests.support.images.packed_texts import chunk_of
+from tests.support.names.packed_texts import chunk_of
 
 identifier = st.from_regex(r"[a-zA-Z_][a-zA-Z0-9_]{0,120}", fullmatch=True)
 

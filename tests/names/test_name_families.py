@@ -15,8 +15,8 @@ from sizeguard.names.labels import label_names
 from sizeguard.names.scan import packed_names
 from sizeguard.names.scan.families import families
 from sizeguard.names.scan.packed_names import PackedNames
-from tests.support.images.drawn_names import NAMES, RULES, rows_of
-from tests.support.images.packed_texts import side_by_side
+from tests.support.names.drawn_names import NAMES, RULES, rows_of
+from tests.support.names.packed_texts import side_by_side
 
 pytestmark = pytest.mark.native
 

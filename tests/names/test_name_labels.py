@@ -18,8 +18,8 @@ from sizeguard.names.rules import MANGLED_ANONYMOUS
 from sizeguard.names.scan.dtype_scan import dtype_texts
 from sizeguard.names.scan.rule_hits import Scanned
 from sizeguard.names.scan.rule_scan import scan_names
-from tests.support.images.drawn_names import NAMES, OF_MEMBERS, RULES, rows_of
-from tests.support.images.packed_texts import side_by_side
+from tests.support.names.drawn_names import NAMES, OF_MEMBERS, RULES, rows_of
+from tests.support.names.packed_texts import side_by_side
 
 pytestmark = pytest.mark.native
 

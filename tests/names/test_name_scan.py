@@ -24,8 +24,8 @@ from sizeguard.names.scan.type_grammar import (
     number_at,
 )
 from sizeguard.operators.dtypes import CODE_OF_NAME, COMPLEX_OF_REAL, NAME_OF_LETTER
-from tests.support.images.drawn_names import NAMES, RULES
-from tests.support.images.packed_texts import chunk_of
+from tests.support.names.drawn_names import NAMES, RULES
+from tests.support.names.packed_texts import chunk_of
 
 pytestmark = pytest.mark.native
 

@@ -26,7 +26,7 @@ from sizeguard.formats.elf import read_elf
 from sizeguard.gate.verified_builds import verify_symbols
 from sizeguard.names.resolve_names import DROPPED, NOT_ADDED, SymbolNames
 from sizeguard.verify.evidence.macho import read_macho_image
-from tests.support.images.symbol_spellings import demangled, drawn, edited, spellings
+from tests.support.names.symbol_spellings import demangled, drawn, edited, spellings
 from tests.support.places import ROOT
 
 
