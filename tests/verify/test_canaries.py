@@ -1,4 +1,4 @@
-"""Planted claims that must fail show that the verifier judges at all."""
+"""Planted claims must fail: a verifier that passes one is broken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of the GitHub action, its workflows and the GitLab template, run in bash.
+"""Steps of the GitHub action and its workflows, run in bash.
 
 Each test runs in a separate folder.
 

@@ -1,4 +1,4 @@
-"""Results are read back from JSON; what is no result, or too large, is refused."""
+"""Results are read back from JSON; other texts and results that are too large are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differences of single terms: selections, build steps, rules, targets, limits, reviewed files."""
+"""Differences of single terms: selections, build steps, rules, targets, reviewed files."""
 
 from __future__ import annotations
 
