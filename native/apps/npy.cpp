@@ -21,11 +21,13 @@ const char kTypes[] =
 
 /// The start of a key's value, or null.
 const char* find_value(const char* header, const char* key) {
-  const char* found = std::strstr(header, key);
-  if (found == nullptr) return nullptr;
-  found += std::strlen(key);
-  while (*found == ' ' || *found == ':' || *found == '(' || *found == '\'') ++found;
-  return found;
+  const size_t length = std::strlen(key);
+  while (std::strncmp(header, key, length) != 0) {
+    if (*header++ == 0) return nullptr;
+  }
+  header += length;
+  while (*header == ' ' || *header == ':' || *header == '(' || *header == '\'') ++header;
+  return header;
 }
 
 /// Calls read() or write() until all bytes are done. A call may do fewer than asked, and a signal
@@ -70,7 +72,7 @@ void* read_file(Context& context, const char* path, size_t* size) {
 // Longer than 40 lines: it checks an untrusted file field by field.
 Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
   const auto* bytes = static_cast<const unsigned char*>(data);
-  if (size < 12 || std::memcmp(bytes, "\x93NUMPY", 6) != 0)
+  if (size < 12 || std::strncmp(static_cast<const char*>(data), "\x93NUMPY", 6) != 0)
     return context.fail(Error::Invalid, "not a .npy file");
   const size_t start = bytes[6] == 1 ? 10 : 12;
   const size_t length = bytes[8] | bytes[9] << 8 |
@@ -95,7 +97,8 @@ Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
     errno = 0;
     sizes[dim++] = std::strtoll(shape, &end, 10);
     if (errno != 0) break;
-    shape = end + std::strspn(end, ", ");
+    shape = end;
+    while (*shape == ',' || *shape == ' ') ++shape;
   }
   const IntArrayRef dims(sizes, dim);
   const int64_t count = count_elements(dims);

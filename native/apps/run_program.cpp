@@ -21,8 +21,8 @@
 #include "native/apps/npy.h"
 #include "native/runtime/program.h"
 
-#define SG_USAGE                                                                           \
-  "usage: run_program --program P (--check | [--input A.npy]… [--case N] --output-dir D) " \
+#define SG_USAGE                                                                    \
+  "run_program --program P (--check | [--input A.npy]… [--case N] --output-dir D) " \
   "[--max-instructions N] [--max-memory BYTES]"
 #define SG_USAGE_EXPECTED " [--expected E.npy]…"
 #define SG_USAGE_PROFILE " [--profile]"
@@ -33,9 +33,9 @@ constexpr size_t kMaxInputs = 256;
 
 constexpr const char* kUsage =
     SG_BUILD_FEATURE(profiling)
-        ? (sg::kComparesOutputs ? SG_USAGE SG_USAGE_EXPECTED SG_USAGE_PROFILE "\n"
-                                : SG_USAGE SG_USAGE_PROFILE "\n")
-        : (sg::kComparesOutputs ? SG_USAGE SG_USAGE_EXPECTED "\n" : SG_USAGE "\n");
+        ? (sg::kComparesOutputs ? SG_USAGE SG_USAGE_EXPECTED SG_USAGE_PROFILE
+                                : SG_USAGE SG_USAGE_PROFILE)
+        : (sg::kComparesOutputs ? SG_USAGE SG_USAGE_EXPECTED : SG_USAGE);
 
 /// Files with the expected outputs.
 struct ExpectedFiles {
@@ -207,7 +207,7 @@ int main(int argc, char** argv) {
   sg::Context context;
   Options options;
   if (!parse(argc, argv, options, context)) {
-    std::fputs(kUsage, stderr);
+    std::fprintf(stderr, "usage: %s\n", kUsage);
     return 2;
   }
   size_t size;

@@ -123,7 +123,8 @@ bool call_operator(Context& context, const Operator& op, Value* arguments, Value
   const bool done =
       convert_arguments(context, letters, arguments).ok() && op.kernel(context, arguments, results);
   context.frame = frame.caller;
-  context.sweep(mark, {results, done ? std::strlen(std::strchr(letters, ')') + 1) : 0});
+  while (*letters != ')') ++letters;
+  context.sweep(mark, {results, done ? std::strlen(letters + 1) : 0});
   return done;
 }
 
@@ -135,7 +136,8 @@ void read_words(const char* letters, const int64_t* words, Value* value) {
     const char letter = *letters++;
     const bool optional = *letters == '?';
     letters += optional;
-    const size_t known = static_cast<size_t>(std::strchr(kLetters, letter) - kLetters);
+    size_t known = 0;
+    while (kLetters[known] != letter) ++known;
     const bool none = optional && known < kNumberLetters && *words++ == 0;
     value->integer = *words++;
     value->tag = kTags[known];

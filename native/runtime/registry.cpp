@@ -36,7 +36,9 @@ const Library* libraries() {
 }
 
 int name_length(const char* schema) {
-  return static_cast<int>(std::strcspn(schema, "("));
+  int length = 0;
+  while (schema[length] != 0 && schema[length] != '(') ++length;
+  return length;
 }
 
 const Operator* find_operator(const char* name, size_t length) {

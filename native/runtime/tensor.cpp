@@ -14,8 +14,11 @@ bool Tensor::is_contiguous() const {
 }
 
 bool same_sizes(IntArrayRef a, IntArrayRef b) {
-  return a.size() == b.size() &&
-         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(int64_t)) == 0);
+  if (a.size() != b.size()) return false;
+  for (size_t axis = 0; axis < a.size(); ++axis) {
+    if (a[axis] != b[axis]) return false;
+  }
+  return true;
 }
 
 bool are_bools(const void* bytes, size_t size) {

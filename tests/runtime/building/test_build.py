@@ -60,7 +60,7 @@ def test_build_json_has_the_published_keys(core_build: Build) -> None:
 
 def test_the_core_stays_small(core_build: Build) -> None:
     """The size is promised for a program that only loads, built with gcc -Os for x86-64."""
-    assert core_build.sizes.load <= 22_500
+    assert core_build.sizes.load <= 22_000
     assert (
         next(
             section.size
