@@ -140,7 +140,7 @@ class AppTree:
         log = Path(f"{image}.gc.txt")
         arguments = [
             "verify", str(image), "--map", f"{image}.map",
-            *(["--gc-log", str(log)] if log.is_file() else []),
+            *(["--gc-log", str(log)] if log.is_file() and not self.is_macho else []),
             "--selection", str(selection_of(app)), "--full", str(full.image.parent),
             *(part for other in others for part in ("--shared-with", str(selection_of(other)))),
             *objects, "--format", "json",
