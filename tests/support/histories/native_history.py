@@ -111,8 +111,8 @@ def make_history(folder: Path) -> NativeHistory:
     edit(
         "broken 1",
         _REGISTRY,
-        "return static_cast<int>(std::strcspn(schema",
-        "return static_cast<int>(std::strcspan(schema",
+        "return std::strncmp(op.schema, name, length)",
+        "return std::strncmpy(op.schema, name, length)",
     )
     edit(
         "broken 2", _SOFTMAX, "The total accumulates in a double.", "Totals accumulate in a double."
@@ -120,8 +120,8 @@ def make_history(folder: Path) -> NativeHistory:
     edit(
         "builds again",
         _REGISTRY,
-        "return static_cast<int>(std::strcspan(schema",
-        "return static_cast<int>(std::strcspn(schema",
+        "return std::strncmpy(op.schema, name, length)",
+        "return std::strncmp(op.schema, name, length)",
     )
     edit(
         "say it again", _SOFTMAX, "Totals accumulate in a double.", "Totals accumulate in doubles."
