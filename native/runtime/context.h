@@ -97,8 +97,8 @@ class Context {
   /// Sets the error. Its text names the running operator, its caller and the message (null: none).
   Failed fail(Error error, const char* message);
   /// Calls fail(Error::Invalid, message). Builds without the feature verbose_errors do not contain
-  /// these messages: a call that is not inlined would pass them.
-  [[gnu::always_inline]] Failed invalid(const char* message) {
+  /// these messages.
+  Failed invalid(const char* message) {
     if constexpr (SG_BUILD_FEATURE(verbose_errors)) {
       record_feature("verbose_errors");
       return fail(Error::Invalid, message);
