@@ -85,7 +85,7 @@ def test_offered_commands_work_in_a_shell(
 def test_formats_for_programs_are_utf8(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page has a hash of its script, and says that it is UTF-8."""
     for format_, expected in (("html", "…".encode()), ("terminal", b"\\u2026")):
-        out = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
-        monkeypatch.setattr(sys, "stdout", out)
+        written = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="latin-1"))
         Output(format_, None).emit(["…"])
-        assert out.buffer.getvalue() == expected  # type: ignore[attr-defined]
+        assert written.getvalue() == expected

@@ -98,7 +98,7 @@ def test_names_without_the_gaps_between_them_are_the_same(
     expected = apart.all_raw() + others.all_raw()
     assert packed.texts(packed.start, packed.end - packed.start) == expected
     assert bool(np.all(packed.start[1:] > packed.end[:-1]))
-    # At most an eighth is gaps, or the runs of names are adjacent.
+    # Gaps take at most an eighth of the range, or each is at most 8 bytes long.
     found = slice(len(apart))
     assert len(apart) < 2 or (
         packed.end[found][-1] - packed.start[0] <= 1.125 * (apart.lengths() + 1).sum()

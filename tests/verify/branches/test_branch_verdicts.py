@@ -1,7 +1,7 @@
 """Verdicts on dtype branches, and on bodies outside branches.
 
-The image is recorded program 00: `main` is 3 bytes at 0x1040, `subject` was discarded. Which
-functions serve a dtype, contain a switch or have a case is made up.
+The image is that of recorded program 00: `main` has 3 bytes at 0x1040, and `subject` was discarded.
+The functions that serve a dtype, contain a switch or have a case are made up.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Verdicts on the handler of deselected dtypes: switches reach it, and it never returns.
 
-The image is recorded program 00. Which functions contain a switch is made up.
+The image is that of recorded program 00; the functions that contain a switch are made up.
 """
 
 from __future__ import annotations
