@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
@@ -19,15 +18,23 @@ const char kTypes[] =
     "u1\0\0i1\0\0i2\0\0i4\0\0i8\0\0f2\0\0f4\0\0f8\0\0\0\0\0\0\0\0\0\0\0\0\0\0b1\0\0\0\0\0\0\0\0\0\0"
     "\0\0\0\0V2\0";
 
+/// The place behind the words if the text begins with them, or null. An import of strncmp would
+/// take 70 bytes.
+const char* behind(const char* text, const char* words) {
+  for (; *words != 0; ++words, ++text) {
+    if (*text != *words) return nullptr;
+  }
+  return text;
+}
+
 /// The start of a key's value, or null.
 const char* find_value(const char* header, const char* key) {
-  const size_t length = std::strlen(key);
-  while (std::strncmp(header, key, length) != 0) {
+  const char* value;
+  while ((value = behind(header, key)) == nullptr) {
     if (*header++ == 0) return nullptr;
   }
-  header += length;
-  while (*header == ' ' || *header == ':' || *header == '(' || *header == '\'') ++header;
-  return header;
+  while (*value == ' ' || *value == ':' || *value == '(' || *value == '\'') ++value;
+  return value;
 }
 
 /// Calls read() or write() until all bytes are done. A call may do fewer than asked, and a signal
@@ -46,8 +53,8 @@ bool transfer(Call call, int file, Byte* bytes, size_t size) {
 
 int find_dtype(const char* type) {
   for (int code = 0; code < kScalarTypeCodes; ++code) {
-    if (is_scalar_type(code) && std::strncmp(type, kTypes + 4 * code, 2) == 0 && type[2] == '\'')
-      return code;
+    const char* end = is_scalar_type(code) ? behind(type, kTypes + 4 * code) : nullptr;
+    if (end != nullptr && *end == '\'') return code;
   }
   return -1;
 }
@@ -69,10 +76,20 @@ void* read_file(Context& context, const char* path, size_t* size) {
   return bytes;
 }
 
+bool read_decimal(const char*& text, int64_t& number) {
+  const char* const start = text;  // read by a loop, since an import of strtoll takes 70 bytes
+  for (number = 0; *text >= '0' && *text <= '9'; ++text) {
+    if (__builtin_mul_overflow(number, 10, &number) ||
+        __builtin_add_overflow(number, *text - '0', &number))
+      return false;
+  }
+  return text != start;
+}
+
 // Longer than 40 lines: it checks an untrusted file field by field.
 Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
   const auto* bytes = static_cast<const unsigned char*>(data);
-  if (size < 12 || std::strncmp(static_cast<const char*>(data), "\x93NUMPY", 6) != 0)
+  if (size < 12 || behind(static_cast<const char*>(data), "\x93NUMPY") == nullptr)
     return context.fail(Error::Invalid, "not a .npy file");
   const size_t start = bytes[6] == 1 ? 10 : 12;
   const size_t length = bytes[8] | bytes[9] << 8 |
@@ -92,12 +109,8 @@ Result<Tensor> read_npy(Context& context, const void* data, size_t size) {
   }
   int64_t sizes[kMaxDims];
   size_t dim = 0;
-  while (*shape >= '0' && *shape <= '9' && dim < kMaxDims) {
-    char* end;
-    errno = 0;
-    sizes[dim++] = std::strtoll(shape, &end, 10);
-    if (errno != 0) break;
-    shape = end;
+  while (dim < kMaxDims && read_decimal(shape, sizes[dim])) {
+    ++dim;
     while (*shape == ',' || *shape == ' ') ++shape;
   }
   const IntArrayRef dims(sizes, dim);
@@ -132,6 +145,16 @@ Result<Tensor> to_contiguous(Context& context, Tensor tensor) {
                 static_cast<size_t>(element));
   }
   return copy;
+}
+
+/// Makes the folders of a path that are missing. Writing the file will tell what could not be made.
+void make_folders(char* path) {
+  for (char* end = path + 1; *end != 0; ++end) {
+    if (*end != '/') continue;
+    *end = 0;
+    mkdir(path, 0777);
+    *end = '/';
+  }
 }
 
 /// Writes a contiguous tensor. Returns false if writing fails.
@@ -176,6 +199,7 @@ int write_outputs(Context& context, const char* folder, Span<const Value> output
     char path[4096];
     const int length = std::snprintf(path, sizeof path, "%s/output%zu.npy", folder, i);
     bool done = length < static_cast<int>(sizeof path);
+    if (done) make_folders(path);
     if (done && output.tag == Tag::None) {
       done = unlink(path) == 0 || errno == ENOENT;
     } else if (done) {

@@ -1,8 +1,9 @@
 // run_program: runs a program on arrays from files, or lists what this build lacks to run it.
 //
-//   run_program --program model.sgp --input a.npy --output-dir out   writes out/output0.npy …
-//   run_program --program model.sgp --case 0 --output-dir out        takes a bundled input
-//   run_program --program model.sgp --check                          lists what is missing, and
+//   run_program --program model.sgp --input a.npy --output-dir out   writes out/output0.npy …;
+//   makes out run_program --program model.sgp --case 0 --output-dir out        takes a bundled
+//   input run_program --program model.sgp --check                          lists what is missing,
+//   and
 //                                               runs only if there are expected outputs
 //   run_program … --profile                     prints each operator's calls and nanoseconds
 //   run_program … --expected e.npy              compares an output with an array; may be repeated
@@ -10,9 +11,7 @@
 // Exit codes: 0 done, 1 something is missing in this build, 2 bad input, 3 an output is not the
 // expected one.
 
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include <type_traits>
@@ -62,10 +61,7 @@ struct Options {
 
 /// Reads a number that is not negative. Returns false for any other text.
 bool read_number(const char* text, int64_t& number) {
-  char* end;
-  errno = 0;
-  number = std::strtoll(text, &end, 10);
-  return *text >= '0' && *text <= '9' && *end == 0 && errno == 0;
+  return sg::read_decimal(text, number) && *text == 0;
 }
 
 // Longer than 40 lines: each option has a branch.

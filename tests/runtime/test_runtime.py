@@ -164,10 +164,22 @@ def test_missing_files_are_named(
         "no.npy",
     )
     assert_one_line(run(full_build.shipped, tmp_path, "--check"), 2, str(tmp_path))
-    nowhere = str(tmp_path / "nowhere")
-    assert_one_line(
-        run(full_build.shipped, programs("mlp"), "--case", "0", "--output-dir", nowhere), 2, nowhere
-    )
+
+
+def test_the_output_folder_is_made(
+    full_build: Build, programs: Callable[..., Path], tmp_path: Path
+) -> None:
+    case = (programs("mlp"), "--case", "0", "--output-dir")
+    folder = tmp_path / "of today" / "mlp"
+    for _ in range(2):
+        done = run(full_build.shipped, *case, str(folder))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert [file.name for file in folder.iterdir()] == ["output0.npy"]
+    for refused in (folder / "output0.npy", folder / "output0.npy" / "deeper", "/proc/sizeguard"):
+        assert_one_line(run(full_build.shipped, *case, str(refused)), 2, str(refused))
+    long = tmp_path / "/".join(["long"] * 900)
+    assert_one_line(run(full_build.shipped, *case, str(long)), 2, "cannot write output 0")
+    assert not (tmp_path / "long").exists()
 
 
 def test_wrong_inputs_are_refused(

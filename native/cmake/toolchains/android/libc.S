@@ -26,6 +26,7 @@ function memcmp
 function memcpy
 function memmove
 function memset
+function mkdir
 function open
 function printf
 function read
