@@ -64,14 +64,17 @@ int find_dtype(const char* type) {
 void* read_file(Context& context, const char* path, size_t* size) {
   void* bytes = nullptr;
   struct stat status;
-  const int file = open(path, O_RDONLY);
+  const int file = open(path, O_RDONLY | O_NONBLOCK);  // does not wait for a writer of a pipe
   if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
     *size = static_cast<size_t>(status.st_size);
     bytes = context.allocate(static_cast<int64_t>(*size));
     if (bytes != nullptr && !transfer(read, file, static_cast<char*>(bytes), *size))
       bytes = nullptr;
   }
-  if (bytes == nullptr) std::fprintf(stderr, "error: %s: cannot read the file\n", path);
+  if (bytes == nullptr) {
+    const char* why = context.message();  // of a limit of memory
+    std::fprintf(stderr, "error: %s: %s\n", path, *why != 0 ? why : "cannot read the file");
+  }
   if (file >= 0) close(file);
   return bytes;
 }
@@ -198,7 +201,7 @@ int write_outputs(Context& context, const char* folder, Span<const Value> output
     const Value& output = outputs[i];
     char path[4096];
     const int length = std::snprintf(path, sizeof path, "%s/output%zu.npy", folder, i);
-    bool done = length < static_cast<int>(sizeof path);
+    bool done = *folder != 0 && length < static_cast<int>(sizeof path);
     if (done) make_folders(path);
     if (done && output.tag == Tag::None) {
       done = unlink(path) == 0 || errno == ENOENT;

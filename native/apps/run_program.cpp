@@ -65,8 +65,9 @@ bool read_number(const char* text, int64_t& number) {
 }
 
 // Longer than 40 lines: each option has a branch.
-/// Returns false for an option that is unknown, lacks its value, or has one that is no number.
-bool parse(int argc, char** argv, Options& options, sg::Context& context) {
+/// Returns the word that is unknown, lacks its value, has one that is no number or stands beside
+/// another that excludes it, the option that is missing, or null if there is none.
+const char* parse(int argc, char** argv, Options& options, sg::Context& context) {
   const auto is = [](const char* given, const char* name) { return std::strcmp(given, name) == 0; };
   for (int i = 1; i < argc; ++i) {
     const char* name = argv[i];
@@ -81,7 +82,7 @@ bool parse(int argc, char** argv, Options& options, sg::Context& context) {
       }
     }
     const char* value = argv[++i];  // argv ends with a null
-    if (value == nullptr) return false;
+    if (value == nullptr || *value == 0) return name;
     if constexpr (sg::kComparesOutputs) {
       if (is(name, "--expected") && options.expected.count < kMaxInputs) {
         options.expected.names[options.expected.count++] = value;
@@ -95,19 +96,21 @@ bool parse(int argc, char** argv, Options& options, sg::Context& context) {
     } else if (is(name, "--input") && options.input_count < kMaxInputs) {
       options.inputs[options.input_count++] = value;
     } else if (is(name, "--case")) {
-      if (!read_number(value, options.bundled_case)) return false;
+      if (!read_number(value, options.bundled_case)) return name;
     } else if (is(name, "--max-instructions")) {
-      if (!read_number(value, context.instruction_limit)) return false;
+      if (!read_number(value, context.instruction_limit)) return name;
     } else if (is(name, "--max-memory")) {
-      if (!read_number(value, context.memory_limit)) return false;
+      if (!read_number(value, context.memory_limit)) return name;
     } else {
-      return false;
+      return name;
     }
   }
+  if (options.program == nullptr) return "--program";
+  if (options.bundled_case >= 0 && options.input_count > 0) return "--input";
   if constexpr (sg::kComparesOutputs) {
-    if (options.expected.count > 0) return options.program != nullptr;
+    if (options.expected.count > 0) return nullptr;
   }
-  return options.program != nullptr && (options.check || options.output_dir != nullptr);
+  return options.check || options.output_dir != nullptr ? nullptr : "--output-dir";
 }
 
 int report(const sg::Context& context, const char* file) {
@@ -202,8 +205,8 @@ int compare(sg::Context& context, const Files& expected, const char* program,
 int main(int argc, char** argv) {
   sg::Context context;
   Options options;
-  if (!parse(argc, argv, options, context)) {
-    std::fprintf(stderr, "usage: %s\n", kUsage);
+  if (const char* wrong = parse(argc, argv, options, context)) {
+    std::fprintf(stderr, "error: %s; usage: %s\n", wrong, kUsage);
     return 2;
   }
   size_t size;

@@ -211,7 +211,7 @@ bool is_program(const void* data, size_t size) {
 }  // namespace
 
 Status verify_program(Context& context, const void* data, size_t size, ProgramView& view) {
-  const char* defect = "not a program, or damaged";
+  const char* defect = "not a program (import a .pt2 first), or damaged";
   if (is_aligned(data, 16) && size > 8 && is_program(data, size)) {
     const fb::Program& program = *fb::GetProgram(data);
     view.operators = or_empty(program.operators());

@@ -9,7 +9,9 @@
 // reached. --build_features adds features that models do not use, or only if something fails. Exit
 // codes: 0 written, 1 something is missing in this build, 2 bad input.
 
+#include <limits.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -249,13 +251,8 @@ void write_operators(std::FILE* file, const Trace& trace) {
   }
 }
 
-bool write_selection(const char* path, const Trace& trace) {
-  // Write a temporary file and rename it, so that nobody reads half a selection.
-  char temporary[4096];
-  if (std::snprintf(temporary, sizeof temporary, "%s.new", path) >=
-      static_cast<int>(sizeof temporary))
-    return false;
-  std::FILE* file = std::fopen(temporary, "w");
+/// Writes the selection and closes the file. Returns false if either fails.
+bool write_to(std::FILE* file, const Trace& trace) {
   if (file == nullptr) return false;
   const sg::Recording& used = sg::recording();
   write_names(file, "build_features", used.features);
@@ -268,7 +265,28 @@ bool write_selection(const char* path, const Trace& trace) {
   write_kernel_metadata(file, used.kernel_dtypes);
   write_operators(file, trace);
   const bool written = std::ferror(file) == 0;
-  return std::fclose(file) == 0 && written && std::rename(temporary, path) == 0;
+  return std::fclose(file) == 0 && written;
+}
+
+/// Replaces a file, or the one that a link names, by a temporary one, so that nobody reads half a
+/// selection. What is no regular file, such as a pipe, is written to.
+bool write_selection(const char* path, const Trace& trace) {
+  struct stat status;
+  const bool exists = stat(path, &status) == 0;
+  struct stat own;
+  const bool dangling = !exists && lstat(path, &own) == 0;
+  if (dangling || (exists && !S_ISREG(status.st_mode)))
+    return write_to(std::fopen(path, "w"), trace);
+  char target[PATH_MAX];
+  if (exists && realpath(path, target) == nullptr) return false;
+  char temporary[PATH_MAX + 8];
+  const int length = std::snprintf(temporary, sizeof temporary, "%s.new", exists ? target : path);
+  if (length >= static_cast<int>(sizeof temporary)) return false;
+  bool written = write_to(std::fopen(temporary, "w"), trace);
+  written = written && (!exists || chmod(temporary, status.st_mode & 07777) == 0);
+  written = written && std::rename(temporary, exists ? target : path) == 0;
+  if (!written) unlink(temporary);
+  return written;
 }
 
 /// The value of an option, which follows it or stands after an equals sign; null for another word.

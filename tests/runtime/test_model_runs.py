@@ -6,6 +6,7 @@ The tests cover passing runs and the stored results; failures must never pass.
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import shutil
 import subprocess
@@ -276,3 +277,34 @@ def test_models_run_in_an_emulator(
     assert (first.verdict, first.target, first.cached) == ("pass", "aarch64-linux", False)
     assert kept.misses == 2  # both builds are the same
     assert compare_model(MODELS, program("mlp"), "full", full, full, store=kept).cached
+
+
+def test_a_selection_replaces_files_and_is_written_through_the_rest(
+    instrumented_build: Build, program: Callable[..., Path], tmp_path: Path
+) -> None:
+    assert instrumented_build.model_tracer is not None
+    command = [instrumented_build.model_tracer, "--model_input_path", program("mlp")]
+
+    def write(path: Path) -> None:
+        subprocess.run([*command, "--build_yaml_path", path], check=True, timeout=60)
+
+    file, link, pipe = (tmp_path / name for name in ("file", "link", "pipe"))
+    write(file)
+    selection = file.read_bytes()
+    assert b"operators:" in selection
+    file.write_bytes(b"old")
+    file.chmod(0o640)
+    before = file.stat().st_ino
+    link.symlink_to("file")
+    write(link)
+    assert link.is_symlink() and file.read_bytes() == selection
+    assert file.stat().st_mode & 0o777 == 0o640 and file.stat().st_ino != before
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader:
+        write(pipe)
+        assert reader.communicate(timeout=60)[0] == selection
+    assert pipe.is_fifo()
+    file.unlink()
+    write(link)
+    assert link.is_symlink() and file.read_bytes() == selection
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link", "pipe"]

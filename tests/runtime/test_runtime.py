@@ -175,6 +175,8 @@ def test_the_output_folder_is_made(
         done = run(full_build.shipped, *case, str(folder))
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         assert [file.name for file in folder.iterdir()] == ["output0.npy"]
+    assert_one_line(run(full_build.shipped, *case, ""), 2, "error: --output-dir; usage: ")
+    assert not Path("/output0.npy").exists()
     for refused in (folder / "output0.npy", folder / "output0.npy" / "deeper", "/proc/sizeguard"):
         assert_one_line(run(full_build.shipped, *case, str(refused)), 2, str(refused))
     long = tmp_path / "/".join(["long"] * 900)

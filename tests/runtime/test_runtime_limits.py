@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -125,7 +126,7 @@ def test_an_option_that_is_no_number_is_refused(
     path = constant_outputs(tmp_path, integer(3))
     done = run(full_build.shipped, path, "--output-dir", str(tmp_path), option, text)
     assert done.returncode == 2
-    assert done.stderr.startswith("usage: ") and done.stderr.count("\n") == 1
+    assert_one_line(done, 2, f"error: {option}; usage: ")
     assert not list(tmp_path.glob("*.npy"))
 
 
@@ -374,3 +375,36 @@ def test_a_size_beyond_64_bits_in_an_array_is_refused(
     array.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(8))
     done = run(full_build.shipped, program, "--input", str(array), "--output-dir", str(tmp_path))
     assert_one_line(done, 2, "in.npy")
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        (("--bogus", "1"), "--bogus"),
+        (("--output-dir",), "--output-dir"),
+        (("--output-dir", ""), "--output-dir"),
+        ((), "--output-dir"),
+        (("--case", "0", "--input", "a.npy", "--output-dir", "out"), "--input"),
+    ],
+)
+def test_a_wrong_command_line_names_the_word(
+    full_build: Build, tmp_path: Path, words: tuple[str, ...], wrong: str
+) -> None:
+    done = run(full_build.shipped, constant_outputs(tmp_path, integer(3)), *words)
+    assert_one_line(done, 2, f"error: {wrong}; usage: run_program ")
+
+
+def test_a_pipe_is_refused_and_not_waited_for(full_build: Build, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    output = ("--output-dir", str(tmp_path))
+    assert_one_line(run(full_build.shipped, pipe, *output), 2, f"{pipe}: cannot read the file")
+    program = constant_outputs(tmp_path, integer(3))
+    done = run(full_build.shipped, program, "--input", str(pipe), *output)
+    assert_one_line(done, 2, f"{pipe}: cannot read the file")
+
+
+def test_a_program_above_the_limit_of_memory_is_named(full_build: Build, tmp_path: Path) -> None:
+    program = constant_outputs(tmp_path, integer(3))
+    done = run(full_build.shipped, program, "--check", "--max-memory", "100")
+    assert_one_line(done, 2, f"{program}: out of memory")

@@ -99,14 +99,15 @@ def test_profiling_prints_the_calls_of_each_operator(
     assert all(int(nanoseconds) > 0 for _, _, nanoseconds in rows)
     assert run(full_build.shipped, *given, "--case", "0").stdout == ""
     done = run(bare.shipped, *given, "--profile")
-    assert done.returncode == 2 and "--profile" not in done.stderr
+    assert done.returncode == 2 and done.stderr.startswith("error: --profile; usage: ")
+    assert done.stderr.count("--profile") == 1
 
 
 def test_verification_refuses_what_a_trusting_build_does_not_look_at(
     full_build: Build, bare: Build, damaged: Path
 ) -> None:
     done = run(full_build.shipped, "--program", damaged, "--check")
-    assert done.returncode == 2 and "not a program, or damaged" in done.stderr
+    assert done.returncode == 2 and "not a program" in done.stderr
     names = bare.shipped.read_bytes()
     assert b"damaged" in names and b"a tensor does not fit" not in names
 
