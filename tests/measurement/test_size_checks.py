@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from sizeguard.attribution.size_report import CORE, UNATTRIBUTED
 from sizeguard.base.errors import InputError
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH
@@ -199,6 +200,23 @@ def test_nothing_matches_a_pattern_only_where_names_are_known(
     (found,) = size_checks(subject, [zero], SizeReference("", None), {})
     assert found.verdict == verdict
     assert "section/.debug* matches nothing" in found.advice
+
+
+@pytest.mark.parametrize(
+    ("operators", "nameless", "verdict"),
+    [
+        (["aten::add"], 0, "pass"),
+        ([CORE, "(C++ library)", UNATTRIBUTED], 0, "inconclusive"),
+        (["aten::add"], 1, "inconclusive"),
+    ],
+)
+def test_what_no_image_names_may_be_the_code_without_a_name(
+    operators: list[str], nameless: int, verdict: str
+) -> None:
+    """The base is stripped, too, so that it shows as little."""
+    now = replace(measured(9, operator=dict.fromkeys(operators, 4)), nameless=nameless)
+    zero = replace(limit("operator/aten::conv*", ABSOLUTE, "0 B"), only_images_know=True)
+    assert [each for each, _ in checked(now, now, zero).values()] == [verdict]
 
 
 def test_what_the_base_used_of_a_waiver_counts_for_growth_alone() -> None:

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sizeguard.attribution.size_report import CORE
+from sizeguard.attribution.size_report import CORE, UNATTRIBUTED
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH, Check, Offer
 from sizeguard.gate.policy.limits import Limit
@@ -213,7 +213,7 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
         return check
     if is_family(check.metric) or (level == "symbol" and is_glob(name)):
         finding = f"{check.metric} matches nothing"
-        has_names = level == "symbol" or any(now.names(level))
+        has_names = level == "symbol" or any(map(_is_name, now.names(level)))
         if near := now.unmatched.get(name, "") if level == "symbol" else "":
             finding += f"; with more scopes it matches {near}"
         elif limit.kind == ABSOLUTE and not limit.allowance.bytes and has_names:
@@ -227,10 +227,16 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
     return replace(check, verdict=INCONCLUSIVE, advice=advice)
 
 
+def _is_name(text: str) -> bool:
+    """Return whether a row is one of a name, not of what none names: (core), unattributed."""
+    return not text.startswith("(") and text != UNATTRIBUTED
+
+
 def _with_nameless(check: Check, now: Measurement, base: Measurement | None) -> Check:
     """Make a passing check inconclusive if code without a name or place may exceed its limit.
 
-    Code that had no name in the base either is no part of other names than symbols now.
+    Code that had no name in the base either is no part of other names than symbols now, if the base
+    shows that it has names: a maximum of a name that neither has would always hold.
     """
     level, name = split_metric(check.metric)
     if check.verdict != PASS or check.limit is None:
@@ -242,12 +248,16 @@ def _with_nameless(check: Check, now: Measurement, base: Measurement | None) -> 
     nameless = now.nameless
     if level == "symbol" and not is_glob(name) and now.symbols.get(name, 0):
         nameless = 0
-    elif level != "symbol" and base is not None:
+    elif level != "symbol" and base is not None and not _is_unseen(check, now, base):
         nameless -= base.nameless
     if name == CORE or check.actual + nameless <= check.limit:
         return check
     advice = f"{now.nameless:,} B of code have no name; measure the image before it is stripped"
     return replace(check, verdict=INCONCLUSIVE, advice=advice)
+
+
+def _is_unseen(check: Check, *measured: Measurement) -> bool:
+    return check.kind == ABSOLUTE and not any(each.knows(check.metric) for each in measured)
 
 
 _OF_PLACES = {
