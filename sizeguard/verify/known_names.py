@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,13 +13,14 @@ from sizeguard.formats import sniff
 from sizeguard.formats.binary import Binary, ImageSymbols
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.linkmap.link_map import MapSymbol
+from sizeguard.names.find_operators import find_operators
 from sizeguard.names.registered import Registration
 from sizeguard.names.resolve_names import DROPPED, KnownNames, Resolved, SymbolNames
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.macho import plain, read_macho_image
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.evidence.object_registrations import registered_by
-from sizeguard.verify.evidence.tables import registered_in
+from sizeguard.verify.evidence.tables import registered_in, written_operators
 from sizeguard.verify.leaks.constants import constant_places
 
 
@@ -88,6 +89,20 @@ class ClaimNames:
         """Find the operators that a text means, in the image, its objects or elsewhere."""
         found = (*self._here.operator(text), *self._elsewhere.operator(text))
         return tuple(dict.fromkeys(found))
+
+    def perhaps_registered(self, text: str) -> Iterator[str]:
+        """Describe texts of the image that may be names of operators, and that a text means.
+
+        The names of symbols and of entries of tables are judged by their code.
+        """
+        places = self._texts
+        for name in find_operators(text, places):
+            if not self.operators_called(name) and not self.resolve(name).names:
+                yield f"the text {name} is at {places[name]:#x}: code may register it"
+
+    @cached_property
+    def _texts(self) -> dict[str, int]:
+        return written_operators(self.evidence.shipped_bytes)
 
     def have_constant(self, value: int) -> bool:
         """Return whether an object or another build's image contains a constant."""

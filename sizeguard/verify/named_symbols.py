@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from sizeguard.base.errors import InputError
 from sizeguard.claims.verdict import (
@@ -33,6 +34,7 @@ from sizeguard.verify.registrations import judge_registered
 
 # [sd] and {s,d}, which shells expand; [3] is of an array, [3f2a71c0] a hash of a crate of Rust.
 _OF_SHELLS = re.compile(r"\[(?![0-9a-f]{5,}\]|\d*\])[!^]?[\w-]+\]|\{[\w:]*(?:,[\w:]*)+\}")
+_MOST_TEXTS = 3
 _LAMBDA = re.compile(r"\{lambda[^}]*\}|'lambda\d*'(?:\([^()]*\))?|lambda|\$_\d+")
 _PARAMETERS = re.compile(r"\([^()]*\)")
 _WITH_CONSTANT = re.compile(r"(.+)@(0x[0-9a-fA-F]{5,16})")
@@ -60,17 +62,17 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
         if marked:
             raise InputError(f"{text}: a constant goes with one name, not with a pattern")
         # A pattern may match symbols, too: *gelu* means aten::gelu and kernels::gelu(…)
-        return (
-            judged if judged and not found.names else judged + _judge_pattern(names, found, expect)
-        )
+        has_more = found.names or (expect == ABSENT and _written(names, text))
+        return judged if judged and not has_more else judged + _judge_pattern(names, found, expect)
     lost = names.lost(found.text) if expect == PRESENT and found.names else ()
     code = _code(names, lost or found.names or (found.text,))
     if marked:
         code = _with_constant(names.evidence, code, int(marked[2], 16))
     # A constant disproves absence under any name, but proves presence only of a known one.
     is_shown = bool(code.there) and expect == ABSENT
-    if not found.names and not is_shown and not names.unknown_ok:
-        return (_unknown(names.evidence, found, text, expect),)
+    written = () if found.names or marked or is_shown else _written(names, text)
+    if not found.names and not is_shown and (written or not names.unknown_ok):
+        return (_unknown(names.evidence, found, text, expect, written),)
     is_unknown = not found.names and not code.pieces
     verdict = judge_code(names.evidence, "symbol", text, expect, code, not_generated=is_unknown)
     if marked and found.names:  # otherwise --unknown ok accepts the name with its constant
@@ -129,9 +131,10 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
         for name, code in codes.items()
         if name not in again
     )
-    unnamed = (
-        (*nameless(evidence), *_perhaps_meant(evidence, found.text)) if expect == ABSENT else ()
-    )
+    unnamed: tuple[str, ...] = ()
+    if expect == ABSENT:
+        meant = _perhaps_meant(evidence, found.text)
+        unnamed = (*nameless(evidence), *meant, *_written(names, found.text))
     doubts = (*evidence.gaps, *unnamed)
     if judged and not unnamed:
         return judged
@@ -186,10 +189,17 @@ def _known_otherwise(
     return frozenset(name for name in of_map if {at for at, _ in codes[name].there} <= others)
 
 
-def _unknown(evidence: Evidence, found: Resolved, text: str, expect: str) -> Verdict:
+def _written(names: ClaimNames, text: str) -> tuple[str, ...]:
+    """List a few texts of the image by which code may register what a text means."""
+    return tuple(islice(names.perhaps_registered(text), _MOST_TEXTS))
+
+
+def _unknown(
+    evidence: Evidence, found: Resolved, text: str, expect: str, written: Sequence[str]
+) -> Verdict:
     near = f"; nearest is {found.nearest}" if found.nearest else ""
     note = f"unknown name: nothing is called {found.text}{near}"
-    notes = (note, *evidence.gaps)
+    notes = (note, *written, *evidence.gaps)
     return Verdict("symbol", text, expect, INCONCLUSIVE, UNKNOWN, 0, notes, (), note)
 
 

@@ -10,6 +10,8 @@ import pytest
 from sizeguard.builds.open_build import Files
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.formats.elf import read_elf
+from sizeguard.gate.cache.requested_claims import RequestedClaims
+from sizeguard.gate.verified_builds import verify_symbols
 from sizeguard.linkgraph.chains import why
 from sizeguard.linkgraph.open_graph import graph_of_objects
 from sizeguard.linkgraph.subjects import find_subject
@@ -357,3 +359,24 @@ def test_a_thread_local_variable_counts_once(tmp_path: Path) -> None:
     text = "__thread int numbers[10] = {1}; int api(int x) { return numbers[x]++; }\n"
     (found,) = judged(linked(tmp_path, {"a": text, "main": MAIN}), ["numbers"])
     assert (found.verdict, found.bytes, len(found.evidence)) == (FAIL, 40, 1)
+
+
+def test_code_may_register_an_operator_by_its_name(tmp_path: Path) -> None:
+    """Constructors fill the table of ExecuTorch's kernels, so that no data pair name and code."""
+    text = f"""
+        static struct {{ const char *name; int (*call)(int); }} all[2];
+        {NOINLINE} static void add(const char *name, int (*call)(int)) {{
+            static int n; all[n].name = name; all[n++].call = call; }}
+        static int one(int x) {BODY} static int two(int x) {{ return x * 3; }}
+        __attribute__((constructor)) static void fill(void) {{
+            add("aten::mul.out", one); add("aten::add.out", two); }}
+        int api(int x) {{ return all[x & 1].call(x) + all[0].name[x]; }}
+    """
+    files = linked(tmp_path, {"a": text, "main": MAIN})
+    patterns = ["aten::mul*", "*mul*", "aten::*", "aten::div*", "*::*div*"]
+    assert outcomes(judged(files, patterns)) == [INCONCLUSIVE] * 3 + [PASS] * 2
+    accepted = RequestedClaims(unknown_ok=True)
+    names = ["aten::mul.out", "aten::mul", "aten::div"]
+    found = verify_symbols(files, names, (), accepted).verdicts
+    assert outcomes(found) == [INCONCLUSIVE] * 2 + [PASS]
+    assert "the text aten::mul.out is at 0x" in found[1].evidence[1]

@@ -6,6 +6,7 @@ its name and its constructor, anywhere and under any name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,13 +16,17 @@ from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import ET_EXEC, Elf
 from sizeguard.names.pointers import Pointers, data_words, relative_pointers, symbolic_pointers
 from sizeguard.names.registered import (
+    NAMES,
     SCHEMAS,
     Registration,
     TableShape,
     exact_names,
     read_entries,
 )
+from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.macho import MachoImage
+
+_WRITTEN = re.compile(rb"(?<![^\0])" + NAMES.text.pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,19 @@ def registered_in(image: Binary, classes: Iterable[str]) -> Registered:
         return _by_name(read_entries(image, pointers, shape, in_code=True))
 
     return Registered(entries(SCHEMAS), entries(exact_names(names)) if names else {})
+
+
+def written_operators(image: ImageBytes) -> dict[str, int]:
+    """Return the texts that may be names of operators, each with an address.
+
+    Code may register an operator without a table, from its name and a function, as the constructors
+    of ExecuTorch's kernels do.
+    """
+    return {
+        match[1].decode(): part.address + match.start(1)
+        for part in image.parts
+        for match in _WRITTEN.finditer(part.content)
+    }
 
 
 def _by_name(entries: Sequence[Registration]) -> dict[str, tuple[Registration, ...]]:
