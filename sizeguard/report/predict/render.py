@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from sizeguard.predict.prediction import PredictedSaving, Prediction
 from sizeguard.report.screen.fit import screen_lines
-from sizeguard.report.writers.printable import counted, printable
+from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines
+from sizeguard.report.writers.printable import printable
 from sizeguard.report.writers.style import Style
 from sizeguard.report.writers.table import csv_rows, markdown_cell
 
@@ -59,11 +60,11 @@ def _numbers(saving: PredictedSaving | None) -> tuple[str, str, str]:
     return str(saving.bytes), str(saving.low), str(saving.high)
 
 
-def _interval(saving: PredictedSaving | None) -> str:
-    """Write a saving with its interval; there is no number without one."""
+def _saving_cells(saving: PredictedSaving | None) -> tuple[str, str]:
+    """Write a saving and its interval; there is no number without one."""
     if saving is None:
-        return f"{'unknown':>9}"
-    return f"{saving.bytes:>9,} {saving.low:>8,} … {saving.high:,}"
+        return "unknown", ""
+    return f"{saving.bytes:,}", f"{saving.low:,} … {saving.high:,}"
 
 
 def _headline(prediction: Prediction, selection: str) -> str:
@@ -85,50 +86,65 @@ def _terminal(prediction: Prediction, limit: int, style: Style) -> Iterator[str]
     for change in prediction.changes:
         new = f"   {', '.join(map(printable, change.new))}" if change.new else ""
         yield f"  {printable(change.what):40} {change.delta:>+9,}{new}"
-    if prediction.per_model:
+    for names, columns, rows in _tables(prediction, limit):
         yield ""
-        yield f"  {'without the model':40} {'frees':>9}"
-        for model in prediction.per_model:
-            own = counted(len(model.operators), "operator")
-            yield f"  {printable(model.model):40} {model.marginal:>9,}   {own} that only it uses"
-    yield ""
-    yield f"  {'operator':52} {'exclusive':>9} {'shared':>9} {'saving':>9} {'interval':>10}"
-    shown = prediction.per_operator[: limit or None]
-    for row in shown:
-        yield (
-            f"  {printable(row.operator):52} {row.exclusive:>9,} {row.shared:>9,}"
-            f" {_interval(row.saving)}"
-        )
-    if len(shown) < len(prediction.per_operator):
-        rest = prediction.per_operator[len(shown) :]
-        yield f"  {f'{len(rest)} more operators':52} {sum(row.exclusive for row in rest):>9,}"
-    yield from _terminal_dtypes(prediction, limit)
-    yield from _terminal_features(prediction)
+        yield from grid_lines(columns, names, rows, style)
+    if prediction.per_dtype and prediction.handler:
+        yield f"  {_handler_note(prediction)}"
     yield from (f"  {printable(reason)}" for reason in prediction.unknown)
 
 
-def _terminal_dtypes(prediction: Prediction, limit: int) -> Iterator[str]:
-    if not prediction.per_dtype:
-        return
-    yield ""
-    yield f"  {'dtype branch':72} {'saving':>9} {'interval':>10}"
-    shown = prediction.per_dtype[: limit or None]
-    for row in shown:
-        yield f"  {printable(f'{row.tag}:{row.dtype}'):72} {_interval(row.saving)}"
-    if len(shown) < len(prediction.per_dtype):
-        yield f"  {len(prediction.per_dtype) - len(shown)} more dtype branches"
-    if prediction.handler:
-        yield f"  {_handler_note(prediction)}"
+_SAVING = (Column("saving"), Column("interval", drop=1))
+_PRICE = (Column("price"), Column("interval", drop=1))
 
 
-def _terminal_features(prediction: Prediction) -> Iterator[str]:
-    if not prediction.per_feature:
-        return
-    yield ""
-    yield f"  {'build feature':72} {'price':>9} {'interval':>10}"
-    for row in prediction.per_feature:
-        name = f"{row.feature}, {_KEPT if row.is_kept else _LEFT_OUT}"
-        yield f"  {printable(name):72} {_interval(row.price)}"
+def _tables(
+    prediction: Prediction, limit: int
+) -> Iterator[tuple[str, Sequence[Column], list[GridRow]]]:
+    """Yield the head of the names, the columns and the rows of each table that has rows."""
+    if prediction.per_model:
+        yield (
+            "without the model",
+            (Column("frees"), Column("own operators", drop=1)),
+            [
+                _row(model.model, f"{model.marginal:,}", f"{len(model.operators):,}")
+                for model in prediction.per_model
+            ],
+        )
+    rows = [
+        _row(row.operator, f"{row.exclusive:,}", f"{row.shared:,}", *_saving_cells(row.saving))
+        for row in prediction.per_operator[: limit or None]
+    ]
+    rest = prediction.per_operator[len(rows) :]
+    if rest:
+        left = f"{sum(row.exclusive for row in rest):,}"
+        rows.append(_row(f"{len(rest):,} more operators", left, "", "", ""))
+    yield "operator", (Column("exclusive"), Column("shared", drop=2), *_SAVING), rows
+    if prediction.per_dtype:
+        rows = [
+            _row(f"{row.tag}:{row.dtype}", *_saving_cells(row.saving))
+            for row in prediction.per_dtype[: limit or None]
+        ]
+        more = len(prediction.per_dtype) - len(rows)
+        if more:
+            rows.append(_row(f"{more:,} more dtype branches", "", ""))
+        yield "dtype branch", _SAVING, rows
+    if prediction.per_feature:
+        yield (
+            "build feature",
+            _PRICE,
+            [
+                _row(
+                    f"{row.feature}, {_KEPT if row.is_kept else _LEFT_OUT}",
+                    *_saving_cells(row.price),
+                )
+                for row in prediction.per_feature
+            ],
+        )
+
+
+def _row(name: str, *cells: str) -> GridRow:
+    return GridRow(cells, RowName(printable(name)))
 
 
 _KEPT, _LEFT_OUT = "kept", "left out"

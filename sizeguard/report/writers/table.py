@@ -13,7 +13,7 @@ from sizeguard.report.writers.style import NONE
 
 _PIECE = 10_000  # rows
 _GAP = "  "
-_LEAST = 12  # characters of a column that is shortened
+_LEAST = 8  # characters of a column that is shortened
 _NUMBER = re.compile(r"[+-]?\d+")
 # Characters that csv_cell changes, besides unprintable ones.
 _RISKY = ("=", "+", "-", "@", "::", "#")
@@ -61,7 +61,7 @@ def format_table(
 def _shorten(rows: list[list[str]], width: int) -> None:
     """Shorten the cells of the widest columns until a row has at most `width` cells.
 
-    Different cells of a column stay different. Columns are not narrowed below 12 characters.
+    Different cells of a column stay different. Columns are not narrowed below 8 characters.
     """
     # Imported on call: only terminals need it.
     from sizeguard.report.screen.grid import RowName, distinct
