@@ -35,10 +35,14 @@ def _lines(named: Named, has_apps: bool) -> Iterator[str]:
     kept = [app for app, state in named.state.items() if state == SELECTED]
     if kept:
         yield f"{named.kind} {name}: in the selection of {', '.join(map(printable, kept))}"
-        yield "  if it fails there, the device runs another build: compare version or build id"
-    for app in (app for app, state in named.state.items() if state == DESELECTED):
-        yield f"{named.kind} {name}: not in the selection of {printable(app)}"
-        yield from _additions(named, app, has_apps)
+        yield "  if it fails there, the device runs another build: compare build ids"
+        yield "  (sizeguard report FILE shows the build id of an image)"
+    missing = [app for app, state in named.state.items() if state == DESELECTED]
+    if missing:
+        yield f"{named.kind} {name}: not in the selection of {', '.join(map(printable, missing))}"
+        yield from dict.fromkeys(
+            line for app in missing for line in _additions(named, app, has_apps)
+        )
 
 
 def _additions(named: Named, app: str, has_apps: bool) -> Iterator[str]:

@@ -28,6 +28,7 @@ def named_in(line: str, known: Selectable, selections: Mapping[str, Selection]) 
     operators = list(dict.fromkeys(_operators(line, known)))
     dtypes = [*_dtypes(line, operators, known, selections)]
     told = {each.name.rpartition(":")[0] for each in dtypes}  # by their dtype
+    told |= {name for name in operators if name not in line and _family(name) in map(_family, told)}
     found = [_operator(name, known, selections) for name in operators if name not in told]
     found += dtypes
     for kind, pattern, names in (
@@ -41,20 +42,22 @@ def named_in(line: str, known: Selectable, selections: Mapping[str, Selection]) 
 
 
 def _operators(line: str, known: Selectable) -> Iterator[str]:
-    for name in _OPERATOR.findall(line):
-        yield known.pytorch.functional(name)
-    for name in _SHORT_OPERATOR.findall(line):
-        yield known.pytorch.functional(f"aten::{name}")
+    """List the operators of a line; a name without overload means each overload, as in PyTorch."""
+    short = (f"aten::{name}" for name in _SHORT_OPERATOR.findall(line))
+    for name in map(known.pytorch.functional, [*_OPERATOR.findall(line), *short]):
+        overloads = [each for each in sorted(known.operators) if _family(each) == name]
+        yield from [name] if name in known.operators else overloads or [name]
+
+
+def _family(operator: str) -> str:
+    return operator.partition(".")[0]
 
 
 def _operator(name: str, known: Selectable, selections: Mapping[str, Selection]) -> Named:
-    names = set(known.operators)
-    family = [each for each in sorted(names) if each.partition(".")[0] == name]
-    if name not in names and not family:
-        return Named("operator", name, {}, nearest_names(name, names, _NEAR))
-    all_of = [name] if name in names else family
+    if name not in known.operators:
+        return Named("operator", name, {}, nearest_names(name, known.operators, _NEAR))
     state = {
-        app: SELECTED if all(map(selection.is_operator_selected, all_of)) else DESELECTED
+        app: SELECTED if selection.is_operator_selected(name) else DESELECTED
         for app, selection in selections.items()
     }
     return Named("operator", name, state)

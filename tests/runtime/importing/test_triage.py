@@ -53,6 +53,19 @@ def named(line: str, folder: Path) -> dict[str, str]:
             {"dtype aten::add.Tensor:Float": "selected"},
         ),
         (
+            "aten::relu is not in this build, nor is aten::add",
+            {
+                "operator aten::relu": "selected",
+                "operator aten::add.Tensor": "selected",
+                "operator aten::add.float": "deselected",
+                "operator aten::add.int": "deselected",
+            },
+        ),
+        (
+            "dtype Double is not selected for aten::add",
+            {"dtype aten::add.Tensor:Double": "deselected"},
+        ),
+        (
             "E executorch:op_add.cpp:77] Unhandled dtype Double for add.out",
             {"dtype aten::add.Tensor:Double": "deselected"},
         ),
