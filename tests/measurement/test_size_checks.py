@@ -219,6 +219,40 @@ def test_what_no_image_names_may_be_the_code_without_a_name(
     assert [each for each, _ in checked(now, now, zero).values()] == [verdict]
 
 
+@pytest.mark.parametrize(
+    ("metric", "kind", "bound", "verdicts"),
+    [
+        ("aten::add.out", ABSOLUTE, "11 B", ["inconclusive"]),
+        ("aten::add.out", ABSOLUTE, "12 B", ["pass"]),
+        ("aten::add.out", ABSOLUTE, "2 B", ["fail"]),
+        ("aten::add.out", GROWTH, "3 B", ["inconclusive"]),
+        ("aten::add.out", GROWTH, "4 B", ["pass"]),
+        ("aten::add.*", ABSOLUTE, "11 B", ["inconclusive"]),
+        ("aten::add*", ABSOLUTE, "11 B", ["pass", "pass"]),
+        ("aten::add", ABSOLUTE, "9 B", ["pass"]),
+        ("aten::mul.out", ABSOLUTE, "9 B", ["pass"]),
+    ],
+)
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_code_of_an_operator_may_be_of_any_overload(
+    metric: str, kind: str, bound: str, verdicts: list[str], is_listed: bool
+) -> None:
+    """The names of ExecuTorch's kernels tell no overload, but their registrations do."""
+    analysis = MadeUp([])
+    operators = {"aten::add": 9, "aten::add.out": 3, "aten::mul.out": 4}
+    now = replace(measured(20, operator=operators), analysis=analysis)
+    base = measured(20, operator={**operators, "aten::add": 5})
+    asked = replace(limit(f"operator/{metric}", kind, bound), only_images_know=not is_listed)
+    if is_listed:
+        verdicts = ["pass" if each == "inconclusive" else each for each in verdicts]
+    assert [each for each, _ in checked(now, base, asked).values()] == verdicts
+    if "inconclusive" in verdicts:
+        subject = CheckedApp("a", "t", now, lambda metric: 0)
+        (check,) = size_checks(subject, [asked], SizeReference("base", base), {})
+        text = "9 B of aten::add may be of any overload; set a limit for operator/aten::add"
+        assert check.advice == text
+
+
 def test_what_the_base_used_of_a_waiver_counts_for_growth_alone() -> None:
     """Creep and a maximum count from before the waiver: all its bytes are above them."""
     reference = SizeReference("base", measured(20))

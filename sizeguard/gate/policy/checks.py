@@ -92,7 +92,8 @@ def size_checks(
         )
         check = _check(subject, metric, limit, reference)
         check = _known(check, limit, subject.now, growth.measured, full)
-        checks.append(_with_nameless(check, subject.now, growth.measured))
+        check = _with_nameless(check, subject.now, growth.measured)
+        checks.append(_with_any_overload(check, limit, subject.now, growth.measured))
     return tuple(checks)
 
 
@@ -253,6 +254,29 @@ def _with_nameless(check: Check, now: Measurement, base: Measurement | None) -> 
     if name == CORE or check.actual + nameless <= check.limit:
         return check
     advice = f"{now.nameless:,} B of code have no name; measure the image before it is stripped"
+    return replace(check, verdict=INCONCLUSIVE, advice=advice)
+
+
+def _with_any_overload(
+    check: Check, limit: Limit, now: Measurement, base: Measurement | None
+) -> Check:
+    """Make a passing check of an overload inconclusive if code of any overload may exceed it.
+
+    Only a registration tells the overload. An operator that names of functions tell has none.
+    """
+    level, name = split_metric(check.metric)
+    operator, dot, _ = name.partition(".")
+    whole = f"{level}/{operator}"
+    is_told = _is_listed(limit) or now.analysis is None or now.analysis.users is not None
+    if level != "operator" or not dot or is_told or matches(limit.metric, whole):
+        return check
+    if check.verdict != PASS or check.limit is None:
+        return check
+    others = now.value(whole) or 0
+    before = base.value(whole) or 0 if base is not None and check.kind != ABSOLUTE else 0
+    if check.actual + others - before <= check.limit:
+        return check
+    advice = f"{others:,} B of {operator} may be of any overload; set a limit for {whole}"
     return replace(check, verdict=INCONCLUSIVE, advice=advice)
 
 

@@ -42,6 +42,7 @@ class MadeUp:
     """
 
     rules = None
+    users = None
     has_pieces = False
 
     def __init__(self, parts: Sequence[Part], title: str = "app", *, doubled: bool = False) -> None:
