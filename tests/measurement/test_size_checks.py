@@ -25,7 +25,7 @@ from sizeguard.gate.reference.moved_bytes import BytesHolders
 from sizeguard.ledger.region_use import RegionUse
 from sizeguard.measurement.measurement import Measurement
 from sizeguard.measurement.metric_kinds import JOINED, OBJECTS, SOURCES
-from sizeguard.measurement.nameless_code import lost_places
+from sizeguard.measurement.nameless_code import lost_places, nameless_code
 from tests.support.images.made_up import MadeUp, Part
 
 
@@ -364,3 +364,27 @@ def test_objects_of_link_time_optimization_join_others(objects: list[str], expec
     analysis = MadeUp([Part({"object": name}, load=1) for name in objects])
     keys = ("object", "archive", "component/zed") if expected else ()
     assert lost_places(analysis, rules) == dict.fromkeys(keys, expected)
+
+
+@pytest.mark.parametrize(
+    ("outside", "other", "expected"),
+    [
+        (1024, 0, 0),  # start-up code and stubs
+        (1025, 0, 1025),
+        (1024, 1024, 0),  # those of two images
+        (1025, 1024, 1025),
+        (4001, 0, 4008),  # more than what has names: the data has none either
+    ],
+)
+def test_code_outside_of_functions_is_of_functions_without_names(
+    outside: int, other: int, expected: int
+) -> None:
+    """They have no unwind records, as in firmware with a library that was stripped before."""
+    code = {"kind": "code", "image": "a"}
+    parts = [
+        Part({**code, "symbol": "main"}, load=4000),
+        Part({**code, "symbol": "(.text)"}, load=outside),
+        Part({**code, "symbol": "(.text)", "image": "b"}, load=other),
+        Part({"kind": "data", "symbol": "(.data)", "image": "a"}, load=7),
+    ]
+    assert nameless_code(MadeUp(parts)) == expected
