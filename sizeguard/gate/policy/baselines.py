@@ -103,6 +103,11 @@ def baseline_files(root: Path) -> list[Path]:
     return sorted(path for path in (root / FOLDER).glob("*.yaml") if path.name != WAIVERS)
 
 
+def has_baseline(root: Path, app: str) -> bool:
+    """Return whether an app has a baseline, of any target and toolchain."""
+    return any(path.name.startswith(f"{app}.") for path in baseline_files(root))
+
+
 def other_toolchains(root: Path, build: Build) -> list[str]:
     """List the toolchains that have baselines for this app and target.
 

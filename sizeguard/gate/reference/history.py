@@ -43,6 +43,7 @@ from sizeguard.measurement.store_place import in_ci, project_store
 from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import CONFIG
 from sizeguard.projects.reader import parse_base
+from sizeguard.projects.steps.commit_steps import lacks_app
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.recipe import DoesNotBuildError, Recipe
 
@@ -318,6 +319,10 @@ class History:
     def recipe_at(self, commit: str, recipe: Recipe) -> Recipe:
         """Return the recipe as the commit's own sizeguard.yaml has it: its changes are growth."""
         return recipe.at(self.root, commit)
+
+    def lacks_app(self, commit: str, app: str) -> bool:
+        """Return whether the commit's own sizeguard.yaml names apps, but not this one."""
+        return lacks_app(self.root, commit, app)
 
     def key(self, commit: str, recipe: Recipe) -> str:
         """Return the key of the commit's measurement in the store."""

@@ -20,6 +20,7 @@ from sizeguard.builds.build_record import Build
 from sizeguard.gate.gate_result import MEASURED, NOT_RUN, PARENT, REVIEWED, Base
 from sizeguard.gate.policy.baselines import (
     baseline_path,
+    has_baseline,
     made_otherwise,
     measurement_of_baseline,
     other_toolchains,
@@ -101,7 +102,12 @@ def growth_reference(
         analysis = history.measure(commit, recipe, subject.build.tools).analysis
     except (DoesNotBuildError, ReadsElsewhereError) as error:
         # The commit's own size is unknown; the reviewed size does not depend on it
-        return _with_reason(reviewed, _without_size(text, error)), judged_by_it[1]
+        name = subject.app.name
+        is_new = history.lacks_app(commit, name)
+        why = (
+            f"the {source} {commit[:7]} has no app {name}" if is_new else _without_size(text, error)
+        )
+        return _with_reason(reviewed, why), judged_by_it[1]
     except BuildError as error:
         return SizeReference(text, None, f"the {text} could not be measured: {error}"), ""
     if analysis is None:
@@ -226,6 +232,9 @@ def reviewed_reference(root: Path, subject: MeasuredApp) -> SizeReference:
         f"review and keep this build's sizes: sizeguard baseline update --app {subject.app.name}"
         f" --target {subject.target}"
     )
+    if not path.is_file() and not has_baseline(root, subject.app.name):
+        update = update.removesuffix(f" --target {subject.target}")
+        return SizeReference(REVIEWED, None, f"{subject.app.name} has no baseline; {update}")
     if not path.is_file():
         others = ", ".join(other_toolchains(root, build))
         none = f"there is no baseline {_shown(root, path)}"

@@ -23,6 +23,12 @@ def scope_of_commit(repository: Path, commit: str, app: str, target: str) -> lis
     return [[*each.inputs, "", *each.ignore] for each in steps if each is not None]
 
 
+def lacks_app(repository: Path, commit: str, app: str) -> bool:
+    """Return whether a commit's own sizeguard.yaml names apps, but not this one."""
+    known = _apps_of_commit(repository, commit)
+    return bool(known) and app not in known
+
+
 def steps_of_commit(
     repository: Path, commit: str, app: str, target: str, given: BuildSteps
 ) -> BuildSteps:

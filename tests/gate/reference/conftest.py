@@ -64,6 +64,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         "reviewed_reference": lambda root, subject: made.reviewed,
         "baseline_path": lambda root, build: tmp_path / "a.yaml",
         "toolchain_key": lambda build: "gcc",
+        "has_baseline": lambda root, app: made.has_baseline,
         "other_toolchains": lambda root, build: made.others,
         "differing_inputs": lambda root, commit, read: made.differing.get(commit, []),
         "foreign_inputs": lambda read, root: made.foreign,

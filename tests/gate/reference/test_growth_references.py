@@ -211,6 +211,9 @@ def test_a_base_without_a_size(world: World, made: Any, expected: str | None, wh
         again = " (sizeguard gate --again builds it once more)"
         hint = again if isinstance(made, DoesNotBuildError) else ""
         assert found.why == f"{text}{made}{hint}; there is no baseline"
+        world.history.without_app = True
+        found, _ = growth_reference(world.root, world.history, BASE, subject_of())
+        assert found.why == "the merge base bbbbbbb has no app a; there is no baseline"
 
 
 @pytest.mark.parametrize(
@@ -297,6 +300,11 @@ def test_a_baseline_of_other_tools_or_rules_is_no_reference(
     found = reviewed_reference(world.root, subject_of())
     update = "review and keep this build's sizes: sizeguard baseline update --app a --target t"
     assert found == SizeReference(REVIEWED, None, f"there is no baseline a.yaml; {update}")
+    world.has_baseline = False
+    update = update.removesuffix(" --target t")
+    found = reviewed_reference(world.root, subject_of())
+    assert found == SizeReference(REVIEWED, None, f"a has no baseline; {update}")
+    world.has_baseline, update = True, f"{update} --target t"
     world.others = ["clang", "icc"]
     why = f"the baselines are for clang, icc, but this is gcc; {update}"
     assert reviewed_reference(world.root, subject_of()) == SizeReference(REVIEWED, None, why)

@@ -39,6 +39,7 @@ class Commits:
     kept: list[tuple[str, Mapping[str, object], object]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     recipes: dict[str, object] = field(default_factory=dict)
+    without_app: bool = False
 
     @property
     def place(self) -> Any:
@@ -49,6 +50,9 @@ class Commits:
 
     def recipe_at(self, commit: str, recipe: object) -> object:
         return self.recipes.get(commit, recipe)
+
+    def lacks_app(self, commit: str, app: str) -> bool:
+        return self.without_app
 
     def first_parent(self, commit: str) -> str:
         return self.parents.get(commit, "")
@@ -85,6 +89,7 @@ class World:
     foreign: list[str] = field(default_factory=list)
     measured: set[str] = field(default_factory=set)
     reviewed: SizeReference = KNOWN
+    has_baseline: bool = True
     others: list[str] = field(default_factory=list)
     changed: bool = False
 

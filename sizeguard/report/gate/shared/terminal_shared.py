@@ -155,7 +155,11 @@ def _commands(sizes: SharedSizes) -> list[Command]:
     """List the commands of the first build, and say that the others have the same."""
     if sizes.lacks_base:
         found = [finding for limit in sizes.limits for finding in limit.found]
-        advice = [*dict.fromkeys(finding.advice for finding in found if finding.advice)]
+        # Of reasons for the same command, the first is shown.
+        reasons: dict[str, str] = {}
+        for finding in found:
+            reasons.setdefault(finding.advice.rpartition(": ")[2], finding.advice)
+        advice = [text for text in reasons.values() if text]
         more = len(advice) - _ADVICE
         last = [f"and {more:,} more for other builds"] if more > 0 else []
         return [Command("", text) for text in (*advice[:_ADVICE], *last)]
