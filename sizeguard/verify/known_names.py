@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.macho import plain, read_macho_image
 from sizeguard.verify.evidence.object_evidence import NamedPiece
 from sizeguard.verify.evidence.object_registrations import registered_by
-from sizeguard.verify.evidence.tables import registered_in, written_operators
+from sizeguard.verify.evidence.tables import named_in, registered_in, written_operators
 from sizeguard.verify.leaks.constants import constant_places
 
 
@@ -45,7 +45,9 @@ class ClaimNames:
 
     def entries(self, kind: str, name: str) -> tuple[Registration, ...]:
         """List the entries of the shipped image for an operator."""
-        return self.evidence.operators.get(name, ()) if kind == "operator" else ()
+        if kind != "operator":
+            return ()
+        return self.evidence.operators.get(name) or self._named.get(name, ())
 
     def written(self, kind: str, name: str) -> list[NamedPiece]:
         """List the entries of the objects for an operator."""
@@ -74,6 +76,15 @@ class ClaimNames:
         return KnownNames(evidence.names, {**evidence.operators, **self._written}.keys())
 
     @cached_property
+    def _named(self) -> Mapping[str, tuple[Registration, ...]]:
+        """Entries of tables of any shape."""
+        return named_in(self.evidence.shipped)
+
+    @cached_property
+    def _named_elsewhere(self) -> dict[str, None]:
+        return dict.fromkeys(name for path in self.others for name in named_in(_image(path)))
+
+    @cached_property
     def _elsewhere(self) -> KnownNames:
         """Names that only the map, another build or the operator libraries have."""
         symbols = list(self.mapped)
@@ -87,18 +98,26 @@ class ClaimNames:
 
     def operators_called(self, text: str) -> tuple[str, ...]:
         """Find the operators that a text means, in the image, its objects or elsewhere."""
-        found = (*self._here.operator(text), *self._elsewhere.operator(text))
+        found = [*self._here.operator(text), *self._elsewhere.operator(text)]
+        if named := find_operators(text, {**self._named_elsewhere, **self._named}):
+            is_symbol = self._is_symbol(text)
+            found += [each for each in named if not is_symbol and not self._is_symbol(each)]
         return tuple(dict.fromkeys(found))
+
+    def _is_symbol(self, name: str) -> bool:
+        return any(each.symbols.find(name) for each in (self._here, self._elsewhere))
 
     def perhaps_registered(self, text: str) -> Iterator[str]:
         """Describe texts of the image that may be names of operators, and that a text means.
 
-        The names of symbols and of entries of tables are judged by their code.
+        The names of symbols and of entries of tables are judged by their code. Those of a selection
+        are judged together: the code of other operators may call them.
         """
         places = self._texts
         for name in find_operators(text, places):
-            if not self.operators_called(name) and not self.resolve(name).names:
-                yield f"the text {name} is at {places[name]:#x}: code may register it"
+            if name in self.operators or self.entries("operator", name) or self._is_symbol(name):
+                continue
+            yield f"the text {name} is at {places[name]:#x}: code may register it"
 
     @cached_property
     def _texts(self) -> dict[str, int]:

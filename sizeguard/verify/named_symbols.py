@@ -54,7 +54,7 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
     if marked is None and "@0x" in text:
         raise InputError(f"{text}: a constant after @ is 0x and 5 to 16 hexadecimal digits")
     operators = names.operators_called(text) if marked is None else ()
-    judged = tuple(judge_registered(names, "operator", name, expect) for name in operators)
+    judged = tuple(_judge_operator(names, name, expect) for name in operators)
     if judged and "*" not in text and "?" not in text:
         return judged
     found = names.resolve(marked[1] if marked else text)
@@ -78,6 +78,13 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
     if marked and found.names:  # otherwise --unknown ok accepts the name with its constant
         verdict = _if_known(names, int(marked[2], 16), verdict)
     return (verdict,)
+
+
+def _judge_operator(names: ClaimNames, name: str, expect: str) -> Verdict:
+    verdict = judge_registered(names, "operator", name, expect)
+    if (verdict.expect, verdict.verdict) == (ABSENT, PASS) and (notes := _written(names, name)):
+        return replace(verdict, verdict=INCONCLUSIVE, how=UNKNOWN, evidence=notes)
+    return verdict
 
 
 def _code(names: ClaimNames, symbols: Sequence[str]) -> FoundCode:

@@ -51,6 +51,14 @@ def registered_in(image: Binary, classes: Iterable[str]) -> Registered:
     return Registered(entries(SCHEMAS), entries(exact_names(names)) if names else {})
 
 
+def named_in(image: Binary) -> Mapping[str, tuple[Registration, ...]]:
+    """Find every entry in the image of a table that pairs names with functions, in any way.
+
+    A name is that of an operator, unless it is one of a symbol, as in a table of tests.
+    """
+    return _by_name(read_entries(image, pointers_of(image), NAMES))
+
+
 def written_operators(image: ImageBytes) -> dict[str, int]:
     """Return the texts that may be names of operators, each with an address.
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.builds.build_record import Build
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.formats.elf import (
     ET_DYN,
     SHT_DYNSYM,
@@ -39,6 +40,7 @@ from sizeguard.verify.evidence.object_evidence import read_objects
 from sizeguard.verify.evidence.object_registrations import class_makers
 from sizeguard.verify.evidence.tables import registered_in
 from tests.support.images.made_elf import Form, MadeSection, MadeSymbol, make_elf
+from tests.support.links.claimed_programs import MAIN, judged, linked, outcomes
 
 NAMES = [f"my::op{i}.out" for i in range(40)]
 
@@ -295,3 +297,40 @@ def test_tables_are_found_in_sections_of_code() -> None:
     (box,) = found.classes["Box"]
     assert (box.function, box.address) == (base + 56, base + table + 16)
     assert read_registrations(image) == ()
+
+
+TABLE = """
+struct kernel { const char *name; long key; int (*call)(int); };
+__attribute__((noinline)) static int one(int x) { return x * 7919 + 1; }
+__attribute__((noinline)) static int two(int x) { return x ^ 0x12345; }
+int gone(int x) __asm__("_ZN2ns1fEi");
+int gone(int x) { return x * 31; }
+struct kernel all[] = {{"my::mul.out", 0, one}, {"my::add.out", 1, two}, {"ns::f", 2, two}%s};
+%s
+int api(int x) { return all[x].call(x); }
+"""
+
+
+@pytest.mark.native
+def test_claims_on_names_in_a_table_of_any_shape(tmp_path: Path) -> None:
+    """Those of ExecuTorch have a key between name and function; a symbol precedes its name."""
+    more = ', {"my::div.out", 3, one}', ""
+    texts = {"now": ("", ""), "base": more, "text": ("", 'const char *said = "my::div.out";')}
+    files = {}
+    for name, parts in texts.items():
+        (tmp_path / name).mkdir()
+        sources = {"a": TABLE % parts, "main": MAIN}
+        flags = ("-ffunction-sections",)
+        files[name] = linked(tmp_path / name, sources, "-Wl,--gc-sections", flags=flags)
+    found = judged(files["now"], ["my::mul", "my::*", "ns::f"], ["my::add.out", "ns::f"])
+    assert [(each.kind, each.name, each.verdict) for each in found] == [
+        ("operator", "my::mul.out", FAIL),
+        ("operator", "my::add.out", FAIL),
+        ("operator", "my::mul.out", FAIL),
+        ("symbol", "ns::f", PASS),
+        ("operator", "my::add.out", PASS),
+        ("symbol", "ns::f", FAIL),
+    ]
+    for name, verdict in (("now", PASS), ("base", FAIL), ("text", INCONCLUSIVE)):
+        assert outcomes(judged(files[name], ["my::div"], base=files["base"].image)) == [verdict]
+    assert outcomes(judged(files["now"], ["my::div.out"])) == [INCONCLUSIVE]
