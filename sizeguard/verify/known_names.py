@@ -105,7 +105,9 @@ class ClaimNames:
         return tuple(dict.fromkeys(found))
 
     def _is_symbol(self, name: str) -> bool:
-        return any(each.symbols.find(name) for each in (self._here, self._elsewhere))
+        """Return whether a name is all of a symbol's, without further scopes."""
+        whole = f"::{name.removeprefix('::')}"
+        return any(each.symbols.find(whole) for each in (self._here, self._elsewhere))
 
     def perhaps_registered(self, text: str) -> Iterator[str]:
         """Describe texts of the image that may be names of operators, and that a text means.

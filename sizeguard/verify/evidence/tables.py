@@ -6,7 +6,6 @@ its name and its constructor, anywhere and under any name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import ET_EXEC, Elf
 from sizeguard.names.pointers import Pointers, data_words, relative_pointers, symbolic_pointers
 from sizeguard.names.registered import (
+    LONGEST_NAMESPACE,
     NAMES,
     SCHEMAS,
     Registration,
@@ -26,7 +26,7 @@ from sizeguard.names.registered import (
 from sizeguard.verify.evidence.code_search import ImageBytes
 from sizeguard.verify.evidence.macho import MachoImage
 
-_WRITTEN = re.compile(rb"(?<![^\0])" + NAMES.text.pattern)
+_SCOPE = b"::"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,15 @@ def written_operators(image: ImageBytes) -> dict[str, int]:
     Code may register an operator without a table, from its name and a function, as the constructors
     of ExecuTorch's kernels do.
     """
-    return {
-        match[1].decode(): part.address + match.start(1)
-        for part in image.parts
-        for match in _WRITTEN.finditer(part.content)
-    }
+    found: dict[str, int] = {}
+    for part in image.parts:
+        at = part.content.find(_SCOPE)
+        while at >= 0:
+            start = part.content.rfind(b"\0", max(0, at - LONGEST_NAMESPACE), at) + 1
+            if match := NAMES.text.match(part.content, start):
+                found[match[1].decode()] = part.address + start
+            at = part.content.find(_SCOPE, at + len(_SCOPE))
+    return found
 
 
 def _by_name(entries: Sequence[Registration]) -> dict[str, tuple[Registration, ...]]:
