@@ -77,7 +77,7 @@ def value_of(node: Node | None, name: str) -> Node | None:
     return next((value for key, value in pairs if key.text == name), None)
 
 
-def read_nodes(path: Path, what: str = "selection", *, may_be_empty: bool = False) -> Node:
+def read_nodes(path: Path, what: str, *, may_be_empty: bool = False) -> Node:
     """Read the root node of a file with one document; `what` names the file's kind in errors.
 
     may_be_empty: a file without a node, such as one of comments, is null

@@ -144,7 +144,7 @@ def check_objects(objects: Sequence[Path]) -> None:
             expand([path])
         elif image_format(path) in (UNKNOWN, ZIP):
             what = describe_file(path)
-            raise InputError(f"{path}: {what}, not an object or an archive of objects")
+            raise InputError(f"{path}: not an object or an archive of objects: {what}")
 
 
 def _rules_of_project() -> str:

@@ -11,6 +11,7 @@ from sizeguard.formats.magics import SNAPSHOT
 
 HEAD = 4096
 
+ZIP_FILE = "a zip file; name one of its members: FILE!MEMBER"
 _FORMATS = {
     magics.ELF: "an ELF file",
     magics.MACHO: "a Mach-O file",
@@ -19,7 +20,7 @@ _FORMATS = {
     magics.WASM: "WebAssembly",
     magics.DEBIAN: "a Debian package",
     magics.ARCHIVE: "an archive; name one of its members: FILE!MEMBER",
-    magics.ZIP: "a zip file; name one of its members: FILE!MEMBER",
+    magics.ZIP: ZIP_FILE,
     magics.BITCODE: "LLVM bitcode, which has no code size before it is linked",
 }
 # Beginnings of files of other formats, with their description; the first match wins.
@@ -66,10 +67,14 @@ _MAGICS: tuple[tuple[bytes, str], ...] = (
     (b":10", "firmware as Intel hex records"),
     (b"S0", "firmware as Motorola S records"),
 )
+# What torch writes into zip files. A member that tells the kind, among the first ones.
+_EXPORTED = re.compile(rb"/data/weights/|/models/model\.json|/archive_format")
+_SCRIPTED = re.compile(rb"/(data|constants)\.pkl|/code/__torch__|/data/0|/bytecode\.pkl")
+_LISTED = "sizeguard select ops lists its operators"
 _PLACES = (
     (4, b"TFL3", "a TensorFlow Lite model"),
-    (4, b"SGP1", "a program (.sgp), whose operators sizeguard select ops lists"),
-    (4, b"ET12", "an ExecuTorch program (.pte), whose operators sizeguard select ops lists"),
+    (4, b"SGP1", f"a program (.sgp): {_LISTED}"),
+    (4, b"ET12", f"an ExecuTorch program (.pte): {_LISTED}"),
     (257, b"ustar", "a tar archive: unpack it first"),
 )
 # Patterns of known text files, each with the description of the file. The first match counts.
@@ -106,7 +111,12 @@ def describe_bytes(head: bytes, size: int) -> str:
         return "an empty file"
     if magics.is_fat(head):
         return "a universal binary"
-    if words := _FORMATS.get(magics.format_of(head, size)):
+    format_ = magics.format_of(head, size)
+    if format_ == magics.ZIP and _EXPORTED.search(head):
+        return f"an exported model (.pt2): sizeguard import converts it to a program, {_LISTED}"
+    if format_ == magics.ZIP and _SCRIPTED.search(head):
+        return f"a TorchScript model (.ptl): {_LISTED}"
+    if words := _FORMATS.get(format_):
         return words
     for magic, words in _MAGICS:
         if head.startswith(magic):

@@ -13,6 +13,7 @@ from sizeguard.names.operator_words import OperatorNames
 from sizeguard.names.rules import Path, PlaceRule, Rule, Rules, identifier_of
 from sizeguard.operators.dtypes import SCALAR_TYPES
 
+_WHAT = "list of rules"
 _KEYS = (
     "operators",
     "kernels",
@@ -45,12 +46,12 @@ def read_preset(path: File) -> Rules:
     """Read rules. Raises InputError, with file and line, for anything that is not a rule."""
     if path.is_file() and not path.stat().st_size:
         raise InputError(f"{path}: no rules: the file is empty")
-    return _rules_of(path, read_nodes(path))
+    return _rules_of(path, read_nodes(path, _WHAT))
 
 
 def parse_preset(text: str, path: File) -> Rules:
     """Parse rules as read_preset does; path appears in error messages."""
-    return _rules_of(path, parse_nodes(text.encode(), path, "list of rules"))
+    return _rules_of(path, parse_nodes(text.encode(), path, _WHAT))
 
 
 def check_rules(node: Node, path: File) -> None:

@@ -11,6 +11,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import is_folder, is_there
 from sizeguard.base.input_files import readable
 from sizeguard.base.nearest import nearest_file
+from sizeguard.builds.image_tools import described
 from sizeguard.models.operator_info import OperatorInfo
 
 # Suffix → the module whose read_operators reads it. Imported when a model is read: the reader of
@@ -34,8 +35,9 @@ def check_traceable(model: Path) -> None:
     if not is_there(readable(model)):
         raise InputError(f"{model}: no such file{nearest_file(model)}")
     if model.suffix not in _OF_SOURCES:
-        hint = "; it looks like a selection" if model.suffix in (".yaml", ".yml") else ""
-        raise InputError(f"{model}: not a program (.sgp) or an exported model (.pt2){hint}")
+        raise InputError(
+            f"{model}: not a program (.sgp) or an exported model (.pt2): {described(model)}"
+        )
 
 
 def read_operators(path: Path, source: Path | None = None) -> OperatorInfo:
@@ -57,15 +59,6 @@ def read_operators(path: Path, source: Path | None = None) -> OperatorInfo:
     if not isinstance(info, OperatorInfo):
         raise TypeError(f"{module}.read_operators returned no OperatorInfo")
     return info
-
-
-def suffix_hint(path: Path) -> str:
-    """Return a hint for a model file that was given as an image; empty for other files."""
-    suffix = path.suffix.lower()
-    if suffix not in READERS:
-        return ""
-    first = "sizeguard import converts it to a program, " if suffix == ".pt2" else ""
-    return f"; a {suffix} file is a model: {first}sizeguard select ops lists its operators"
 
 
 def read_models(paths: Iterable[Path], source: Path | None = None) -> list[OperatorInfo]:

@@ -31,6 +31,7 @@ TOP_KEYS = (
 )
 OPERATOR_KEYS = ("name", *OPERATOR_FLAGS, "debug_info")
 
+_WHAT = "selection"
 _BOOLEANS = yaml.constructor.SafeConstructor.bool_values
 
 # Limit with aliases expanded: a file of kilobytes can name a list a million times
@@ -61,12 +62,12 @@ def read_selection(path: Path) -> SelectionFile:
     Raises InputError, with file and line, for everything that torchgen refuses and for malformed
     content.
     """
-    return _SelectionReader(str(path)).read(read_nodes(path))
+    return _SelectionReader(str(path)).read(read_nodes(path, _WHAT))
 
 
 def parse_selection(data: bytes, name: str) -> SelectionFile:
     """Parse a selection as read_selection does; `name` is for error messages."""
-    return _SelectionReader(name).read(parse_nodes(data, name, "selection"))
+    return _SelectionReader(name).read(parse_nodes(data, name, _WHAT))
 
 
 class _SelectionReader:

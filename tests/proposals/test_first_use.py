@@ -88,7 +88,7 @@ def test_texts_of_another_encoding_are_named_by_their_line(tmp_path: Path) -> No
     path = tmp_path / "sizeguard.yaml"
     path.write_bytes(b"apps:\n  a:\n    image: \xff\xfe\n")
     with pytest.raises(InputError, match=r"sizeguard\.yaml:3: not YAML: not UTF-8 text$"):
-        read_nodes(path)
+        read_nodes(path, "selection")
     with pytest.raises(InputError, match=r"^gate\.json: not JSON: not UTF-8 text$"):
         parse(b"\x80\x04", "gate.json")
 

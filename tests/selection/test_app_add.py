@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sizeguard.base.errors import InputError
 from sizeguard.cli.main import cli
 from sizeguard.proposals.added_app import undone_unless_complete, with_app
+from tests.support.places import ROOT
 
 BEFORE = """# What is watched.
 targets:
@@ -66,7 +67,8 @@ def test_apps_in_one_line_are_refused() -> None:
     ("arguments", "message"),
     [
         (["vision", "m.pt2"], "app vision exists already"),
-        (["words", "../m.pt2"], "not in the project"),
+        (["words", str(ROOT / "native/models/mlp/model.pt2")], "not in the project"),
+        (["words", "../m.pt2"], "../m.pt2: no such file"),
     ],
 )
 def test_what_cannot_be_added_changes_nothing(

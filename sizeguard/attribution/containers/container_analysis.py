@@ -19,6 +19,7 @@ from sizeguard.formats import magics
 from sizeguard.formats.containers.container import DEEPEST, Container, ContainerMember
 from sizeguard.formats.containers.member_files import unpacked
 from sizeguard.formats.containers.open_container import open_container
+from sizeguard.formats.describe import ZIP_FILE, describe_file
 from sizeguard.formats.link_kind import OBJECT
 from sizeguard.ledger.ledger import ImageInfo
 
@@ -70,15 +71,15 @@ def container_analysis(path: Path, open_image: Open, depth: int = 0) -> JoinedAn
 
 
 def _without_images(container: Container, unread: int) -> InputError:
-    from sizeguard.runtimes.model_files import suffix_hint  # takes 2 ms; only errors need it
-
     path, count = container.path, len(container.members)
+    if container.format == magics.ZIP and (model := describe_file(path)) != ZIP_FILE:
+        return InputError(f"{path}: contains no image: {model}")
     what = f"none of its {count:,} files is native code" if count else "it is empty"
     if unread:
         what = f"none of its {unread:,} native files can be read"
     elif any(magics.format_of(member.head) == magics.BITCODE for member in container.members):
         what += "; LLVM bitcode has no code size before it is linked"
-    return InputError(f"{path}: contains no image: {what}{suffix_hint(path)}")
+    return InputError(f"{path}: contains no image: {what}")
 
 
 def _tell(path: Path, errors: list[InputError]) -> None:

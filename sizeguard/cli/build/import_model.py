@@ -71,6 +71,8 @@ def command(
     from sizeguard.runtimes.sizeguard.program.program_file import write_program
 
     _check_kind(model)
+    if output.suffix.lower() in (".pt2", ".pte", ".ptl"):
+        raise InputError(f"--output: {output}: a program is not named as a model; use .sgp")
     source = find_sources(runtime_source)
     operators = read_operator_libraries(operator_files) if operator_files else library(source)
     arrays = [[Path(name) for name in case.split(",")] if case else [] for case in cases]
@@ -98,7 +100,9 @@ def command(
 
 
 def _check_kind(model: Path) -> None:
-    """Raise InputError for a model that is not an exported one, by its suffix."""
+    """Raise InputError for a model that is not an exported one, by its suffix or beginning."""
+    from sizeguard.formats.describe import describe_file
+    from sizeguard.formats.sniff import ZIP, image_format
     from sizeguard.runtimes.model_files import READERS
 
     suffix = model.suffix.lower()
@@ -109,3 +113,5 @@ def _check_kind(model: Path) -> None:
         )
     if suffix == ".sgp":
         raise InputError(f"{model}: is already a program; run_program --program {model} runs it")
+    if image_format(model) != ZIP:
+        raise InputError(f"{model}: not an exported model (.pt2): {describe_file(model)}")

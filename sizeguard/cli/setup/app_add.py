@@ -54,8 +54,8 @@ def command(
     _check_name(root, name)
     source = source_root(runtime_source)
     place = selection or source_tree(source)[1].usual_selection(name)
-    paths = [_in_project(path, root) for path in (place, *models)]
     _check_files(place, name, models)
+    paths = [_in_project(path, root) for path in (place, *models)]
     option = [] if runtime_source is None else ["--runtime-source", str(runtime_source)]
 
     def run(*words: str) -> None:
