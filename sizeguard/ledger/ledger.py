@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 from sizeguard.columns.sums import Sums
 from sizeguard.columns.texts import Int, Int8, Int32, Texts
+from sizeguard.formats.link_kind import OBJECT
+from sizeguard.formats.magics import ARCHIVE
 from sizeguard.ledger.partition import Partition
 
 if TYPE_CHECKING:
@@ -59,6 +61,11 @@ class ImageInfo:
     def adds_underscore(self) -> bool:
         """Return whether the format puts an underscore before each name."""
         return self.format == "macho" or (self.format in ("pe", "coff") and self.arch == "i386")
+
+    @property
+    def is_of_objects(self) -> bool:
+        """Return whether no linker made it: it is an object, or an archive, usually of objects."""
+        return self.kind == OBJECT or self.format == ARCHIVE
 
 
 class Owners:

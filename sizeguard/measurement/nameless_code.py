@@ -35,8 +35,8 @@ def nameless_code(analysis: Analysis) -> int:
 
     Each image has a few hundred bytes of start-up code and stubs outside of functions: at most 739
     in 350 programs and libraries. More is of functions without a name and an unwind record, as of
-    a library that was stripped before it was linked. If it exceeds all named code, the images have
-    no names, and their data counts, too.
+    a library that was stripped before it was linked. Objects have none. If it exceeds all named
+    code, the images have no names, and their data counts, too.
     """
     kinds = analysis.label("kind")
     is_code = rows_with(kinds, lambda text: text == "code")
@@ -48,7 +48,8 @@ def nameless_code(analysis: Analysis) -> int:
     if int(load[is_outside].sum()) <= named:
         images = analysis.label("image")
         outside = sum_by(load[is_outside], images.ids[is_outside], len(images.texts))
-        return starts + int(outside[outside > _START_UP].sum())
+        start_up = 0 if analysis.image.is_of_objects else _START_UP
+        return starts + int(outside[outside > start_up].sum())
     return int(load[rows_with(kinds, _CONTENT.__contains__) & ~is_named].sum())
 
 

@@ -11,6 +11,8 @@ import pytest
 from sizeguard.attribution.size_report import CORE, UNATTRIBUTED
 from sizeguard.base.errors import InputError
 from sizeguard.builds.sizes import Sizes
+from sizeguard.formats.link_kind import OBJECT
+from sizeguard.formats.magics import ARCHIVE
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH
 from sizeguard.gate.policy.checks import CheckedApp, SizeReference, size_checks
 from sizeguard.gate.policy.limits import (
@@ -387,4 +389,9 @@ def test_code_outside_of_functions_is_of_functions_without_names(
         Part({**code, "symbol": "(.text)", "image": "b"}, load=other),
         Part({"kind": "data", "symbol": "(.data)", "image": "a"}, load=7),
     ]
-    assert nameless_code(MadeUp(parts)) == expected
+    analysis = MadeUp(parts)
+    assert nameless_code(analysis) == expected
+    of_linker = analysis.image
+    for image in (replace(of_linker, kind=OBJECT), replace(of_linker, format=ARCHIVE)):
+        analysis.image = image
+        assert nameless_code(analysis) == (outside + other if outside < 4000 else expected)
