@@ -73,7 +73,7 @@ void* read_file(Context& context, const char* path, size_t* size) {
   }
   if (bytes == nullptr) {
     const char* why = context.message();  // of a limit of memory
-    std::fprintf(stderr, "error: %s: %s\n", path, *why != 0 ? why : "cannot read the file");
+    std::fprintf(stderr, "error: %s: %s\n", path, *why != 0 ? why : "cannot read");
   }
   if (file >= 0) close(file);
   return bytes;

@@ -16,12 +16,14 @@ from tests.support.tricks.c_project import GROWN, SOURCES, config_of, project_of
 def test_a_snapshot_stands_for_the_base_and_needs_no_baseline(tmp_path: Path) -> None:
     project = project_of(tmp_path, "limits: {load: {growth: 256 B}}")
     subprocess.run(["make", "-s", "app"], cwd=project.root, check=True)
-    assert project.run("report", "app", "--save", "base.snapshot").code == 0
+    assert project.run("gate").code == 0
+    made = ".sizeguard/builds/a.x86_64-linux"
+    assert project.run("report", made, "--save", "base.snapshot").code == 0
     held = project.run("gate", "--base-snapshot", "base.snapshot", "--format", "json")
     growth = {c["metric"]: c for c in result_of(held)["checks"] if c["kind"] == "growth"}
     assert (growth["load"]["verdict"], growth["load"]["since"]) == (
         "pass",
-        "snapshot base.snapshot",
+        "snapshot base.snapshot, of a commit that it does not name",
     )
     assert result_of(held)["apps"][0]["base"] == "snapshot"
 

@@ -131,7 +131,7 @@ def test_a_check_with_expected_outputs_compares_them(
     [
         ("case0_input0.npy", 3, "the shapes differ"),
         ("long.npy", 3, "dtype Float, expected Long"),
-        ("gone.npy", 2, "cannot read the file"),
+        ("gone.npy", 2, "gone.npy: cannot read"),
         ("model.pt2", 2, "not a .npy file"),
     ],
 )

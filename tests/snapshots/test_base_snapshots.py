@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,7 @@ def _save(project: AnyProject, file: str) -> None:
 
 def _gate(project: AnyProject, snapshot: str = "../base.snapshot") -> tuple[int, dict[str, Any]]:
     done = project.run("gate", "--base-snapshot", snapshot, "--format", "json")
+    assert done.out, done.err
     return done.code, json.loads(done.out)
 
 
@@ -166,3 +169,31 @@ def test_a_build_of_other_files_saves_no_commit(saved: AnyProject, tmp_path: Pat
     origin = read_snapshot(Path(file)).origin
     assert origin is not None
     assert (origin.commit, origin.parts) == ("", {})
+
+
+@pytest.mark.native
+def test_a_base_of_a_found_image_is_measured_stripped_as_the_image_is(tmp_path: Path) -> None:
+    """What strip removes of the base must not hide as much growth of the file."""
+    config = "apps:\n  a:\n    image: app\n    limits: {load: {growth: 64 B}}\n"
+    project = made_project(tmp_path / "project", config, SOURCES)
+    image = project.root / "app"
+    subprocess.run(["make"], cwd=project.root, check=True)
+    stripped = tmp_path / "stripped"
+    subprocess.run(["strip", "-o", stripped, image], check=True)
+    copied = tmp_path / "copied"
+    shutil.copy(image, copied)
+    for source, file in ((image, "s.sgs"), (stripped, "stripped.sgs")):
+        assert project.run("report", str(source), "--save", str(tmp_path / file)).code == 0
+    comparable = [str(tmp_path / name) for name in ("copied", "stripped", "stripped.sgs")]
+    for base in comparable:
+        assert _gate(project, base)[0] == 0, base
+    (tmp_path / "blob").write_bytes(bytes(4_000))
+    blob = ["objcopy", "--add-section", f".blob={tmp_path / 'blob'}", image]
+    subprocess.run(blob, check=True)
+    for base in comparable:
+        code, found = _gate(project, base)
+        assert code == 1, base
+        assert [c["metric"] for c in found["checks"] if c["verdict"] == "fail"] == ["file"]
+    code, found = _gate(project, str(tmp_path / "s.sgs"))
+    assert code == 3
+    assert "bytes of symbols and debug information, and the app is measured" in json.dumps(found)

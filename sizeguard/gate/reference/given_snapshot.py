@@ -6,12 +6,17 @@ An app that is built by commands needs such a snapshot.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.attribution.analysis import Analysis
+from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
-from sizeguard.base.errors import InputError
+from sizeguard.base.errors import BuildError, InputError
+from sizeguard.builds.measured_sizes import measure
+from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.gate_result import Base
 from sizeguard.gate.policy.baselines import inseparable, tools_text
 from sizeguard.gate.policy.checks import SizeReference
@@ -23,6 +28,7 @@ from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.snapshots.magic import is_snapshot
 from sizeguard.snapshots.origin import Origin
 from sizeguard.snapshots.snapshot import read_snapshot
+from sizeguard.toolchains.stripped import strip, strip_tool
 
 # Parts that a measurement depends on, with their names in messages.
 _FILES = ("tree", "scope")
@@ -37,6 +43,7 @@ _TOOLS = "toolchain"
 # The gate notes these and accepts the snapshot: the first two differ between machines, the third
 # means that a build has no record of its link.
 _PATHS, _PACKAGES, _LINKS = "path_length", "packages", "links"
+_STRIPPED = frozenset({"debug", "symbol table"})  # kinds of bytes
 _BUILD_IT = "leave out --base-snapshot to build the base"
 
 
@@ -49,12 +56,13 @@ def snapshot_reference(
     """
     text = f"snapshot {path.name}"
     analysis: Analysis
-    origin = None
+    origin = sizes = None
     if is_snapshot(path):
         analysis = snapshot = read_snapshot(path)
         origin = snapshot.origin or Origin()
     else:
         analysis = analysis_of(path, rules_text=subject.build.rules)
+        sizes = _shipped_sizes(path, subject)
     then, now = analysis.image, subject.now.analysis
     why = notes = ""
     if now is not None and (then.format, then.arch) != (now.image.format, now.image.arch):
@@ -65,10 +73,54 @@ def snapshot_reference(
     elif subject.recipe is not None:
         why, notes = _compared(path, origin, subject, history, base)
     elif origin is not None:
-        why = _other_rules(path, origin, subject) or _other_tools(path, origin, subject)
+        why = (
+            _other_rules(path, origin, subject)
+            or _other_tools(path, origin, subject)
+            or _not_as_shipped(path, analysis, origin, subject)
+        )
+        notes = "" if origin.commit else ", of a commit that it does not name"
     if why:
         return SizeReference(text, None, why)
-    return SizeReference(text + notes, measured_as(analysis, subject))
+    measured = measured_as(analysis, subject)
+    return SizeReference(text + notes, replace(measured, sizes=sizes) if sizes else measured)
+
+
+def _shipped_sizes(path: Path, subject: MeasuredApp) -> Sizes | None:
+    """Measure an image as the app's is: stripped, unless the app ships as it is built.
+
+    Otherwise what strip removes of the base would hide as much growth of the file.
+    """
+    if subject.build.shipped == subject.build.image:
+        return None
+    tool = strip_tool(path)
+    if tool is None:
+        raise InputError(f"{path}: no installed program can strip it, as the app's image is")
+    with tempfile.TemporaryDirectory() as folder:
+        twin = Path(folder) / path.name
+        try:
+            strip(tool, path, twin)
+        except BuildError as error:
+            raise InputError(f"{path}: cannot be measured as it ships: {error}") from error
+        return measure(twin)
+
+
+def _not_as_shipped(path: Path, analysis: Analysis, origin: Origin, subject: MeasuredApp) -> str:
+    """Say that a snapshot is of an image that is not stripped, as the app's is; else empty."""
+    if subject.build.shipped == subject.build.image or origin != Origin():
+        return ""
+    rows = group(analysis, ("kind",)).rows
+    stripped = sum(row.file - row.load for row in rows if row.keys[0] in _STRIPPED)
+    if not stripped:
+        return ""
+    return (
+        f"{path} counts {stripped:,} bytes of symbols and debug information, and the app is"
+        f" measured stripped; give the base's image, or {_save_it(subject)}"
+    )
+
+
+def _save_it(subject: MeasuredApp) -> str:
+    folder = f".sizeguard/builds/{subject.app.name}.{subject.target}"
+    return f"on the base, run sizeguard gate, then sizeguard report {folder} --save FILE"
 
 
 def _compared(
@@ -79,11 +131,7 @@ def _compared(
     if not isinstance(recipe, AnyBuildRecipe):
         return f"{path}: a snapshot cannot stand for apps of a known runtime; {_BUILD_IT}", ""
     if origin is None or not origin.commit:
-        folder = f".sizeguard/builds/{subject.app.name}.{subject.target}"
-        return (
-            f"{path} does not name its commit; on the base, run sizeguard gate, then"
-            f" sizeguard report {folder} --save FILE"
-        ), ""
+        return f"{path} does not name its commit; {_save_it(subject)}", ""
     commit = counted_from(history, base, subject)
     if not commit:
         return f"{path} is of {origin.commit[:7]}, and the base is not known: name it by --base", ""

@@ -57,7 +57,8 @@ class Case:
         subject: Any = SimpleNamespace(
             **{
                 "app": SimpleNamespace(name="a"), "target": "t", "toolchain": None,
-                "build": SimpleNamespace(tools=TOOLS, rules=""), "metrics": (), "tree": None,
+                "build": SimpleNamespace(image="i", shipped="i", tools=TOOLS, rules=""),
+                "metrics": (), "tree": None,
                 "recipe": self.recipe, "head": run_git(self.root, "rev-parse", "HEAD"),
                 "now": measurement_of(self.analysis, ()), **values,
             }
@@ -183,7 +184,9 @@ def test_tools_that_are_not_known_do_not_differ(case: Case) -> None:
 @pytest.mark.parametrize(("rules", "is_known"), [("", False), ("one", True), ("two", False)])
 def test_a_snapshot_by_other_rules_is_none(case: Case, rules: str, is_known: bool) -> None:
     """A component that loses a namespace by its rules would seem to shrink."""
-    build, made = (SimpleNamespace(tools=TOOLS, rules=text) for text in ("one", rules))
+    build, made = (
+        SimpleNamespace(image="i", shipped="i", tools=TOOLS, rules=text) for text in ("one", rules)
+    )
     commit = {**case.origin.parts, **rules_part(made)}
     for recipe, parts, instead in (
         (case.recipe, commit, "leave out --base-snapshot to build the base"),
@@ -239,7 +242,7 @@ def test_an_image_stands_for_the_base_of_an_image_alone(case: Case, tmp_path: Pa
     assert found.measured is not None
     assert case.judged_file(image).measured is None
     rules = json.dumps({"rules": [{"namespace": "sg", "component": "mine"}]})
-    build = SimpleNamespace(tools=TOOLS, rules=rules)
+    build = SimpleNamespace(image="i", shipped="i", tools=TOOLS, rules=rules)
     found = case.judged_file(image, recipe=None, build=build)
     assert found.measured is not None
     assert found.measured.tables["component"]["mine"] > 0
