@@ -22,13 +22,16 @@ _START_FILES = ("crt1.o", "Scrt1.o", "crti.o", "crtbegin.o", "crtbeginS.o", "lib
 def with_record(files: Files) -> Files:
     """Add the files in the record of an image's link; given files stay.
 
-    Nothing is added to a build that names its objects, or if objects are given.
+    The record lists all objects of the link. So they replace those that sizeguard.yaml names for a
+    build, which may be some of them. Nothing is added to a native build, or if objects are given.
 
     Raises InconclusiveError if the link's inputs have changed since it was recorded.
     """
-    if files.objects or image_format(files.image) != ELF:
+    build = files.build
+    if build is not None and not (build.variant == IMAGE and files.link_record):
         return files
-    if files.build is not None and not (files.build.variant == IMAGE and files.link_record):
+    named = build.objects if build is not None else ()
+    if files.objects != named or image_format(files.image) != ELF:
         return files
     path = files.link_record or find_record(files.image).record
     if path is None:

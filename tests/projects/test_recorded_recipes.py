@@ -121,6 +121,19 @@ def test_a_link_that_no_graph_models_has_its_map(tmp_path: Path) -> None:
     assert ("libpart.a", "used") in rows
 
 
+@pytest.mark.native
+def test_named_objects_do_not_hide_the_recorded_link(tmp_path: Path) -> None:
+    """`init` names objects; the record of the link has the map, too."""
+    config = CONFIG.replace("image: app\n", "image: app\n    objects: [libpart.a]\n")
+    project = made_project(tmp_path, config, SOURCES)
+    assert project.run("gate").code == 0
+    done = project.run("report", BUILD, "--by", "archive,symbol", "--format", "json")
+    rows = [(row["archive"], row["symbol"]) for row in json.loads(done.out)["rows"]]
+    assert ("libpart.a", "used") in rows
+    done = project.run("verify", BUILD, "--absent", "unused", "--format", "json")
+    assert (done.code, json.loads(done.out)["verdict"]) == (0, "pass")
+
+
 def test_a_map_beside_an_image_is_named(tmp_path: Path) -> None:
     (tmp_path / "app").write_bytes(Path(shutil.which("true") or "").read_bytes())
     (tmp_path / "app.map").write_text("")

@@ -116,6 +116,7 @@ def command(
     from sizeguard.linkgraph.recorded_files import with_record
     from sizeguard.projects.root import sources_of
     from sizeguard.report.verify.render import claims_text, verification_text
+    from sizeguard.verify.known_record import with_known_record
 
     subject = path or image
     if subject is None or (path and image):
@@ -129,7 +130,9 @@ def command(
         gc_log=gc_log,
         folder=link_map.resolve().parent if link_map else None,
     )
-    given = with_record(open_build(subject, given))
+    given = open_build(subject, given)
+    # With objects, a record that cannot be used is no error
+    given = with_known_record(given) if given.objects else with_record(given)
     full_build = read_build(full) if full is not None else None
     _check_kinds(base, gc_log)
     claims = RequestedClaims(
