@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -35,11 +36,13 @@ def why(graph: SectionGraph, subject: GraphSubject, limit: int = 10) -> Why:
     roots = [int(root) for root in graph.roots if length[root] >= 0]
     roots.sort(key=lambda root: (int(length[root]), root))
     cuts = _Cuts(graph, kept, costs)
-    chains = tuple(_chain(cuts, root, step_to, length) for root in roots[: limit or None])
+    inner = _inner_symbols(graph, subject)
+    chains = tuple(_chain(cuts, root, step_to, length, inner) for root in roots[: limit or None])
     aliases: dict[str, None] = {}
     if subject.kind in ("symbol", "kernel"):
         for node in subject.nodes:
-            aliases |= dict.fromkeys(graph.aliases_of(node))
+            if node not in inner:
+                aliases |= dict.fromkeys(graph.aliases_of(node))
     sources = graph.edges.source
     into = kept[sources] & ~wanted[sources] & (wanted & kept)[graph.edges.target]
     return Why(
@@ -73,8 +76,25 @@ class _Cuts:
         return self.found[edge]
 
 
-def _chain(cuts: _Cuts, root: int, step_to: Int, length: Int) -> Chain:
-    """Follow a shortest path from a root to a goal."""
+def _inner_symbols(graph: SectionGraph, subject: GraphSubject) -> dict[int, str]:
+    """Return the subject's symbols that do not begin their section, by node.
+
+    Without -ffunction-sections, a section has many functions, and the first one names it.
+    """
+    found = {}
+    for node in subject.nodes if subject.symbols else ():
+        if subject.symbols.isdisjoint((graph.symbol_of(node), *graph.aliases_of(node))):
+            names = graph.symbols_in(node)
+            found[node] = next(name for name in names if name in subject.symbols)
+    return found
+
+
+def _chain(cuts: _Cuts, root: int, step_to: Int, length: Int, inner: Mapping[int, str]) -> Chain:
+    """Follow a shortest path from a root to a goal.
+
+    inner: names of goals for chains of one step; a longer chain ends with the name that the last
+           reference uses, which may be another function of the same section
+    """
     graph = cuts.graph
     node = root
     steps = [_step(graph, root, "", 0, -1)]
@@ -84,6 +104,8 @@ def _chain(cuts: _Cuts, root: int, step_to: Int, length: Int) -> Chain:
         how = how_kept(graph, node, edge)
         steps.append(_step(graph, following, how, cuts.freed_by(edge, node), edge))
         node = following
+    if node == root and root in inner:
+        steps[0] = replace(steps[0], symbol=inner[root])
     return Chain(graph.root_kind[root], tuple(steps))
 
 

@@ -180,6 +180,11 @@ class SectionGraph:
             sorted(n for n in names if not is_mapping_symbol(n) and not _LABEL.fullmatch(n))
         )
 
+    def symbols_in(self, node: int) -> list[str]:
+        """Return the mangled names of all symbols in a section, as the object lists them."""
+        found = np.flatnonzero(self.symbols.node == node).tolist()
+        return [self.symbols.names[i].decode("utf-8", "backslashreplace") for i in found]
+
     def section_of(self, node: int) -> int:
         """Return the section that contains a part."""
         if node < self.nodes.sections:

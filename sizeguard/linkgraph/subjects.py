@@ -21,11 +21,17 @@ KINDS = ("operator", "symbol", "section", "kernel", "dtype")
 
 @dataclass(frozen=True, slots=True)
 class GraphSubject:
-    """The nodes that a name means; `name`: for display, `kind`: one of KINDS."""
+    """The nodes that a name means.
+
+    name:    for display
+    kind:    one of KINDS
+    symbols: mangled names that it means; empty if it means no symbol
+    """
 
     name: str
     kind: str
     nodes: tuple[int, ...]
+    symbols: frozenset[str] = frozenset()
 
 
 def operators(graph: SectionGraph) -> dict[str, list[int]]:
@@ -53,18 +59,19 @@ def find_subject(graph: SectionGraph, text: str, dtype_of: Callable[[str], str])
     entries = _entries(table, text)
     if entries:
         return GraphSubject(text, "operator", tuple(entries))
-    found = _symbols(graph, text)
+    found, symbols = _symbols(graph, text)
     if found:
-        return GraphSubject(text, "symbol", found)
+        return GraphSubject(text, "symbol", found, symbols)
     # The kernel of an operator that is not registered may still be present. That of another
     # overload or namespace says nothing about it.
     namespace, _, name = _without_overload(text).partition("::")
     known = [_without_overload(each).partition("::") for each in table]
     is_operator = any(each[0] == namespace for each in known)
     is_other = any(each[2] == name for each in known)
-    found = _symbols(graph, f"kernels::{name}") if name and is_operator and not is_other else ()
-    if found:
-        return GraphSubject(text, "kernel", found)
+    if name and is_operator and not is_other:
+        found, symbols = _symbols(graph, f"kernels::{name}")
+        if found:
+            return GraphSubject(text, "kernel", found, symbols)
     nodes = graph.nodes
     sections = tuple(
         i for i in range(nodes.sections) if graph.names[i] == text and nodes.is_alloc[i]
@@ -88,16 +95,17 @@ def _without_overload(operator: str) -> str:
     return operator.partition(".")[0]
 
 
-def _symbols(graph: SectionGraph, text: str) -> tuple[int, ...]:
+def _symbols(graph: SectionGraph, text: str) -> tuple[tuple[int, ...], frozenset[str]]:
+    """Return the nodes that a symbol's name means, and its mangled names."""
     of_name: dict[str, set[int]] = {}
     for name, node in zip(graph.symbols.names, graph.symbols.node.tolist(), strict=True):
         if node >= 0:
             of_name.setdefault(name.decode("utf-8", "backslashreplace"), set()).add(node)
-    found = _symbol_names(graph, of_name).meant(text)
-    exact = {node for name in found.names for node in of_name[name]}
+    names = frozenset(_symbol_names(graph, of_name).meant(text).names)
+    exact = {node for name in names for node in of_name[name]}
     nodes = graph.nodes
     loaded = {node for node in exact if nodes.is_alloc[node]}
-    return tuple(sorted(loaded or exact))
+    return tuple(sorted(loaded or exact)), names
 
 
 def _symbol_names(graph: SectionGraph, names: Iterable[str]) -> SymbolNames:

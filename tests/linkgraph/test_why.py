@@ -343,3 +343,20 @@ def test_an_alias_is_not_called_by_its_own_name(tmp_path: Path, native_tools: No
         words = ["why", f"{tmp_path}/app", name, "--objects", f"{tmp_path}/a.o"]
         told = CliRunner().invoke(cli, words).stdout
         assert f"the same bytes are called {other}\n" in told, told
+
+
+def test_a_function_in_the_section_of_another_keeps_its_name(
+    tmp_path: Path, native_tools: None
+) -> None:
+    """Without -ffunction-sections, the chain and the aliases named the section's first function."""
+    (tmp_path / "a.c").write_text(
+        "int first(int x) { return x + 2; }\n"
+        'int same(int x) __attribute__((alias("first")));\n'
+        "int second(int x) { return x * 3; }\nint main(int c, char** v) { return second(c); }\n"
+    )
+    subprocess.run(["gcc", "-O1", "-c", "a.c"], cwd=tmp_path, check=True)
+    subprocess.run(["gcc", "a.o", "-o", "app"], cwd=tmp_path, check=True)
+    words = ["why", f"{tmp_path}/app", "second", "--objects", f"{tmp_path}/a.o"]
+    told = json.loads(CliRunner().invoke(cli, [*words, "--format", "json"]).stdout)
+    assert [step["symbol"] for step in told["chain"]] == ["second"]
+    assert told["aliases"] == []
