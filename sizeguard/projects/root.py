@@ -27,7 +27,9 @@ def project_root() -> Path:
         for path in (folder / CONFIG for folder in _folders_up()):
             if path.is_symlink() or path.exists():
                 raise InputError(f"{path}: cannot read: not a regular file")
-        raise InputError(f"not in a project: there is no {CONFIG} in {_looked_in()}")
+        raise InputError(
+            f"not in a project: there is no {CONFIG} in {_looked_in()}; sizeguard init writes one"
+        )
     return found
 
 

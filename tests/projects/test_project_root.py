@@ -74,7 +74,7 @@ def test_a_stranger_has_no_project(stranger: Path, command: Sequence[str]) -> No
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"error: not in a project: there is no sizeguard.yaml in {stranger}/src or above, up to"
-        f" {stranger}\n"
+        f" {stranger}; sizeguard init writes one\n"
     )
     assert files_in(stranger) == ["src"]
 
@@ -206,7 +206,8 @@ def test_errors_name_the_current_folder_alone_at_the_root_of_a_repository(
     monkeypatch.chdir(stranger)
     with pytest.raises(InputError) as error:
         project_root()
-    assert str(error.value) == f"not in a project: there is no sizeguard.yaml in {stranger}"
+    looked_in = f"there is no sizeguard.yaml in {stranger}; "
+    assert str(error.value) == f"not in a project: {looked_in}sizeguard init writes one"
 
 
 @pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere")])

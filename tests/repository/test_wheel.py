@@ -308,7 +308,8 @@ def test_a_strangers_repository_is_no_project(
 ) -> None:
     done = installed.run(*command, cwd=stranger)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (f"error: not in a project: there is no sizeguard.yaml in {stranger}\n")
+    missing = f"there is no sizeguard.yaml in {stranger}; sizeguard init writes one"
+    assert done.stderr == f"error: not in a project: {missing}\n"
     assert git(stranger, "status", "--porcelain", "--ignored") == ""
 
 

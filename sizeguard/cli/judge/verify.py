@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from sizeguard.cli.exit_codes import BY_VERDICT
 from sizeguard.cli.image_options import Output, check_objects, judged_output_options
 from sizeguard.cli.option_groups import PATH
 from sizeguard.cli.project_options import RUNTIME_SOURCE
+
+if TYPE_CHECKING:
+    from sizeguard.builds.open_build import Files
 
 _CANARY_PASSED = 4  # exit code: the verifier is broken, so no verdict is given
 
@@ -113,10 +117,8 @@ def command(
     from sizeguard.builds.open_build import Files, is_build, open_build
     from sizeguard.gate.cache.requested_claims import RequestedClaims
     from sizeguard.gate.verified_builds import list_claims, verify_path
-    from sizeguard.linkgraph.recorded_files import with_record
     from sizeguard.projects.root import sources_of
     from sizeguard.report.verify.render import claims_text, verification_text
-    from sizeguard.verify.known_record import with_known_record
 
     subject = path or image
     if subject is None or (path and image):
@@ -130,9 +132,7 @@ def command(
         gc_log=gc_log,
         folder=link_map.resolve().parent if link_map else None,
     )
-    given = open_build(subject, given)
-    # With objects, a record that cannot be used is no error
-    given = with_known_record(given) if given.objects else with_record(given)
+    given = _with_link(open_build(subject, given))
     full_build = read_build(full) if full is not None else None
     _check_kinds(base, gc_log)
     claims = RequestedClaims(
@@ -151,6 +151,15 @@ def command(
     result = verify_path(source, subject, claims, given)
     output.emit([verification_text(result, output.format, output.style()), "\n"])
     context.exit(_CANARY_PASSED if result.canary != "ok" else BY_VERDICT[result.verdict])
+
+
+def _with_link(files: Files) -> Files:
+    """Add the recorded link; with objects, a record that cannot be used is no error."""
+    # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
+    from sizeguard.linkgraph.recorded_files import with_record
+    from sizeguard.verify.known_record import with_known_record
+
+    return with_known_record(files) if files.objects else with_record(files)
 
 
 def _check_kinds(base: Path | None, gc_log: Path | None) -> None:

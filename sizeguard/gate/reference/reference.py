@@ -100,13 +100,8 @@ def growth_reference(
         return SizeReference(text, subject.now), source  # equal inputs make equal images
     try:
         analysis = history.measure(commit, recipe, subject.build.tools).analysis
-    except (DoesNotBuildError, ReadsElsewhereError) as error:
-        # The commit's own size is unknown; the reviewed size does not depend on it
-        name = subject.app.name
-        is_new = history.lacks_app(commit, name)
-        why = (
-            f"the {source} {commit[:7]} has no app {name}" if is_new else _without_size(text, error)
-        )
+    except (DoesNotBuildError, ReadsElsewhereError) as error:  # the reviewed size is still known
+        why = _without_app(history, commit, source, subject) or _without_size(text, error)
         return _with_reason(reviewed, why), judged_by_it[1]
     except BuildError as error:
         return SizeReference(text, None, f"the {text} could not be measured: {error}"), ""
@@ -120,6 +115,13 @@ def measured_as(analysis: Analysis, subject: MeasuredApp) -> Measurement:
     if analysis is subject.now.analysis:  # equal images have one snapshot in the store
         return replace(subject.now, sizes=sizes_of(analysis))
     return measurement_of(analysis, subject.metrics, rules=subject.build.rules)
+
+
+def _without_app(history: History, commit: str, source: str, subject: MeasuredApp) -> str:
+    """Say that a commit has no such app; empty if it has one."""
+    name = subject.app.name
+    is_new = history.lacks_app(commit, name)
+    return f"the {source} {commit[:7]} has no app {name}" if is_new else ""
 
 
 def _without_size(text: str, error: BuildError) -> str:

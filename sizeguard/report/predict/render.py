@@ -96,12 +96,11 @@ def _terminal(prediction: Prediction, limit: int, style: Style) -> Iterator[str]
 
 _SAVING = (Column("saving"), Column("interval", drop=1))
 _PRICE = (Column("price"), Column("interval", drop=1))
+_Table = tuple[str, Sequence[Column], list[GridRow]]  # the head of the names, columns, rows
 
 
-def _tables(
-    prediction: Prediction, limit: int
-) -> Iterator[tuple[str, Sequence[Column], list[GridRow]]]:
-    """Yield the head of the names, the columns and the rows of each table that has rows."""
+def _tables(prediction: Prediction, limit: int) -> Iterator[_Table]:
+    """Yield each table that has rows."""
     if prediction.per_model:
         yield (
             "without the model",
@@ -111,24 +110,9 @@ def _tables(
                 for model in prediction.per_model
             ],
         )
-    rows = [
-        _row(row.operator, f"{row.exclusive:,}", f"{row.shared:,}", *_saving_cells(row.saving))
-        for row in prediction.per_operator[: limit or None]
-    ]
-    rest = prediction.per_operator[len(rows) :]
-    if rest:
-        left = f"{sum(row.exclusive for row in rest):,}"
-        rows.append(_row(f"{len(rest):,} more operators", left, "", "", ""))
-    yield "operator", (Column("exclusive"), Column("shared", drop=2), *_SAVING), rows
+    yield _operator_table(prediction, limit)
     if prediction.per_dtype:
-        rows = [
-            _row(f"{row.tag}:{row.dtype}", *_saving_cells(row.saving))
-            for row in prediction.per_dtype[: limit or None]
-        ]
-        more = len(prediction.per_dtype) - len(rows)
-        if more:
-            rows.append(_row(f"{more:,} more dtype branches", "", ""))
-        yield "dtype branch", _SAVING, rows
+        yield _dtype_table(prediction, limit)
     if prediction.per_feature:
         yield (
             "build feature",
@@ -141,6 +125,29 @@ def _tables(
                 for row in prediction.per_feature
             ],
         )
+
+
+def _operator_table(prediction: Prediction, limit: int) -> _Table:
+    rows = [
+        _row(row.operator, f"{row.exclusive:,}", f"{row.shared:,}", *_saving_cells(row.saving))
+        for row in prediction.per_operator[: limit or None]
+    ]
+    rest = prediction.per_operator[len(rows) :]
+    if rest:
+        left = f"{sum(row.exclusive for row in rest):,}"
+        rows.append(_row(f"{len(rest):,} more operators", left, "", "", ""))
+    return "operator", (Column("exclusive"), Column("shared", drop=2), *_SAVING), rows
+
+
+def _dtype_table(prediction: Prediction, limit: int) -> _Table:
+    rows = [
+        _row(f"{row.tag}:{row.dtype}", *_saving_cells(row.saving))
+        for row in prediction.per_dtype[: limit or None]
+    ]
+    more = len(prediction.per_dtype) - len(rows)
+    if more:
+        rows.append(_row(f"{more:,} more dtype branches", "", ""))
+    return "dtype branch", _SAVING, rows
 
 
 def _row(name: str, *cells: str) -> GridRow:
