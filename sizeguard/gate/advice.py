@@ -127,5 +127,5 @@ def _waive(check: Check, today: datetime.date) -> str:
 def _normal(check: Check) -> str:
     if check.kind == GROWTH:
         return f"sizeguard baseline update --app {check.app} --target {check.target}"
-    what = "raise it" if check.kind == ABSOLUTE else "count from a later release"
+    what = "raise the maximum" if check.kind == ABSOLUTE else "count from a later release"
     return f"{what} at {check.place}"

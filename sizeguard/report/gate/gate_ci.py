@@ -10,7 +10,7 @@ from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import NOT_RUN, PARENT, GateResult
 from sizeguard.report.gate.findings.finding_texts import growth_text
 from sizeguard.report.gate.findings.gate_findings import RULES, GateFinding, findings, is_note
-from sizeguard.report.gate.gate_words import offer_text, operator_of, verdict_line
+from sizeguard.report.gate.gate_words import cause_name, offer_text, operator_of, verdict_line
 from sizeguard.report.writers import github, junit, sarif
 from sizeguard.report.writers.code_quality import code_quality
 from sizeguard.report.writers.printable import printable
@@ -78,7 +78,7 @@ def _body(finding: GateFinding) -> str:
 def _causes(finding: GateFinding) -> list[str]:
     lines = []
     for cause in finding.related[:_RELATED]:
-        words = (operator_of(cause), cause.dtype, cause.symbol or cause.kind)
+        words = (operator_of(cause), cause.dtype, cause_name(cause))
         named = " ".join(word for word in words if word)
         lines.append(f"{cause.delta:+,}  {named}  {cause.edited or cause.place}".rstrip())
     return lines

@@ -73,7 +73,7 @@ def test_advice_without_a_cause_or_a_snapshot() -> None:
         "sizeguard gate --app mlp --target x86_64-linux --base 1234567",
         "sizeguard report build/mlp --by operator,symbol",
         WAIVE.format("ram", 5),
-        "raise it at sizeguard.yaml:9:3",
+        "raise the maximum at sizeguard.yaml:9:3",
     ]
     creep = advised(result_of(failing("load", "creep", 5)), "", "", "x", TODAY)
     assert creep.commands[0].text == "sizeguard gate --app mlp --target x86_64-linux"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sizeguard.gate.gate_result import (
+    ABSOLUTE,
     CREEP,
     GROWTH,
     AppResult,
@@ -50,7 +51,7 @@ def library_text(library: LibrarySize) -> str:
 def limit_message(check: Check) -> str:
     """Compare the size with its limit, in words.
 
-    load is 41,204 bytes, 204 more than growth max(1%, 512B) since merge base 4f2a91c allows
+    load is 41,204 bytes, 204 more than a growth of max(1%, 512B) since merge base 4f2a91c allows
     (41,000): +1,204 (+3.0%) from 40,000
     """
     if check.limit is None:
@@ -75,11 +76,11 @@ def limit_message(check: Check) -> str:
 
 
 def rule_text(check: Check) -> str:
-    """Write the rule: growth max(1%, 512B) since merge base 4f2a91c."""
+    """Write the rule: a growth of max(1%, 512B) since merge base 4f2a91c."""
+    rule = f"a {'maximum' if check.kind == ABSOLUTE else check.kind} of {check.rule}"
     if check.set_for:
-        return f"{check.kind} {check.rule} set for {check.set_for}"
-    since = f" since {check.since}" if check.since and check.kind in (GROWTH, CREEP) else ""
-    return f"{check.kind} {check.rule}{since}"
+        return f"{rule} set for {check.set_for}"
+    return f"{rule} since {check.since}" if check.since and check.kind in (GROWTH, CREEP) else rule
 
 
 def waiver_text(use: WaiverUse) -> str:
