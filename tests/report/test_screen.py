@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sizeguard.diff.diff_result import DiffRow
+from sizeguard.report.bisect.bisect_words import row_texts
+from sizeguard.report.history.history_words import part_text
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, shown_heads
 from sizeguard.report.writers.style import Style, wants_colour
 from sizeguard.report.writers.table import format_table
@@ -116,3 +119,14 @@ def test_only_shown_columns_have_a_meaning() -> None:
     rows = rows_of(["x" * 30])
     assert shown_heads(COLUMNS, "symbol", rows, Style(width=200)) == {"load", "KiB", "n"}
     assert "KiB" not in shown_heads(COLUMNS, "symbol", rows, Style(width=45))
+
+
+def test_a_symbol_of_a_plain_program_is_named_without_its_scope() -> None:
+    """Bisect called C++ code (core), and history cut its names in the middle of a parameter."""
+    symbol = "_ZN3app4sortIiEEvPT_S2_S2_S2_S2_S2_S2_"
+    name = "void app::sort<int>(int*, int*, int*, int*, int*, int*, int*)"
+    row = DiffRow(("(core)", "", symbol), 0, 100, "added")
+    assert row_texts(row, 20) == ("", "", "app::sort<int>")
+    assert row_texts(row, 99).symbol == name
+    assert part_text(DiffRow(("app", symbol), 0, 100, "added"), 20) == "app  app::sort<int>"
+    assert part_text(DiffRow(("app", "_ZN3app4sortEPiS0_S0_S0_"), 0, 9, "added"), 12) == "app::sort"

@@ -11,6 +11,8 @@ from sizeguard.base.progress import announce, clock
 from sizeguard.bisect.bisect_result import News
 from sizeguard.report.writers.printable import at_most, printable
 
+_SUBJECT = 24  # columns of a commit's subject; the line then fits a terminal of 80
+
 
 class BisectProgress:
     """Prints a line for each built commit, and counts measurements from the store.
@@ -59,8 +61,7 @@ class BisectProgress:
             if news.remaining
             else "the last one"
         )
-        subject = at_most(printable(news.commit.subject), 40)
-        announce(
-            f"  {news.commit.id[:7]} {size}  {clock(now - self._before):>6}  {subject:<40}  {left}"
-        )
+        subject = f"{at_most(printable(news.commit.subject), _SUBJECT):<{_SUBJECT}}"
+        took = clock(now - self._before)
+        announce(f"  {news.commit.id[:7]} {size}  {took:>6}  {subject}  {left}")
         self._before = now

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from sizeguard.attribution.size_report import CORE
 from sizeguard.base.errors import listed
 from sizeguard.bisect.bisect_result import BisectResult, Culprit
 from sizeguard.diff.diff_result import DiffRow
@@ -71,10 +72,13 @@ class ShownRows(NamedTuple):
 
 
 def row_texts(row: DiffRow, width: int) -> ShownNames:
-    """Return the names to show; width: most characters of the symbol."""
+    """Return the names to show; width: most characters of the symbol.
+
+    A symbol of the core says enough: a program without a runtime has no core.
+    """
     operator, dtype, symbol = row.keys
     return ShownNames(
-        shown("operator", operator, 40),
+        "" if symbol and operator == CORE else shown("operator", operator, 40),
         shown("dtype", dtype) if dtype else "",
         shown("symbol", symbol, width),
     )

@@ -184,8 +184,8 @@ def _culprit_lines(culprit: Culprit, limit: int, style: Style, indent: str) -> I
     part = shown_rows(culprit.rows, limit)
     for row in part.rows:
         texts = row_texts(row, style.room(24))
-        dtype = f"{texts.dtype}  " if texts.dtype else ""
-        head = f"{indent}{'':>12}{row.delta:>+10,}  {texts.operator}  {dtype}"
+        names = "".join(f"{name}  " for name in (texts.operator, texts.dtype) if name)
+        head = f"{indent}{'':>12}{row.delta:>+10,}  {names}"
         cause = row.cause.replace("_", " ")
         left = style.width - len(head) - len(cause) - 2
         symbol = row_texts(row, style.room(max(left, 16))).symbol

@@ -14,7 +14,10 @@ from sizeguard.history.history_result import (
     HistoryPoint,
     SizeHistory,
 )
+from sizeguard.report.screen.cells import cells
 from sizeguard.report.writers.printable import NOTHING, middle, printable, shown
+
+_LEAST_SYMBOL = 12  # cells that a symbol has beside the name of its level
 
 
 def line_title(line: HistoryLine) -> str:
@@ -69,10 +72,14 @@ def without_size(point: HistoryPoint) -> str:
 
 
 def part_text(row: DiffRow, width: int) -> str:
-    """Name a row: its level's name, and the symbol if it has one."""
-    names = [printable(row.keys[0] or NOTHING), *(shown("symbol", key) for key in row.keys[1:])]
-    text = "  ".join(dict.fromkeys(name for name in names if name != NOTHING)) or NOTHING
-    return middle(text, width)
+    """Name a row: its level's name, and the symbol if it has one that does not begin with it."""
+    part, symbol = printable(row.keys[0] or NOTHING), "".join(row.keys[1:])
+    if not symbol:
+        return middle(part, width)
+    if part == NOTHING or shown("symbol", symbol).startswith((f"{part}::", f"{part}(")):
+        return shown("symbol", symbol, width)
+    room = width - cells(part) - 2
+    return middle(f"{part}  {shown('symbol', symbol, max(room, _LEAST_SYMBOL))}", width)
 
 
 def largest_part(point: HistoryPoint, width: int) -> str:
