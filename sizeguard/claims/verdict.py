@@ -16,6 +16,9 @@ STILL_THERE = "still_there"
 THERE = "present"
 UNKNOWN = "unknown"
 
+# In the evidence of a pattern that no name matches; the pattern may be misspelt.
+MATCHES_NOTHING = "matches nothing"
+
 OK, BROKEN = "ok", "broken"
 
 

@@ -14,6 +14,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.claims.verdict import (
     ABSENT,
     INCONCLUSIVE,
+    MATCHES_NOTHING,
     NOT_GENERATED,
     PASS,
     PRESENT,
@@ -145,7 +146,7 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
     doubts = (*evidence.gaps, *unnamed)
     if judged and not unnamed:
         return judged
-    note = f"matches nothing{' else' if judged else ''}: {found.text}"
+    note = f"{MATCHES_NOTHING}{' else' if judged else ''}: {found.text}"
     if not judged and found.nearest and not names.unknown_ok:
         note += f"; with more scopes it matches {found.nearest}"
     elif not judged and _OF_SHELLS.search(found.text):

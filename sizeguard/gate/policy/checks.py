@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sizeguard.attribution.size_report import CORE, UNATTRIBUTED
-from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, MATCHES_NOTHING, PASS
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH, Check, Offer
 from sizeguard.gate.policy.limits import Limit
 from sizeguard.measurement.measurement import OF_LINK, OF_NAMES, Measurement
@@ -213,7 +213,7 @@ def _known(check: Check, limit: Limit, now: Measurement, *others: Measurement | 
     if is_known or limit.unknown_ok or (_is_listed(limit) and limit.nearest is None):
         return check
     if is_family(check.metric) or (level == "symbol" and is_glob(name)):
-        finding = f"{check.metric} matches nothing"
+        finding = f"{check.metric} {MATCHES_NOTHING}"
         has_names = level == "symbol" or any(map(_is_name, now.names(level)))
         if near := now.unmatched.get(name, "") if level == "symbol" else "":
             finding += f"; with more scopes it matches {near}"

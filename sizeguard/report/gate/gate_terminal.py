@@ -131,11 +131,12 @@ def _many(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
             )
             yield from _block(build, style)
     passing = [build for build in builds if build.verdict == PASS]
-    said = [(build.app, note) for build in passing for note in notes(build.found)]
+    all_said = ((build.app.app, note) for build in passing for note in notes(build.found))
+    said = [*dict.fromkeys(all_said)]
     if said:
         yield ""
     for app, note in said[:_NOTES]:
-        yield from wrapped(f"  ! {printable(f'{app.app}: {note}')}", 0, style)
+        yield from wrapped(f"  ! {printable(f'{app}: {note}')}", 0, style)
     if len(said) > _NOTES:
         yield f"    {len(said) - _NOTES:,} more: sizeguard gate --format json"
     yield from _least_room([build.app for build in passing], style)

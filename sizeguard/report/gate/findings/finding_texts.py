@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sizeguard.claims.verdict import MATCHES_NOTHING, PASS
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
     CREEP,
@@ -38,6 +39,19 @@ def growth_text(app: AppResult) -> str:
 def section_text(section: ShippedSection) -> str:
     """Describe an unknown section in one sentence."""
     return f"section {section.name} of {section.bytes:,} bytes is neither loaded nor known"
+
+
+def unmatched_patterns(app: AppResult) -> dict[str, str]:
+    """Return the patterns that pass because no name matches them, with their place."""
+    found = {
+        check.metric: check.place
+        for check in app.checks
+        if check.verdict == PASS and check.advice == f"{check.metric} {MATCHES_NOTHING}"
+    }
+    for claim in app.verification.verdicts if app.verification else ():
+        if claim.verdict == PASS and claim.evidence[:1] == (f"{MATCHES_NOTHING}: {claim.name}",):
+            found.setdefault(claim.name, "")
+    return found
 
 
 def library_text(library: LibrarySize) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, MATCHES_NOTHING, PASS
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import (
     ELIMINATION,
@@ -34,6 +34,7 @@ from sizeguard.report.gate.findings.finding_texts import (
     limit_message,
     policy_text,
     section_text,
+    unmatched_patterns,
     waiver_text,
 )
 from sizeguard.report.gate.moved_code import changed
@@ -54,6 +55,7 @@ RULES = {
     "needed": "An app needs only libraries that its base needs",
     "machine": "An image has the format, machine and kind of its base",
     "run": "The command after the build exits with 0",
+    "unmatched": "A pattern of a limit or a claim matches a name",
     "library": "The sizes of an app include each library that ships with it",
     "model": "A model gives the same bits on the selective and on the full build",
     "selection/operator": "The selection has every operator that a model needs",
@@ -79,7 +81,7 @@ RULES = {
 LACKING = frozenset(
     f"selection/{kind}" for kind in ("operator", "dtype", "class", "feature", "closure")
 )
-_NOTES = frozenset({"section", "library", "selection/surplus", "selection/lint"})
+_NOTES = frozenset({"section", "unmatched", "library", "selection/surplus", "selection/lint"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,13 @@ def _section(app: AppResult, section: ShippedSection) -> GateFinding:
     return GateFinding("section", app.app, app.target, name, identity, PASS, section_text(section))
 
 
+def _unmatched(app: AppResult, pattern: str, place: str) -> GateFinding:
+    identity = f"{app.app}/{app.target}/unmatched/{pattern}"
+    text = f"{pattern} {MATCHES_NOTHING}"
+    name = f"pattern {pattern}"
+    return GateFinding("unmatched", app.app, app.target, name, identity, PASS, text, place=place)
+
+
 def _library(app: AppResult, library: LibrarySize) -> GateFinding:
     identity = f"{app.app}/{app.target}/library/{library.name}"
     name = f"library {library.name}"
@@ -226,6 +235,8 @@ def _of_app(app: AppResult) -> Iterator[GateFinding]:
         yield _growth(app)
     for section in app.unknown_sections:
         yield _section(app, section)
+    for pattern, place in unmatched_patterns(app).items():
+        yield _unmatched(app, pattern, place)
     for library in app.libraries:
         yield _library(app, library)
     for check in app.checks:
