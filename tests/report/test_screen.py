@@ -1,4 +1,4 @@
-"""Tables on a terminal: lines fit, names stay distinct, and nothing is shortened in a pipe."""
+"""Tables on a terminal and plots: lines fit, names stay distinct, and sizes are round."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sizeguard.diff.diff_result import DiffRow
 from sizeguard.report.bisect.bisect_words import row_texts
 from sizeguard.report.history.history_words import part_text
 from sizeguard.report.screen.grid import Column, GridRow, RowName, grid_lines, shown_heads
+from sizeguard.report.writers.plot import Scale
 from sizeguard.report.writers.style import Style, wants_colour
 from sizeguard.report.writers.table import format_table
 
@@ -130,3 +131,11 @@ def test_a_symbol_of_a_plain_program_is_named_without_its_scope() -> None:
     assert row_texts(row, 99).symbol == name
     assert part_text(DiffRow(("app", symbol), 0, 100, "added"), 20) == "app  app::sort<int>"
     assert part_text(DiffRow(("app", "_ZN3app4sortEPiS0_S0_S0_"), 0, 9, "added"), 12) == "app::sort"
+
+
+@given(low=st.integers(0, 10**10), span=st.integers(16, 10**10))
+def test_a_plot_has_two_to_six_round_sizes(low: int, span: int) -> None:
+    sizes = Scale(2, low, low + span).round_sizes()
+    assert 2 <= len(sizes) <= 6
+    assert low <= sizes[0] <= sizes[-1] <= low + span
+    assert str(sizes.step).rstrip("0") in ("1", "2", "5")

@@ -6,6 +6,7 @@ Such a page needs nothing else and runs nothing: it has no script, and its polic
 from __future__ import annotations
 
 import html
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -59,6 +60,7 @@ content="default-src 'none'; style-src 'unsafe-inline'">
 """
 
 _LEAST_ROWS = 20
+_MOST_LINES = 6  # of the grid
 
 # A table in a box that scrolls on narrow screens, also by keyboard.
 TABLE = '<div class="scroll" tabindex="0"><table>'
@@ -116,10 +118,15 @@ class Scale:
         place = f'x="{self.x(commit)}" y="{HEIGHT - 12}" text-anchor="{anchor}"'
         return f"<text {place}>{escaped(text)}</text>\n"
 
+    def round_sizes(self) -> range:
+        """Return two to six sizes in the drawing: multiples of 1, 2 or 5 times a power of ten."""
+        steps = (factor * 10**power for power in itertools.count() for factor in (1, 2, 5))
+        step = next(step for step in steps if (self.high - self.low) // step < _MOST_LINES)
+        return range(-(-self.low // step) * step, self.high + 1, step)
+
     def grid(self) -> Iterator[str]:
-        """Draw the grid lines of five sizes."""
-        for i in range(5):
-            size = self.low + (self.high - self.low) * i // 4
+        """Draw grid lines at round sizes."""
+        for size in self.round_sizes():
             y = self.y(size)
             yield f'<line class="grid" x1="{LEFT}" y1="{y}" x2="{WIDTH - RIGHT}" y2="{y}"/>'
             yield f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{size:,}</text>\n'
