@@ -55,24 +55,26 @@ class PlainGroup(click.Group):
 class LazyGroup(PlainGroup):
     """A group of commands that are imported when they are called.
 
-    commands_by_name: name → (module in sizeguard.cli, help of one line); the module has `command`
+    sections: heading in --help → name → (module in sizeguard.cli, help of one line); the module has
+          `command`
     path: the words after `sizeguard` that call the group
     """
 
     def __init__(
         self,
         *args: Any,
-        commands_by_name: Mapping[str, tuple[str, str]],
+        sections: Mapping[str, Mapping[str, tuple[str, str]]],
         path: str = "",
         **options: Any,
     ) -> None:
         """Make a group; other arguments go to click.Group."""
         super().__init__(*args, **options)
-        self._by_name = commands_by_name
+        self._sections = sections
+        self._by_name = {name: each for part in sections.values() for name, each in part.items()}
         self._path = path
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the names in the order of the mapping."""
+        """List the names in the order of the sections."""
         return list(self._by_name)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -107,9 +109,10 @@ class LazyGroup(PlainGroup):
         return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self._by_name.items()])
+        """List the commands of each section without importing them."""
+        for heading, commands in self._sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
 
 
 def _tell_exit_codes(path: str, command: click.Command) -> None:

@@ -17,60 +17,75 @@ from sizeguard.cli.error_lines import DEBUG, print_error
 from sizeguard.cli.lazy_group import LazyGroup
 from sizeguard.cli.streams import prepare_streams
 
-# name → module in sizeguard.cli, one-line help
-COMMANDS = {
-    "init": ("setup.init", "Write sizeguard.yaml and the CI file for an existing build."),
-    "waivers": ("judge.list_waivers", "List the waivers, and those that end soon."),
-    "app": ("setup.app_commands", "Add an app for models: trace, select, review, gate."),
-    "build": (
-        "build.build",
-        "Build a variant of the runtime: full, instrumented, core or selective.",
-    ),
-    "import": ("build.import_model", "Convert a .pt2 model to a program (.sgp)."),
-    "codegen": ("build.codegen", "Write registration sources and selection headers."),
-    "trace": (
-        "build.trace",
-        "Run models on the instrumented build, and write the parts that they used.",
-    ),
-    "select": ("select.sub_commands", "Read, merge and check operator selections."),
-    "record": ("build.record", "Run a build and record each link, for why, verify and report."),
-    "report": ("measure.report", "Show where the bytes of a binary went."),
-    "diff": ("measure.diff", "Show what changed between two binaries, and why."),
-    "predict": (
-        "measure.predict",
-        "Predict the size of a selection from the full build, without building.",
-    ),
-    "why": ("measure.why", "Show what keeps something in the image."),
-    "doctor": (
-        "measure.doctor",
-        "Show bytes that an image does not need, and how to remove them.",
-    ),
-    "verify": (
-        "judge.verify",
-        "Prove that deselected code is absent and selected code is present.",
-    ),
-    "gate": ("judge.gate", "Build, run, measure and compare with the merge base and the policy."),
-    "history": ("measure.size_history", "Show the sizes of releases or commits over time."),
-    "bisect": ("judge.bisect", "Find every commit that changed the size."),
-    "bisect-step": ("judge.bisect_step", "Judge one commit, for git bisect run."),
-    "baseline": (
-        "judge.baseline",
-        "Update or show the reviewed sizes in baselines/, or their history.",
-    ),
-    "waive": ("judge.waive", "Allow a metric more bytes than its limits, for a time."),
-    "triage": ("setup.triage", "Explain an error that a device reports about a missing operator."),
-    "explain": ("setup.explain", "Explain a word of the reports: load, core, inconclusive …"),
-    "clean": (
-        "setup.clean",
-        "Show the store of measurements, and enforce its limits.",
-    ),
-    "completion": ("completion", "Print the script that makes a shell complete command lines."),
+# heading in --help → name → module in sizeguard.cli, one-line help
+SECTIONS = {
+    "Sizes": {
+        "report": ("measure.report", "Show where the bytes of a binary went."),
+        "diff": ("measure.diff", "Show what changed between two binaries, and why."),
+        "why": ("measure.why", "Show what keeps something in the image."),
+        "doctor": (
+            "measure.doctor",
+            "Show bytes that an image does not need, and how to remove them.",
+        ),
+        "history": ("measure.size_history", "Show the sizes of releases or commits over time."),
+        "bisect": ("judge.bisect", "Find every commit that changed the size."),
+        "bisect-step": ("judge.bisect_step", "Judge one commit, for git bisect run."),
+        "record": ("build.record", "Run a build and record each link, for why, verify and report."),
+    },
+    "Gate": {
+        "init": ("setup.init", "Write sizeguard.yaml and the CI file for an existing build."),
+        "baseline": (
+            "judge.baseline",
+            "Update or show the reviewed sizes in baselines/, or their history.",
+        ),
+        "gate": (
+            "judge.gate",
+            "Build, run, measure and compare with the merge base and the policy.",
+        ),
+        "verify": (
+            "judge.verify",
+            "Prove that deselected code is absent and selected code is present.",
+        ),
+        "waive": ("judge.waive", "Allow a metric more bytes than its limits, for a time."),
+        "waivers": ("judge.list_waivers", "List the waivers, and those that end soon."),
+    },
+    "Runtime and models": {
+        "import": ("build.import_model", "Convert a .pt2 model to a program (.sgp)."),
+        "select": ("select.sub_commands", "Read, merge and check operator selections."),
+        "trace": (
+            "build.trace",
+            "Run models on the instrumented build, and write the parts that they used.",
+        ),
+        "build": (
+            "build.build",
+            "Build a variant of the runtime: full, instrumented, core or selective.",
+        ),
+        "predict": (
+            "measure.predict",
+            "Predict the size of a selection from the full build, without building.",
+        ),
+        "app": ("setup.app_commands", "Add an app for models: trace, select, review, gate."),
+        "triage": (
+            "setup.triage",
+            "Explain an error that a device reports about a missing operator.",
+        ),
+        "codegen": ("build.codegen", "Write registration sources and selection headers."),
+    },
+    "Other commands": {
+        "explain": ("setup.explain", "Explain a word of the reports: load, core, inconclusive …"),
+        "clean": (
+            "setup.clean",
+            "Show the store of measurements, and enforce its limits.",
+        ),
+        "completion": ("completion", "Print the script that makes a shell complete command lines."),
+    },
 }
+COMMANDS = {name: each for part in SECTIONS.values() for name, each in part.items()}
 
 
 @click.group(
     cls=LazyGroup,
-    commands_by_name=COMMANDS,
+    sections=SECTIONS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="sizeguard")
@@ -81,11 +96,11 @@ COMMANDS = {
     help=f"Print the traceback of an error, as {DEBUG}=1 does.",
 )
 def cli() -> None:
-    """Build a C++ inference runtime in full and selectively, and gate its size.
+    """Show where every byte of a binary went, and block changes that make it grow.
 
-    Reports attribute every byte of a binary; the gate fails when a change makes it grow.
+    Also builds a C++ inference runtime with only the parts that your models use.
 
-    Example: sizeguard report build/vision --by operator
+    Example: sizeguard report /bin/ls --by section,symbol
     """
 
 

@@ -17,7 +17,7 @@ COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, commands_by_name=COMMANDS, path="select")
+@click.group(cls=LazyGroup, sections={"Commands": COMMANDS}, path="select")
 def command() -> None:
     """Read operator selections from models, merge them and check them.
 

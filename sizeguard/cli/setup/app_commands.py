@@ -9,7 +9,7 @@ from sizeguard.cli.lazy_group import LazyGroup
 COMMANDS = {"add": ("setup.app_add", "Add an app for models: trace, select, review, gate.")}
 
 
-@click.group(cls=LazyGroup, commands_by_name=COMMANDS, path="app")
+@click.group(cls=LazyGroup, sections={"Commands": COMMANDS}, path="app")
 def command() -> None:
     """Add apps to sizeguard.yaml.
 
