@@ -15,9 +15,7 @@ from sizeguard.report.gate.render import gate_text
 from sizeguard.verify.verification import Verification
 
 ADVICE = "symbol/nobody::* matches nothing"
-LIMIT = Check(
-    "a/b/symbol", "a", "b", "symbol/nobody::*", 0, 0, 0, PASS, "0", ADVICE, kind=ABSOLUTE
-)
+LIMIT = Check("a/b/symbol", "a", "b", "symbol/nobody::*", 0, 0, 0, PASS, "0", ADVICE, kind=ABSOLUTE)
 CLAIM = Verdict("symbol", "zork*", ABSENT, PASS, "not_generated", 0, ("matches nothing: zork*",))
 OTHER = Verdict("symbol", "gone", ABSENT, PASS, "not_generated", 0, ("in the base alone",))
 
