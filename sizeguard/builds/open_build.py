@@ -79,6 +79,18 @@ def open_build(path: Path, given: Files | None = None) -> Files:
     return replace(given, image=path) if given is not None else Files(path)
 
 
+def record_beside(path: Path) -> Path | None:
+    """Return the build.json beside an image that names it, or names it as what ships; else None."""
+    record = path.with_name(RECORD)
+    if not (is_there(path) and path.is_file() and record.is_file()):
+        return None
+    from sizeguard.builds.build_record import read_build  # 6 ms, which other images save
+
+    build = read_build(record)
+    own = (each for each in (build.image, build.shipped) if each.is_file())
+    return record if any(map(path.samefile, own)) else None
+
+
 def files_of(build: Build, given: Files | None = None) -> Files:
     """Return the files that a record names; `given` files replace them."""
     given = given or Files(build.image)

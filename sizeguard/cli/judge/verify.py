@@ -114,7 +114,7 @@ def command(
     """
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
     from sizeguard.builds.build_record import read_build
-    from sizeguard.builds.open_build import Files, is_build, open_build
+    from sizeguard.builds.open_build import Files, is_build, open_build, record_beside
     from sizeguard.gate.cache.requested_claims import RequestedClaims
     from sizeguard.gate.verified_builds import list_claims, verify_path
     from sizeguard.projects.root import sources_of
@@ -124,6 +124,8 @@ def command(
     if subject is None or (path and image):
         raise InputError("give one image or build: sizeguard verify IMAGE|BUILD")
     check_objects(objects)
+    if not (objects or link_map or shipped):
+        subject = record_beside(subject) or subject  # its record has them
     given = Files(
         image=subject,
         twin=shipped,

@@ -50,8 +50,8 @@ def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
             said[place.text] = _is_said_by_code(callers, place.text.encode())
         if not said[place.text]:
             found.append(place)
-    # Without objects it is unknown whether a name belongs to a table or a call.
-    if found and evidence.own:
+    # Without objects or symbols it is unknown whether a name belongs to a table or a call.
+    if found and evidence.own and not evidence.image.is_stripped:
         size = sum(place.size for place in found)
         notes = [f"{each.text} is at {each.address:#x} in {each.section}" for each in found]
         shown = tuple(notes[:_MOST_SHOWN])
