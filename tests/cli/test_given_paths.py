@@ -241,7 +241,7 @@ def test_a_group_without_a_command_shows_its_help(
     assert print_error(error) == 2
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("Usage: ")
-        assert any(line.lower().endswith("commands:") for line in lines)
+    assert any(line.lower().endswith("commands:") for line in lines)
 
 
 @pytest.mark.parametrize("seconds", ["nan", "inf", "1e300", "0", "-1", "soon"])
