@@ -150,9 +150,10 @@ def _apps(old: Iterable[App], new: Iterable[App]) -> Iterator[PolicyChange]:
 
 
 def _steps(old: App, new: App) -> Iterator[PolicyChange]:
-    """Yield changes of build steps and claims; more claims and other time limits loosen nothing.
+    """Yield changes of build steps and claims.
 
-    A target that only one side has is an app that was added or removed.
+    More claims, other time limits and another order of globs loosen nothing. A target that only one
+    side has is an app that was added or removed.
     """
     shared = {*old.targets} & {*new.targets}
     before, after = (_told(app, shared) for app in (old, new))
@@ -162,7 +163,8 @@ def _steps(old: App, new: App) -> Iterator[PolicyChange]:
             continue
         field = key.rpartition(" ")[2]
         only_more = field in _CLAIMS and {*then} <= {*now}
-        loosens = field != "timeout" and not only_more
+        only_reordered = isinstance(now, tuple) and {*then} == {*now}
+        loosens = field != "timeout" and not only_more and not only_reordered
         texts = (_text_of(then), _text_of(now))
         if texts[0] == texts[1]:  # such as one glob with a comma, and two globs
             texts = (repr(then), repr(now))

@@ -79,6 +79,9 @@ def test_an_image_of_its_own_no_longer_counts_in_its_package(
         # The caller's value, or a text
         ("build: make\n    env: {A: null}", "build: make\n    env: {A: 'None'}", "env", True),
         ("build: make\n    inputs: [src]", "build: make\n    inputs: [src, lib]", "inputs", True),
+        ("build: make\n    inputs: [a, b]", "build: make\n    inputs: [b, a]", "inputs", False),
+        ("build: make\n    also: [a, b]", "build: make\n    also: [b, a]", "also", False),
+        ("build: make\n    also: [a, b]", "build: make\n    also: [b, c]", "also", True),
         ("build: make\n    absent: [f]", "build: make\n    absent: [f, g]", "absent", False),
         ("build: make\n    absent: [f]", "build: make\n    absent: [g, f]", "absent", False),
         ("build: make\n    absent: [f, g]", "build: make\n    absent: [g, f]", "absent", False),
