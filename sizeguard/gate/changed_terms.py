@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Sized
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from sizeguard.base.errors import InputError
@@ -11,6 +12,7 @@ from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.causes.growth_result import SizeGrowth
 from sizeguard.gate.gate_result import REVIEWED, AppResult, Base, GateResult, overall
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS
+from sizeguard.gate.policy.changes.moved_project import folder_before
 from sizeguard.gate.policy.terms import TermsReader
 from sizeguard.gate.policy.terms_result import PolicyChange, Waiver
 from sizeguard.gate.reference.history import History
@@ -76,8 +78,7 @@ def _compared(request: Request, base: Base | None) -> _Compared | None:
     """
     root, history = request.root, request.history
     if base is not None:
-        commit = base.commit
-        return _Compared(commit, CommitFiles(root, commit), WorktreeFiles(root)) if commit else None
+        return _states(request, root, base.commit, "") if base.commit else None
     if not history.may_have_commits:
         return None
     top = top_folder(root).resolve()
@@ -85,8 +86,17 @@ def _compared(request: Request, base: Base | None) -> _Compared | None:
     found = History(top, history.place.store, config=f"{folder}/{CONFIG}").base(request.base)
     if found is None or not found.commit:
         return None
-    states = (CommitFiles(top, found.commit), WorktreeFiles(top))
-    return _Compared(found.commit, *(FolderFiles(each, folder) for each in states))
+    return _states(request, top, found.commit, folder)
+
+
+def _states(request: Request, top: Path, commit: str, folder: str) -> _Compared:
+    """Return the states of a project in a folder of its repository, wherever the commit has it."""
+    then = FolderFiles(CommitFiles(top, commit), folder)
+    if then.text(CONFIG) is None and not then.leads_out(CONFIG):
+        names = (app.name for app in request.config.apps)
+        before = folder_before(top, commit, folder, names)
+        then = then if before is None else FolderFiles(CommitFiles(top, commit), before)
+    return _Compared(commit, then, FolderFiles(WorktreeFiles(top), folder))
 
 
 def _names_file(request: Request) -> str:
@@ -152,7 +162,8 @@ def _region_changes(app: AppResult, *, fails: bool) -> Iterator[PolicyChange]:
 
 def _mode(request: Request, base: Base) -> str:
     """Return what the base says of loosened terms."""
-    text = CommitFiles(request.root, base.commit).text(CONFIG)
+    compared = _compared(request, base)
+    text = compared.then.text(CONFIG) if compared is not None else None
     return parse_config(request.root, text).policy_changes if text is not None else NOTE
 
 

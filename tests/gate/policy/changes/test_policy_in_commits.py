@@ -254,3 +254,49 @@ def test_terms_below_the_root_of_a_repository_are_compared(
         found = [each["what"] for each in json.loads(done.out)["policy_changes"]]
         is_same = edited == text
         assert (done.code, found) == ((0, []) if is_same else (code, ["limit loosened"]))
+
+
+@pytest.mark.parametrize(
+    ("before", "others", "after", "link"),
+    [
+        ("lib", (), "core", ""),
+        ("lib", (), "core", "lib"),
+        ("lib", (), "a/b", ""),
+        ("lib", (), "", ""),
+        ("", (), "core", ""),
+        ("lib/a", ("lib/b",), "src/a", ""),
+    ],
+)
+@pytest.mark.parametrize("limit", ["2 KiB", "2 MiB"])
+def test_a_moved_project_is_compared_with_its_old_folder(
+    tmp_path: Path, before: str, others: tuple[str, ...], after: str, link: str, limit: str
+) -> None:
+    """Its policy counted as new, so `git mv lib core` let looser limits pass."""
+    form = "policy_changes: fail\napps:\n  {}: {{image: app, strip: false, limits: {{load: {}}}}}\n"
+    files = {f"{folder}/sizeguard.yaml": form.format("b", "1 KiB") for folder in others}
+    files[f"./{before}/sizeguard.yaml"] = form.format("a", "2 KiB")
+    whole = AnyProject(tmp_path)
+    whole.git("init", "--quiet", "--initial-branch=main")
+    whole.write({**files, "README.md": "", ".gitignore": "app\n.sizeguard\n"})
+    whole.commit("Begin")
+    whole.git("checkout", "-q", "-b", "work")
+    whole.git("rm", "-q", "--", *files)
+    whole.write({f"./{after}/sizeguard.yaml": form.format("a", limit)})
+    if link:
+        (tmp_path / link).symlink_to(after)
+    shutil.copy(ROOT / "tests/data/regions/cortex-m3.elf", tmp_path / after / "app")
+    whole.commit("Move")
+    done = AnyProject(tmp_path / after).run("gate", "--format", "json")
+    found = [each["what"] for each in json.loads(done.out)["policy_changes"]]
+    assert (done.code, found) == ((0, []) if limit == "2 KiB" else (1, ["limit loosened"]))
+
+
+def test_a_copied_project_is_new(tmp_path: Path) -> None:
+    text = "apps:\n  a: {image: app, strip: false, limits: {load: 2 KiB}}\n"
+    whole = made_project(tmp_path, text, {"lib/sizeguard.yaml": text, ".gitignore": "app\n"})
+    whole.git("checkout", "-q", "-b", "work")
+    whole.write({"core/sizeguard.yaml": text.replace("2 KiB", "2 MiB")})
+    shutil.copy(ROOT / "tests/data/regions/cortex-m3.elf", tmp_path / "core/app")
+    whole.commit("Copy")
+    done = AnyProject(tmp_path / "core").run("gate", "--format", "json")
+    assert [each["what"] for each in json.loads(done.out)["policy_changes"]] == ["policy added"]
