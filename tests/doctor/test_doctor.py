@@ -376,6 +376,9 @@ def test_output(tmp_path: Path) -> None:
     content = json.loads(done.output)
     schemas = resources.files("sizeguard.report") / "schemas"
     jsonschema.validate(content, json.loads((schemas / "doctor.schema.json").read_text()))
+    found = content["findings"]
+    assert content["total"] == sum(each["bytes"] for each in found) > 0
+    assert len({each["id"] for each in found}) == len(found)
     lows = [each["low"] for each in content["findings"]]
     assert lows == sorted(lows, reverse=True)
     assert content["load"] == read_elf(image).load

@@ -49,12 +49,15 @@ def _json(diagnosis: Diagnosis) -> dict[str, object]:
         "load": diagnosis.load,
         "file": diagnosis.file,
         "findings": [_finding_json(finding) for finding in diagnosis.findings],
+        "total": sum(finding.low for finding in diagnosis.findings),
         "unknown": list(diagnosis.unknown),
     }
 
 
 def _finding_json(finding: SizeFinding) -> dict[str, object]:
     return {
+        "id": finding.kind,
+        "bytes": finding.low,
         "kind": finding.kind,
         "title": finding.title,
         "low": finding.low,
