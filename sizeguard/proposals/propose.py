@@ -232,7 +232,7 @@ def _image(
 
 @dataclass(frozen=True, slots=True)
 class _ChosenPlace:
-    """Where the commands build.
+    """The folder in which the commands build.
 
     ignore: patterns for the key `ignore` of sizeguard.yaml: outputs that git does not ignore
     notes:  steps that the user has to take

@@ -1,4 +1,4 @@
-"""Which claims a verification judges, and the full build that they are about."""
+"""The claims that a verification is asked to judge, and the full build that they are about."""
 
 from __future__ import annotations
 

@@ -259,7 +259,7 @@ class ChunkDtypes:
 
     @cached_property
     def _mangled(self) -> Int:
-        """Where mangled names begin: IsNan and IsEventReady are functions of C."""
+        """Starts of mangled names, found by _Z: IsNan and IsEventReady are functions of C."""
         text = self.chunk.text
         return np.flatnonzero((text[1:] == ord("Z")) & (text[:-1] == ord("_")))
 

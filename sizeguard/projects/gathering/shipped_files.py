@@ -31,7 +31,7 @@ _SYSTEM = ("/usr/", "/lib/", "/lib32/", "/lib64/", "/libx32/", "/bin/", "/sbin/"
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where the libraries that an image needs are looked for.
+    """The places where the libraries that an image needs are searched for.
 
     tree:    the resolved folder of the build
     outside: a link of the tree to the folder with the image, as Bazel makes it; None if the image
