@@ -25,9 +25,8 @@ def table_of(node: Node, known: tuple[str, ...] | None, expected: str) -> Mappin
     table: dict[str, Node] = {}
     for key, value in node.pairs:
         if known is not None and key.text not in known:
-            raise InputError(
-                f"{place_of(key)}: unknown key '{key.text}'{nearest_is(key.text, known)}"
-            )
+            hint = nearest_is(key.text, known) or f"; there are {', '.join(known)}"
+            raise InputError(f"{place_of(key)}: unknown key '{key.text}'{hint}")
         if key.text in table:
             raise InputError(f"{place_of(key)}: '{key.text}' is given twice")
         table[key.text] = value

@@ -27,7 +27,7 @@ from tests.support.tricks.c_project import config_of
         ("{image: x, build: make, env: [A-B]}", "'A-B' is not a variable name"),
         ("{image: x, biuld: make}", "unknown key 'biuld'; nearest is 'build'"),
         ("{image: x, models: []}", "models is for apps of a known runtime"),
-        ("{images: {p: {image: x, oops: 1}}}", "unknown key 'oops'"),
+        ("{images: {p: {image: x, oops: 1}}}", "unknown key 'oops'; there are image,"),
         ("{images: {'a b': x}}", "'a b' is not an image name"),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
+from sizeguard.base.nearest import nearest_file
 from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, value_of
 from sizeguard.projects.config_nodes import path_of
 from sizeguard.projects.project import CONFIG, App, Config
@@ -61,6 +62,8 @@ def _with_rules(app: App, text: str) -> App:
 def _text_of_file(root: Path, path: str) -> str:
     from sizeguard.names.rules_reader import read_preset
 
+    if not (root / path).exists():
+        raise InputError(f"{CONFIG}: rules: {path}: no such file{nearest_file(root / path)}")
     read_preset(root / path)
     return readable(root / path).read_text(encoding="utf-8")
 
