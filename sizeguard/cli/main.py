@@ -142,7 +142,9 @@ def _run(arguments: list[str]) -> int:
         from sizeguard.cli.completion import answer
 
         return answer(cli, os.environ[COMPLETION])
-    if arguments[:1] == ["bisect-step"]:
+    if arguments[:1] == ["bisect-step"] and {"-h", "--help"}.intersection(arguments):
+        arguments = ["bisect-step", "--help"]
+    elif arguments[:1] == ["bisect-step"]:
         # Imported here: `sizeguard --help` takes 0.05 s; with the imports of all commands, 0.6 s.
         from sizeguard.cli.judge.bisect_step import supervise
 

@@ -16,6 +16,7 @@ import pytest
 from sizeguard.base import files
 from sizeguard.base.errors import InputError, StorageError
 from sizeguard.base.files import cannot_write, write_atomic, write_if_changed
+from sizeguard.builds.build_record import Build
 from sizeguard.cli.main import cli
 from sizeguard.report.gate.gate_json import gate_json
 from tests.support.images.made_elf import (
@@ -26,6 +27,7 @@ from tests.support.images.made_elf import (
     MadeSymbol,
     make_elf,
 )
+from tests.support.places import ROOT
 from tests.support.results.gate_samples import passing
 
 
@@ -238,7 +240,10 @@ def made_image() -> bytes:
 
 @pytest.mark.native  # takes seconds
 def test_every_writing_option_writes_through(
-    tmp_path: Path, fifo: Path, capfdbinary: pytest.CaptureFixture[bytes]
+    tmp_path: Path,
+    fifo: Path,
+    instrumented_build: Build,
+    capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     """Run a command with each of --output, --also, --save and -o in this process."""
     image, selection, result = (tmp_path / name for name in ("image", "s.yaml", "gate.json"))
@@ -253,6 +258,7 @@ def test_every_writing_option_writes_through(
         ("gate", "--from-json", result, "--output", fifo),
         ("gate", "--from-json", result, "--also", f"json={fifo}"),
         ("select", "merge", selection, "-o", fifo),
+        ("trace", ROOT / "native/models/mlp/model.pt2", "-o", fifo, "--runtime-source", ROOT),
     ):
         reader, found = received(fifo)
         try:

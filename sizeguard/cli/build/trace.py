@@ -62,7 +62,6 @@ def command(
     from sizeguard.report.writers.printable import counted, plain_text
     from sizeguard.runtimes.known import selectable
     from sizeguard.runtimes.sizeguard.building.tracing import trace
-    from sizeguard.selection.read import read_selection
 
     source = source_root(runtime_source)
     known = selectable(source).features
@@ -70,7 +69,7 @@ def command(
         if known is not None and name not in known:
             hint = did_you_mean(name, sorted(known))
             raise InputError(f"--build-feature: unknown build feature '{name}'{hint}")
-    trace(
+    selection = trace(
         source,
         models,
         output,
@@ -78,6 +77,5 @@ def command(
         root=build_root(),
         features=features,
     )
-    operators = len(read_selection(output).selection.operators)
-    traced = f"{operators} operators of {counted(len(models), 'model')}"
+    traced = f"{len(selection.operators)} operators of {counted(len(models), 'model')}"
     click.echo(plain_text([f"wrote {output}: {traced}"]), err=True)

@@ -33,9 +33,8 @@ _BISECTED = "refs/bisect/bad"  # a metric that this revision has is known
 # Exit codes of the worker process. Python ends with 1 for a traceback and 120 if output is lost;
 # click ends with 1 or 2.
 _WORKER_CODES = {GOOD: 90, BAD: 91, SKIP: 92}
-_WORKER_SHOWED_HELP = 93
 _WORKER_FAILED = 1
-_EXIT_CODES = {code: verdict for verdict, code in _WORKER_CODES.items()} | {_WORKER_SHOWED_HELP: 0}
+_EXIT_CODES = {code: verdict for verdict, code in _WORKER_CODES.items()}
 
 
 @click.command()
@@ -191,9 +190,6 @@ def work(arguments: Sequence[str]) -> int:
 
     Errors are printed as main() prints them.
     """
-    if any(word in ("--help", "-h") for word in arguments):
-        command.main(["--help"], prog_name="sizeguard bisect-step", standalone_mode=False)
-        return _WORKER_SHOWED_HELP
     try:
         code = command.main(
             list(arguments), prog_name="sizeguard bisect-step", standalone_mode=False

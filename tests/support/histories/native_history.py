@@ -111,8 +111,8 @@ def make_history(folder: Path) -> NativeHistory:
     edit(
         "broken 1",
         _REGISTRY,
-        "return std::strncmp(op.schema, name, length)",
-        "return std::strncmpy(op.schema, name, length)",
+        "return *schema == '(';",
+        "return *schemas == '(';",
     )
     edit(
         "broken 2", _SOFTMAX, "The total accumulates in a double.", "Totals accumulate in a double."
@@ -120,8 +120,8 @@ def make_history(folder: Path) -> NativeHistory:
     edit(
         "builds again",
         _REGISTRY,
-        "return std::strncmpy(op.schema, name, length)",
-        "return std::strncmp(op.schema, name, length)",
+        "return *schemas == '(';",
+        "return *schema == '(';",
     )
     edit(
         "say it again", _SOFTMAX, "Totals accumulate in a double.", "Totals accumulate in doubles."

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.build_record import Build
@@ -15,6 +16,9 @@ from sizeguard.runtimes.sizeguard.model_runner import case_count
 from sizeguard.toolchains.bounded import run_bounded
 from sizeguard.toolchains.host import run_environment
 from sizeguard.toolchains.toolchain import find_toolchain
+
+if TYPE_CHECKING:
+    from sizeguard.selection.selection import Selection
 
 _TRACED = "traced.yaml"
 TIMEOUT = 1800  # seconds for all models of one call
@@ -28,8 +32,8 @@ def trace(
     executed_only: bool,
     root: Path | None = None,
     features: Sequence[str] = (),
-) -> None:
-    """Write the combined selection of all models, with the needs of each.
+) -> Selection:
+    """Write the combined selection of all models, with the needs of each, and return it.
 
     source: the folder with native/
     executed_only: leave out operators that a model names but no input reached
@@ -41,7 +45,9 @@ def trace(
     _check_names(programs)
     # After the checks: a first build takes a minute.
     instrumented = instrumented_build(source, root or source)
-    trace_programs(instrumented, programs, output, executed_only=executed_only, features=features)
+    return trace_programs(
+        instrumented, programs, output, executed_only=executed_only, features=features
+    )
 
 
 def _runnable(model: Path, program: Path) -> Path:
@@ -89,7 +95,7 @@ def trace_programs(
     executed_only: bool,
     features: Sequence[str] = (),
     timeout: float = TIMEOUT,
-) -> None:
+) -> Selection:
     """Trace programs with bundled inputs on an instrumented build.
 
     timeout: seconds for all programs
@@ -117,7 +123,9 @@ def trace_programs(
         if features:
             options += ["--build_features", ",".join(features)]
         _run_tracer(instrumented.model_tracer, names, options, folder, timeout)
-        write_selection(output, read_selection(folder / _TRACED).selection)
+        selection = read_selection(folder / _TRACED).selection
+    write_selection(output, selection)
+    return selection
 
 
 def _run_tracer(
