@@ -239,7 +239,7 @@ commit_options = option_group(
         "--app",
         default="",
         metavar="NAME",
-        help="Build the selective runtime of this app. Default: the full runtime.",
+        help="Build this app of sizeguard.yaml. Default: the full runtime.",
         shell_complete=candidates.one_of(candidates.apps),
     ),
     click.option(

@@ -178,6 +178,24 @@ _WORDS = {
         "A part of the program by the rules of its runtime: kernels, loader, C++ library.",
         "sizeguard report IMAGE --by component",
     ),
+    "global": Word(
+        "C++ code outside of all namespaces",
+        "C++ functions and variables that are in no namespace. `no namespace` has those of C and"
+        " assembler, whose names are not mangled.",
+        "sizeguard report IMAGE --by namespace,symbol --filter 'namespace=(global)'",
+    ),
+    "no namespace": Word(
+        "names of C and assembler",
+        "Functions and variables whose names are not mangled, so they have no namespace: code of C"
+        ' and assembler, and C++ that is declared extern "C".',
+        "sizeguard report IMAGE --by namespace,symbol --filter 'namespace=(no namespace)'",
+    ),
+    "padding": Word(
+        "unused bytes for alignment",
+        "Bytes that only align what follows them. In a diff, growth of padding has no code of its"
+        " own: other code has another size or place.",
+        "sizeguard report IMAGE --by kind,section",
+    ),
     "kind": Word(
         "kind of bytes: code, rodata, …",
         "The kind of bytes: code, rodata, string, vtable, unwind, relocation, symbol table, debug,"
