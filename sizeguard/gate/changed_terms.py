@@ -137,7 +137,7 @@ def with_region_limits(
     request: Request, base: Base | None, result: GateResult, changes: tuple[PolicyChange, ...]
 ) -> tuple[PolicyChange, ...]:
     """Add the limits in shares of memory regions whose size the change edits."""
-    if base is None or not any(app.region_limits for app in result.apps):
+    if not any(app.region_limits for app in result.apps):
         return changes
     fails = _mode(request, base) != NOTE
     found = [each for app in result.apps for each in _region_changes(app, fails=fails)]
@@ -160,7 +160,7 @@ def _region_changes(app: AppResult, *, fails: bool) -> Iterator[PolicyChange]:
         )
 
 
-def _mode(request: Request, base: Base) -> str:
+def _mode(request: Request, base: Base | None) -> str:
     """Return what the base says of loosened terms."""
     compared = _compared(request, base)
     text = compared.then.text(CONFIG) if compared is not None else None

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+LENGTHS = "region_length"  # the level of the sizes of memory regions in tables of a baseline
+
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
@@ -18,7 +20,7 @@ class Baseline:
     rules: hash of the project's own rules, which name components; empty without, and in files of
               older versions
     tables: the same by other levels: kernel, dtype, component, section, symbol (the globs in
-               limits)
+               limits); the sizes of memory regions, which files of older versions lack
     """
 
     app: str

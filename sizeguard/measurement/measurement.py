@@ -34,6 +34,7 @@ class Measurement:
     lost: what the image does not tell of metrics or levels that are named by places
     sourceless: by metric that is named by sources: bytes of code without a known source
     zeros:    by metric without loaded bytes: bytes in memory, as of .bss
+    region_lengths: sizes of memory regions, if a baseline records them
     machine: the image's format and machine, such as elf x86_64; empty if not recorded
     kind:    kind of the image's file, such as shared library; empty if not recorded
     """
@@ -50,6 +51,7 @@ class Measurement:
     lost: Mapping[str, str] = field(default_factory=dict)
     sourceless: Mapping[str, int] = field(default_factory=dict)
     zeros: Mapping[str, int] = field(default_factory=dict)
+    region_lengths: Mapping[str, int] = field(default_factory=dict)
 
     def knows(self, metric: str) -> bool:
         """Return whether the image has the name of a metric."""
@@ -77,7 +79,9 @@ class Measurement:
 
     def region_size(self, name: str) -> int:
         """Return the size of a memory region; 0 if it has no end, or an unknown one."""
-        regions = (self.analysis.image.regions or ()) if self.analysis is not None else ()
+        if self.analysis is None:
+            return self.region_lengths.get(name, 0)
+        regions = self.analysis.image.regions or ()
         return next((region.length for region in regions if region.name == name), 0)
 
     def names(self, level: str) -> Iterable[str]:

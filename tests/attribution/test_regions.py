@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -222,7 +223,7 @@ def test_a_region_of_another_size_is_a_changed_term(
 ) -> None:
     """The share in sizeguard.yaml is the same, but it allows more bytes, or fewer.
 
-    Baselines do not have the sizes of regions; the merge base has them.
+    A baseline may be the change's own, so they are compared with those of the merge base.
     """
     project = AnyProject(tmp_path / "p")
     texts = {name: (DATA / name).read_text() for name in ("main.c", "script.ld")}
@@ -267,9 +268,10 @@ def test_a_larger_region_of_one_app_counts_beside_apps_without_one(
     ]
     other = AppResult("b", "t", "gcc", PASS, None, None, (), (), (), (), None)
     app = replace(other, app="a", region_limits=tuple(limits))
-    known, base = PolicyChange("app added", "c", "", "", False), Base("1", "main")
+    known = PolicyChange("app added", "c", "", "", False)
     request: Any = None
-    for apps in ((app, other), (other, app)):
+    # A project below the root of its repository has no base to measure
+    for apps, base in (((app, other), Base("1", "main")), ((other, app), None)):
         result = GateResult(PASS, apps)
         found = changed_terms.with_region_limits(request, base, result, (known,))
         assert [(change.name, change.loosens, change.verdict) for change in found] == [
@@ -277,7 +279,43 @@ def test_a_larger_region_of_one_app_counts_beside_apps_without_one(
             ("region/FLASH maximum of a for t", False, PASS),
             ("c", False, PASS),
         ]
-        assert changed_terms.with_region_limits(request, None, result, (known,)) == (known,)
+
+
+FOUND = """policy_changes: fail
+apps:
+  fw: {image: fw.elf, map: fw.map, strip: false, limits: {region/FLASH: 90%}}
+"""
+
+
+@pytest.mark.parametrize("folder", [".", "lib"])
+def test_a_larger_region_of_an_image_as_found_is_a_changed_term(
+    tmp_path: Path, folder: str
+) -> None:
+    """No commit can be measured, so its region had no size, and a larger share passed."""
+    map_ = (DATA / "cortex-m3.map").read_text()
+    whole, project = AnyProject(tmp_path), AnyProject(tmp_path / folder)
+    project.root.mkdir(exist_ok=True)
+    shutil.copy(DATA / "cortex-m3.elf", project.root / "fw.elf")
+    project.write({"sizeguard.yaml": FOUND, "fw.map": map_})
+    whole.write({".gitignore": "*.elf\n*.map\n.sizeguard\n"})
+    whole.git("init", "--quiet", "--initial-branch=main")
+    assert project.run("baseline", "update").code == 0
+    whole.commit("Begin")
+    whole.git("checkout", "--quiet", "-b", "more")
+    whole.git("commit", "--quiet", "--allow-empty", "-m", "Words")
+    assert project.run("gate").code == 0
+    project.write({"fw.map": map_.replace("0x00004000", "0x00008000", 1)})
+    done = project.run("gate", "--format", "json")
+    assert [each["name"] for each in json.loads(done.out)["policy_changes"]] == [
+        "region/FLASH maximum of fw for x86_64-linux"
+    ]
+    assert done.code == 1
+    assert project.run("baseline", "update").code == 0
+    whole.commit("Enlarge the memory")
+    done = project.run("gate", "--format", "json")
+    (change,) = json.loads(done.out)["policy_changes"]
+    assert (change["what"], change["loosens"], done.code) == ("baseline replaced", True, 1)
+    assert change["new"].endswith("region_length/FLASH 32,768")
 
 
 MEMORY = """MEMORY { FLASH (rx): ORIGIN = 0x8000000, LENGTH = 64K

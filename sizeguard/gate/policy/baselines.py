@@ -15,7 +15,7 @@ from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_no
 from sizeguard.base.yaml_text import single_quoted
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
-from sizeguard.gate.review_result import Baseline
+from sizeguard.gate.review_result import LENGTHS, Baseline
 from sizeguard.measurement.measurement import ASKED_LEVELS, LEVELS, Measurement
 from sizeguard.measurement.metric_kinds import TOTALS
 from sizeguard.measurement.snapshot_origin import RULES, rules_part
@@ -27,6 +27,7 @@ _LOCK = Path(".sizeguard") / "baselines.lock"
 
 # Order in the file: operators first, because readers look first for the operator that grew.
 _TABLES = {f"{level}s": level for level in (*LEVELS, *ASKED_LEVELS, "region", "symbol")}
+_TABLES[f"{LENGTHS}s"] = LENGTHS
 _NEEDED = "needed"
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.,+~ ()-]*", re.ASCII)  # strings that YAML needs no quotes for
 _TEXTS = ("app", "target", "toolchain")
@@ -132,6 +133,8 @@ def baseline_of(build: Build, toolchain: Toolchain | None, measured: Measurement
     tables = {level: table for level, table in measured.tables.items() if level != "operator"}
     if measured.symbols:
         tables["symbol"] = measured.symbols
+    if lengths := {name: measured.region_size(name) for name in measured.tables.get("region", ())}:
+        tables[LENGTHS] = {name: length for name, length in lengths.items() if length}
     name, operators = build.app or build.variant, measured.tables["operator"]
     key, tools = toolchain_key(build), tools_text(toolchain, build)
     return Baseline(
@@ -304,8 +307,16 @@ def _text(path: Path | str, node: Node) -> str:
 def measurement_of_baseline(baseline: Baseline) -> Measurement:
     """Make a measurement of a baseline."""
     tables = dict(baseline.tables or {})
-    symbols = tables.pop("symbol", {})
+    symbols, lengths = tables.pop("symbol", {}), tables.pop(LENGTHS, {})
     sizes = Sizes(baseline.load, baseline.ram, baseline.file, baseline.page_slack)
     levels = {**tables, "operator": baseline.operators}
     machine, kind = baseline.machine, baseline.kind
-    return Measurement(sizes, levels, symbols, needed=baseline.needed, machine=machine, kind=kind)
+    return Measurement(
+        sizes,
+        levels,
+        symbols,
+        needed=baseline.needed,
+        machine=machine,
+        kind=kind,
+        region_lengths=lengths,
+    )

@@ -30,8 +30,8 @@ def region_limits(
 ) -> tuple[RegionLimit, ...]:
     """List the shares of regions whose size is another one than in the base.
 
-    growth: the base of the growth checks. A baseline lacks sizes of regions; the merge base has
-            them.
+    growth: the base of the growth checks. A baseline may be the change's own, so the sizes of
+            regions are those of the merge base, if that can be measured.
     """
     shares = [check for check in checks if _is_share(check)]
     if not shares:
@@ -39,7 +39,7 @@ def region_limits(
     old = growth.measured
     if old is None or old.analysis is None:
         analysis = analysis_at(history, base.commit, subject) if base and base.commit else None
-        old = measurement_of(analysis, (), levels=()) if analysis is not None else None
+        old = measurement_of(analysis, (), levels=()) if analysis is not None else old
     return changed_shares(shares, old, subject.now) if old is not None else ()
 
 

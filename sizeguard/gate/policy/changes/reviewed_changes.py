@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from sizeguard.gate.policy.baselines import is_named_for
 from sizeguard.gate.policy.terms import Terms
 from sizeguard.gate.policy.terms_result import BASELINE, RECORD, WAIVER, PolicyChange, Waiver
-from sizeguard.gate.review_result import Baseline
+from sizeguard.gate.review_result import LENGTHS, Baseline
 from sizeguard.measurement.metric_kinds import TOTALS
 
 _SLACK = "page_slack"
@@ -47,10 +47,12 @@ def _replaced(path: str, old: Baseline | None, new: Baseline | None) -> PolicyCh
     changed = [name for name in {**before, **after} if before.get(name, 0) != after.get(name, 0)]
     moved = [name for name in changed if name not in TOTALS]
     largest = sorted(moved, key=lambda name: -abs(before.get(name, 0) - after.get(name, 0)))
-    named = sorted(largest[:_NAMED])
+    regions = [name for name in changed if name.startswith(f"{LENGTHS}/")]
+    named = sorted({*largest[:_NAMED], *regions})
     other_tools = (old.tools, old.toolchain) != (new.tools, new.toolchain)
     others = (old.app, old.target) != (new.app, new.target)
-    grown = any(after.get(name, 0) > before.get(name, 0) for name in changed if name != _SLACK)
+    uncounted = {_SLACK, *(regions if LENGTHS not in (old.tables or {}) else ())}
+    grown = any(after.get(name, 0) > before.get(name, 0) for name in {*changed} - uncounted)
     # The file's limit allows for the bytes that are not loaded, and for filled gaps
     grown |= any(b > a for a, b in zip(_parts(old), _parts(new), strict=True))
     of_image = [name for name in _OF_IMAGE if getattr(old, name) != getattr(new, name)]

@@ -65,6 +65,8 @@ def replaced(new: Baseline, old: Baseline = OLD) -> PolicyChange:
         ({"tables": {}}, False),
         ({"tables": None}, False),
         ({"tables": {"component": {"core": 400}, "symbol": {"f": 1}}}, True),
+        # Files of older versions do not state the sizes of memory regions
+        ({"tables": {**(OLD.tables or {}), "region_length": {"RAM": 4096}}}, False),
         ({"tools": "gcc 12.3.0"}, True),
         ({"toolchain": "gcc-13"}, True),
         ({"app": "other"}, True),
