@@ -22,6 +22,7 @@ from sizeguard.gate.gate_result import (
     MEASURED,
     NOT_RUN,
     SIZE_KINDS,
+    SNAPSHOT,
     AppResult,
     Check,
     GateResult,
@@ -105,10 +106,10 @@ def _of_app(app: AppResult, waived: Counter[_Key]) -> Iterator[str]:
         if model.verdict == PASS and (model.missing or model.cases <= 0):
             yield f"model {model.model}: the verdict is pass, but it compared nothing or has gaps"
     grown = app.growth_since_base
-    if grown and app.base == MEASURED and app.sizes and app.old_sizes:
+    if grown and app.base in (MEASURED, SNAPSHOT) and app.sizes and app.old_sizes:
         delta = app.sizes.load - app.old_sizes.load
         if grown.load != delta:
-            yield f"growth since the merge base is {grown.load:+,}, but its sizes give {delta:+,}"
+            yield f"growth since the base is {grown.load:+,}, but its sizes give {delta:+,}"
 
 
 def _of_check(app: AppResult, check: Check, waived: Counter[_Key]) -> Iterator[str]:

@@ -185,8 +185,8 @@ class AppResult:
     runs:      False if the target's configuration says run: false
     unchanged: the result is that of an earlier run with the same inputs
     verification: None if nothing could be verified; the elimination check has the reason
-    growth_since_base: since the merge base, even if growth checks use another base; None if that
-               was not measured
+    growth_since_base: since the merge base or the snapshot given for it, even if growth checks use
+               another base; None if that was not measured
     unknown_sections: unknown sections of the shipped file and of its libraries
     libraries: that the build makes besides the image; sizes include them
     growth_by_file: the causes by source file; they sum to the change of load

@@ -23,7 +23,7 @@ def test_a_snapshot_stands_for_the_base_and_needs_no_baseline(tmp_path: Path) ->
     growth = {c["metric"]: c for c in result_of(held)["checks"] if c["kind"] == "growth"}
     assert (growth["load"]["verdict"], growth["load"]["since"]) == (
         "pass",
-        "snapshot base.snapshot, of a commit that it does not name",
+        "snapshot base.snapshot (names no commit or inputs)",
     )
     assert result_of(held)["apps"][0]["base"] == "snapshot"
 

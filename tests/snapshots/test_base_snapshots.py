@@ -193,7 +193,46 @@ def test_a_base_of_a_found_image_is_measured_stripped_as_the_image_is(tmp_path: 
     for base in comparable:
         code, found = _gate(project, base)
         assert code == 1, base
+        assert found["apps"][0]["growth_since_base"]["file"] > 4_000
         assert [c["metric"] for c in found["checks"] if c["verdict"] == "fail"] == ["file"]
     code, found = _gate(project, str(tmp_path / "s.sgs"))
     assert code == 3
     assert "bytes of symbols and debug information, and the app is measured" in json.dumps(found)
+
+
+@pytest.mark.native
+def test_a_base_in_another_state_than_what_ships_is_none(tmp_path: Path) -> None:
+    """Neither the symbols of an unstripped build nor what an own strip removes may hide growth."""
+    config = "apps:\n  a:\n    image: app\n    limits: {file: {growth: 64 B}}\n"
+    project = made_project(tmp_path / "project", config, SOURCES)
+    image, blob = project.root / "app", tmp_path / "blob"
+    subprocess.run(["make"], cwd=project.root, check=True)
+
+    def write(line: str = "") -> None:
+        text = config.replace("    limits", f"{line}    limits")
+        (project.root / "sizeguard.yaml").write_text(text)
+
+    write("    strip: false\n")
+    project.run("gate")
+    _save(project, str(tmp_path / "s.sgs"))
+    write()
+    assert _gate(project, str(tmp_path / "s.sgs"))[0] == 3
+    blob.write_bytes(bytes(4_000))
+    add = ["objcopy", "--add-section", f".blob={blob}"]
+    subprocess.run([*add, image], check=True)
+    base, before = tmp_path / "base", tmp_path / "before"
+    shutil.copy(image, base)
+    own = project.root / "own"
+    subprocess.run(["strip", "-R", ".blob", "-o", own, image], check=True)
+    shutil.copy(own, before)
+    blob.write_bytes(bytes(2_000))
+    subprocess.run([*add, own], check=True)
+    write("    shipped: own\n")
+    assert _gate(project, str(base))[0] == 3
+    assert _gate(project, str(before))[0] == 1
+    (project.root / "own").unlink()
+    (project.root / "own.sh").write_text('#!/bin/sh\nexec strip -R .blob "$@"\n')
+    (project.root / "own.sh").chmod(0o755)
+    write("    strip: ./own.sh\n")
+    grown = _gate(project, str(base))[1]["apps"][0]["growth_since_base"]
+    assert grown == {"load": 0, "ram": 0, "file": 0}

@@ -18,13 +18,16 @@ def growth_since_base(
 ) -> SizeGrowth | None:
     """Subtract the merge base's sizes from those of the app; None if they cannot be measured.
 
+    A given snapshot stands for the merge base, which is not built then.
+
     growth, source: the base of the growth checks. That is the change's own baseline if it has a new
                     one; the merge base is measured nevertheless.
     """
-    if base is None or not base.commit or source == SNAPSHOT:
-        return None  # with a given snapshot, the base is not built
-    if source == MEASURED and growth.measured is not None:
-        old: Sizes | None = growth.measured.sizes
+    old: Sizes | None
+    if source == SNAPSHOT or (source == MEASURED and growth.measured is not None):
+        old = growth.measured.sizes if growth.measured is not None else None
+    elif base is None or not base.commit:
+        return None
     else:
         analysis = analysis_at(history, base.commit, subject)
         old = sizes_of(analysis) if analysis is not None else None

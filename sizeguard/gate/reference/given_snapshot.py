@@ -15,6 +15,7 @@ from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.group import group
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.base.errors import BuildError, InputError
+from sizeguard.builds.image_tools import image_tools
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.gate_result import Base
@@ -25,6 +26,7 @@ from sizeguard.gate.reference.reference import MeasuredApp, counted_from, measur
 from sizeguard.git.git import commit_id
 from sizeguard.measurement.snapshot_origin import RULES, parts_of, rules_part
 from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.projects.gathering.gathered import with_own_tool
 from sizeguard.snapshots.magic import is_snapshot
 from sizeguard.snapshots.origin import Origin
 from sizeguard.snapshots.snapshot import read_snapshot
@@ -56,13 +58,14 @@ def snapshot_reference(
     """
     text = f"snapshot {path.name}"
     analysis: Analysis
-    origin = sizes = None
+    strip_with: str | None = None
     if is_snapshot(path):
         analysis = snapshot = read_snapshot(path)
         origin = snapshot.origin or Origin()
     else:
         analysis = analysis_of(path, rules_text=subject.build.rules)
-        sizes = _shipped_sizes(path, subject)
+        origin = Origin(parts=rules_part(subject.build), tools=image_tools(path).text)
+        strip_with = _strip_program(path, subject, history.root)
     then, now = analysis.image, subject.now.analysis
     why = notes = ""
     if now is not None and (then.format, then.arch) != (now.image.format, now.image.arch):
@@ -72,29 +75,40 @@ def snapshot_reference(
         )
     elif subject.recipe is not None:
         why, notes = _compared(path, origin, subject, history, base)
-    elif origin is not None:
-        why = (
-            _other_rules(path, origin, subject)
-            or _other_tools(path, origin, subject)
-            or _not_as_shipped(path, analysis, origin, subject)
-        )
-        notes = "" if origin.commit else ", of a commit that it does not name"
+    else:
+        why = _other_rules(path, origin, subject) or _other_tools(path, origin, subject)
+        if not why and strip_with is None:
+            why = _not_as_shipped(path, analysis, subject)
+        notes = _unnamed(origin)
     if why:
         return SizeReference(text, None, why)
     measured = measured_as(analysis, subject)
-    return SizeReference(text + notes, replace(measured, sizes=sizes) if sizes else measured)
+    if strip_with is not None:
+        measured = replace(measured, sizes=_stripped_sizes(path, strip_with))
+    return SizeReference(text + notes, measured)
 
 
-def _shipped_sizes(path: Path, subject: MeasuredApp) -> Sizes | None:
-    """Measure an image as the app's is: stripped, unless the app ships as it is built.
+def _strip_program(path: Path, subject: MeasuredApp, root: Path) -> str | None:
+    """Find the program that strips an image as the app's is; None if it counts as it is given.
 
-    Otherwise what strip removes of the base would hide as much growth of the file.
+    Otherwise what strip removes of the base would hide as much growth of the file. What the build
+    makes of its own stripped file is not known, so the base has to be such a file.
     """
-    if subject.build.shipped == subject.build.image:
+    steps = subject.app.steps.get(subject.target)
+    files = with_own_tool(root, steps.images[subject.app.image]) if steps else None
+    if _ships_as_built(subject) or (files and files.shipped):
         return None
-    tool = strip_tool(path)
+    tool = (files and files.strip) or strip_tool(path)
     if tool is None:
         raise InputError(f"{path}: no installed program can strip it, as the app's image is")
+    return tool
+
+
+def _ships_as_built(subject: MeasuredApp) -> bool:
+    return subject.build.shipped == subject.build.image
+
+
+def _stripped_sizes(path: Path, tool: str) -> Sizes:
     with tempfile.TemporaryDirectory() as folder:
         twin = Path(folder) / path.name
         try:
@@ -104,9 +118,9 @@ def _shipped_sizes(path: Path, subject: MeasuredApp) -> Sizes | None:
         return measure(twin)
 
 
-def _not_as_shipped(path: Path, analysis: Analysis, origin: Origin, subject: MeasuredApp) -> str:
-    """Say that a snapshot is of an image that is not stripped, as the app's is; else empty."""
-    if subject.build.shipped == subject.build.image or origin != Origin():
+def _not_as_shipped(path: Path, analysis: Analysis, subject: MeasuredApp) -> str:
+    """Say that a base is of an image that is not stripped, as the app's is; else empty."""
+    if _ships_as_built(subject):
         return ""
     rows = group(analysis, ("kind",)).rows
     stripped = sum(row.file - row.load for row in rows if row.keys[0] in _STRIPPED)
@@ -114,7 +128,7 @@ def _not_as_shipped(path: Path, analysis: Analysis, origin: Origin, subject: Mea
         return ""
     return (
         f"{path} counts {stripped:,} bytes of symbols and debug information, and the app is"
-        f" measured stripped; give the base's image, or {_save_it(subject)}"
+        f" measured stripped; give the base's image as it ships, or {_save_it(subject)}"
     )
 
 
@@ -124,13 +138,13 @@ def _save_it(subject: MeasuredApp) -> str:
 
 
 def _compared(
-    path: Path, origin: Origin | None, subject: MeasuredApp, history: History, base: Base | None
+    path: Path, origin: Origin, subject: MeasuredApp, history: History, base: Base | None
 ) -> tuple[str, str]:
     """Say why a snapshot cannot stand for the base, or what else differs."""
     recipe = subject.recipe
     if not isinstance(recipe, AnyBuildRecipe):
         return f"{path}: a snapshot cannot stand for apps of a known runtime; {_BUILD_IT}", ""
-    if origin is None or not origin.commit:
+    if not origin.commit:
         return f"{path} does not name its commit; {_save_it(subject)}", ""
     commit = counted_from(history, base, subject)
     if not commit:
@@ -184,6 +198,17 @@ def _other_tools(path: Path, origin: Origin, subject: MeasuredApp) -> str:
     if not origin.tools or not tools or origin.tools == tools:
         return ""
     return f"{path} is by {inseparable(origin.tools, tools)}"
+
+
+def _unnamed(origin: Origin) -> str:
+    """Say what a base does not name, and what therefore was not compared."""
+    named = {
+        "commit": origin.commit,
+        "inputs": not origin.parts.keys().isdisjoint(_FILES),
+        "toolchain": origin.tools,
+    }
+    missing = [name for name, is_named in named.items() if not is_named]
+    return f" (names no {' or '.join(missing)})" if missing else ""
 
 
 def _notes(differing: set[str]) -> str:

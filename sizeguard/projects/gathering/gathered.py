@@ -76,7 +76,7 @@ def gather(root: Path, made: MadeImage, folder: Path, records: Path | None = Non
     Raises DoesNotBuildError for a missing file, BuildError if it cannot be copied or stripped, and
     OtherImageError if the stripped file is of another image.
     """
-    made = replace(made, files=_with_own_tool(root, made.files))
+    made = replace(made, files=with_own_tool(root, made.files))
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -184,7 +184,7 @@ def _check_no_twin(name: Path, path: Path) -> None:
         )
 
 
-def _with_own_tool(root: Path, files: ImageFiles) -> ImageFiles:
+def with_own_tool(root: Path, files: ImageFiles) -> ImageFiles:
     """Run a strip program that is a file of the project from the folder of the build."""
     is_own = "/" in files.strip and not Path(files.strip).is_absolute()
     return replace(files, strip=str(root.resolve() / files.strip)) if is_own else files

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import NOT_RUN, PARENT, GateResult
-from sizeguard.report.gate.findings.finding_texts import growth_text
+from sizeguard.report.gate.findings.finding_texts import growth_text, since_text
 from sizeguard.report.gate.findings.gate_findings import RULES, GateFinding, findings, is_note
 from sizeguard.report.gate.gate_words import cause_name, offer_text, operator_of, verdict_line
 from sizeguard.report.writers import github, junit, sarif
@@ -186,12 +186,9 @@ def _annotations(result: GateResult) -> Iterator[github.Annotation]:
         level = github.ERROR if finding.verdict == FAIL else github.WARNING
         title = f"{_subject(finding)}: {finding.name}" if finding.app else finding.name
         yield github.Annotation(level, title, "\n".join(lines), _place(finding))
-    grown = [
-        f"{app.app} {app.target}: {growth_text(app)}"
-        for app in result.apps
-        if app.growth_since_base is not None and app.base != PARENT
-    ]
-    growth = ["growth since the merge base, in bytes:", *grown] if grown else []
+    grown = [app for app in result.apps if app.growth_since_base is not None and app.base != PARENT]
+    heads = [f"growth since the {since_text(grown)}, in bytes:"] if grown else []
+    growth = [*heads, *(f"{app.app} {app.target}: {growth_text(app)}" for app in grown)]
     verdict = "\n".join([verdict_line(result), *growth])
     yield github.Annotation(github.NOTICE, "sizeguard gate", verdict)
     for finding in found:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sizeguard.claims.verdict import PASS
 from sizeguard.gate.gate_result import PARENT, AppResult, GateResult
-from sizeguard.report.gate.findings.finding_texts import growth_text
+from sizeguard.report.gate.findings.finding_texts import growth_text, since_text
 from sizeguard.report.gate.findings.gate_findings import findings
 from sizeguard.report.gate.gate_lines import (
     COLOURS,
@@ -223,7 +223,7 @@ def _growths(builds: Sequence[BuildFindings], style: Style) -> Iterator[str]:
     if not grown:
         return
     yield ""
-    yield "  growth since the merge base, in bytes"
+    yield f"  growth since the {since_text(grown)}, in bytes"
     names = _build_names(grown, style)
     named = [(name, growth_text(app)) for name, app in zip(names, grown, strict=True)]
     lines = _alike(named) if len(named) > _MOST else named
@@ -290,7 +290,8 @@ def _block(build: BuildFindings, style: Style) -> Iterator[str]:
             end = f"{said:<{3 * number_width(style)}}  {mark(text[1], style)}"
             yield f"  {name:<{width - 1}} {end}"
     if app.growth_since_base is not None and app.base != PARENT:
-        yield f"  {'since merge base':<{width - 1}} {growth_text(app)} bytes"
+        since = f"since {since_text([app])}"
+        yield f"  {since:<{width - 1}} {growth_text(app)} bytes"
     if app.sizes:
         yield f"  {'page slack':<{width - 1}} {slack_text(app.sizes)}"
     for note in notes(build.found):

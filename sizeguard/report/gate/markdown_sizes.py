@@ -10,6 +10,7 @@ from sizeguard.gate.gate_result import (
     NOT_RUN,
     PARENT,
     SIZE_KINDS,
+    SNAPSHOT,
     AppResult,
     Check,
     GateResult,
@@ -168,7 +169,7 @@ def growths(result: GateResult) -> Iterator[Block]:
     targets = _codes([app.target for app in result.apps])
     for app, *names in zip(result.apps, apps, targets, strict=True):
         by, now = app.growth_since_base, app.sizes
-        if by is None or now is None or app.base in (MEASURED, PARENT):
+        if by is None or now is None or app.base in (MEASURED, PARENT, SNAPSHOT):
             continue
         pairs = ((by.load, now.load), (by.file, now.file), (by.ram, now.ram))
         rows.append(

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from sizeguard.attribution.analysis import Analysis
+from sizeguard.builds.image_tools import image_tools
 from sizeguard.gate.gate_result import Base
 from sizeguard.gate.policy.checks import SizeReference
 from sizeguard.gate.reference.given_snapshot import snapshot_reference
@@ -56,7 +57,7 @@ class Case:
     def judged_file(self, path: Path, base: str | None = "", **values: Any) -> SizeReference:
         subject: Any = SimpleNamespace(
             **{
-                "app": SimpleNamespace(name="a"), "target": "t", "toolchain": None,
+                "app": SimpleNamespace(name="a", steps={}), "target": "t", "toolchain": None,
                 "build": SimpleNamespace(image="i", shipped="i", tools=TOOLS, rules=""),
                 "metrics": (), "tree": None,
                 "recipe": self.recipe, "head": run_git(self.root, "rev-parse", "HEAD"),
@@ -209,6 +210,21 @@ def test_a_snapshot_without_a_commit_is_none_for_a_build(case: Case, origin: Ori
     assert case.judged(origin, recipe=None).measured is not None
 
 
+@pytest.mark.parametrize(
+    ("origin", "note"),
+    [
+        (None, " (names no commit or inputs or toolchain)"),
+        (Origin("", {"tree": "0"}), " (names no commit or toolchain)"),
+        (Origin("", {}, TOOLS), " (names no commit or inputs)"),
+        (Origin("0", {"tree": "0"}, TOOLS), ""),
+    ],
+)
+def test_what_a_snapshot_does_not_name_is_said(
+    case: Case, origin: Origin | None, note: str
+) -> None:
+    assert case.judged(origin, recipe=None).text == f"snapshot s.snapshot{note}"
+
+
 def test_a_snapshot_needs_a_known_base(case: Case) -> None:
     found = case.judged(case.origin, None)
     assert found.measured is None
@@ -237,12 +253,14 @@ def test_a_snapshot_of_another_kind_of_image_is_none(case: Case) -> None:
 
 def test_an_image_stands_for_the_base_of_an_image_alone(case: Case, tmp_path: Path) -> None:
     image = recorded_runtime(tmp_path).build.image
-    found = case.judged_file(image, recipe=None)
-    assert found.text == f"snapshot {image.name}"
+    build = SimpleNamespace(image="i", shipped="i", tools=image_tools(image).text, rules="")
+    found = case.judged_file(image, recipe=None, build=build)
+    assert found.text == f"snapshot {image.name} (names no commit or inputs)"
     assert found.measured is not None
     assert case.judged_file(image).measured is None
-    rules = json.dumps({"rules": [{"namespace": "sg", "component": "mine"}]})
-    build = SimpleNamespace(image="i", shipped="i", tools=TOOLS, rules=rules)
+    other = case.judged_file(image, recipe=None)
+    assert (other.measured, TOOLS in other.why) == (None, True)
+    build.rules = json.dumps({"rules": [{"namespace": "sg", "component": "mine"}]})
     found = case.judged_file(image, recipe=None, build=build)
     assert found.measured is not None
     assert found.measured.tables["component"]["mine"] > 0

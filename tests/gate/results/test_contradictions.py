@@ -210,7 +210,7 @@ WRONG: dict[str, tuple[list[Edit], str]] = {
     ),
     "growth since the base": (
         [app(growth_since_base=SizeGrowth(99, 0, 612))],
-        "a t: growth since the merge base is +99, but its sizes give +100",
+        "a t: growth since the base is +99, but its sizes give +100",
     ),
     "a kind": ([edited(7, kind="other")], "a t: needed other: unknown kind of check"),
     "a count": (

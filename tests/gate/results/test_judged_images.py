@@ -73,8 +73,7 @@ def test_growth_is_told_by_what_grew(tmp_path: Path, recorded_build: Build) -> N
     assert sum(row["new"] - row["old"] for row in app["growth"]) == grown
     assert sum(row["new"] - row["old"] for row in app["growth_by_file"]) == grown
     assert app["causes"]
-    # The base was not built, and an image alone has no full build
-    assert (app["growth_since_base"], app["full"]) == (None, None)
+    assert (app["growth_since_base"]["load"], app["full"]) == (grown, None)
     assert app["folder"] == ".sizeguard/builds/a.x86_64-linux"
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sizeguard.claims.verdict import MATCHES_NOTHING, PASS
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
     CREEP,
     GROWTH,
+    SNAPSHOT,
     AppResult,
     Check,
     LibrarySize,
@@ -28,12 +31,18 @@ def policy_text(change: PolicyChange) -> str:
 
 
 def growth_text(app: AppResult) -> str:
-    """Write the growth since the merge base; empty if it was not measured."""
+    """Write the growth since the base; empty if it was not measured."""
     grown = app.growth_since_base
     if grown is None:
         return ""
     sizes = (("load", grown.load), ("ram", grown.ram), ("file", grown.file))
     return ", ".join(f"{name} {size:+,}" for name, size in sizes)
+
+
+def since_text(apps: Iterable[AppResult]) -> str:
+    """Name what `growth_since_base` of apps is counted from: merge base."""
+    found = {"snapshot" if app.base == SNAPSHOT else "merge base" for app in apps}
+    return " or ".join(sorted(found))
 
 
 def section_text(section: ShippedSection) -> str:

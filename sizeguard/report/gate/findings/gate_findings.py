@@ -34,6 +34,7 @@ from sizeguard.report.gate.findings.finding_texts import (
     limit_message,
     policy_text,
     section_text,
+    since_text,
     unmatched_patterns,
     waiver_text,
 )
@@ -72,7 +73,7 @@ RULES = {
     "waiver": "A waiver is not spent, exceeded or expired",
     "problem": "Everything was built and measured",
     "section": "Each section of the shipped file is loaded or known",
-    "growth": "Growth since the merge base is known",
+    "growth": "Growth since the merge base or a given snapshot is known",
     "offer": "A limit is not much wider than the size",
 }
 
@@ -167,8 +168,9 @@ def _policy_advice(change: PolicyChange) -> str:
 
 
 def _growth(app: AppResult) -> GateFinding:
-    name = "growth since merge base"
-    text = f"{growth_text(app)} bytes since the merge base"
+    base = since_text([app])
+    name = f"growth since {base}"
+    text = f"{growth_text(app)} bytes since the {base}"
     return GateFinding(
         "growth", app.app, app.target, name, f"{app.app}/{app.target}/growth", PASS, text
     )
