@@ -50,7 +50,9 @@ _COLOURS = (
 _MORE_STYLE = """
 .layer { stroke: var(--paper); stroke-width: .5; } .app { fill: none; stroke-width: 2; }
 .key { display: inline-block; width: .8em; height: .8em; margin-right: .4em; }
-ul.keys { list-style: none; padding: 0; columns: 3; } h2 { font-size: 1.1em; margin-top: 2em; }
+ul.keys { list-style: none; padding: 0; columns: 14em 3; } h2 { font-size: 1.1em; margin-top: 2em; }
+h1, h2, li { overflow-wrap: anywhere; } li { break-inside: avoid; }
+.more > td { padding-top: 0; } .more code { white-space: normal; }
 """
 
 
@@ -244,12 +246,12 @@ def _row(point: HistoryPoint, anchor: str, limit: int) -> str:
     return (
         f'{head}<td class="n">{sizes.load}</td>{delta}'
         f'<td class="n">{sizes.ram}</td><td class="n">{sizes.file}</td>'
-        f"<td>{subject}{_details(point, limit)}</td></tr>\n"
+        f"<td>{subject}</td></tr>\n{_details(point, limit)}"
     )
 
 
 def _details(point: HistoryPoint, limit: int) -> str:
-    """Write the rows of a change, folded."""
+    """Write the rows of a change, folded, in a row of the page's whole width."""
     change = point.change
     if change is None or not change.rows:
         return ""
@@ -268,4 +270,5 @@ def _details(point: HistoryPoint, limit: int) -> str:
             f'<td colspan="3">{len(rest):,} smaller</td></tr>\n'
         )
     since = escaped(change.since.name)
-    return f"<details><summary>since {since}</summary>{TABLE}\n{rows}{TABLE_END}</details>"
+    folded = f"<details><summary>since {since}</summary>{TABLE}\n{rows}{TABLE_END}</details>"
+    return f'<tr class="more"><td colspan="7">{folded}</td></tr>\n'

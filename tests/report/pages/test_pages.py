@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 
 from sizeguard.attribution.group import group
 from sizeguard.diff.compare import diff
+from sizeguard.history.history_result import HistoryLine
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.predict.prediction import DtypeCost, OperatorCost, PredictedSaving, Prediction
 from sizeguard.report.bisect.bisect_page import bisect_html
@@ -176,3 +178,26 @@ def test_a_treemap_can_be_read_without_scripts(
     columns = [row.split("\t")[0].replace(",", "") for row in rows[1:]]
     *parts, total = [int(column) for column in columns]
     assert sum(parts) == total
+
+
+def test_a_history_of_long_names_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
+    history = made_up_history()
+    long = "quantized_decomposed::dequantize_per_channel.group_"
+
+    def renamed(line: HistoryLine) -> HistoryLine:
+        points = (
+            replace(each, parts={f"{long}{name}": size for name, size in each.parts.items()})
+            for each in line.points
+        )
+        named = f"application_of_the_team_that_measures_{line.app}"
+        return replace(line, app=named, target=f"{line.target}-release", points=tuple(points))
+
+    path = tmp_path / "page.html"
+    lines = tuple(map(renamed, history.lines))
+    path.write_text("".join(history_html(replace(history, lines=lines), 0)), encoding="utf-8")
+    browser.open(path, 480, 900, ready="document.readyState === 'complete'")
+    browser.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert browser.run(WIDER) == []
+    assert browser.run("document.documentElement.scrollWidth") <= 480
+    boxes = "[...document.querySelectorAll('.scroll')].map((box) => box.clientWidth)"
+    assert min(browser.run(boxes)) >= 400

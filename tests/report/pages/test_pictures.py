@@ -50,7 +50,7 @@ DAMAGES = {
         "a label moves": "svg text.grew { transform: translate(0, 3px); }",
         "growth is green": ".grew { color: #17663a; fill: #17663a; }",
         "the legend is missing": "svg + p { visibility: hidden; }",
-        "grid lines are missing": ".grid { stroke: none; }",
+        "lines are missing": ".grid, .line { stroke: none; }",
     },
     "comment": {
         "a heading moves": "h3 { position: relative; left: 3px; }",
