@@ -93,6 +93,19 @@ class GnuMapRows:
                 InputSection(self.output, name, object_name(file), address, size, is_merged)
             )
 
+    def end_last(self, address: int) -> None:
+        """End the last row where GNU ld begins the next row or a fill.
+
+        It lists constants with their size even if it merged them into an earlier section.
+        """
+        row = self.placed[-1] if self.placed else None
+        if row is None or row.output != self.output:
+            return
+        if row.address == address:
+            self.placed[-1] = row._replace(is_merged=True)
+        elif row.address < address < row.address + row.size:
+            self.placed[-1] = row._replace(size=address - row.address)
+
     def symbol(self, address: int, size: int, name: str) -> None:
         """Add a symbol of the last placed row."""
         if not is_mapping_symbol(name):
@@ -234,6 +247,7 @@ def _place(
 ) -> None:
     """Add an input section; extent: address and size in hex; number: its line, from 1."""
     address, size = extent
+    rows.end_last(rows.number(address, number))
     if name == "*fill*":
         return  # gaps show the same, more exactly for merged sections
     after = lines[number] if number < len(lines) else ""
