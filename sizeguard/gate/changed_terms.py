@@ -73,20 +73,22 @@ class _Compared(NamedTuple):
 def _compared(request: Request, base: Base | None) -> _Compared | None:
     """Return the states whose terms are compared; None without a merge base.
 
-    A project below the root of its repository counts growth from baselines, and has no base, but
+    If the base is HEAD itself, its terms are those of a change that is merged, as its growth is. A
+    project below the root of its repository counts growth from baselines, and has no base, but
     the repository has one.
     """
     root, history = request.root, request.history
     if base is not None:
-        return _states(request, root, base.commit, "") if base.commit else None
+        since = history.changes_since(base)
+        return _states(request, root, since, "") if since else None
     if not history.may_have_commits:
         return None
     top = top_folder(root).resolve()
     folder = root.resolve().relative_to(top).as_posix()
-    found = History(top, history.place.store, config=f"{folder}/{CONFIG}").base(request.base)
-    if found is None or not found.commit:
-        return None
-    return _states(request, top, found.commit, folder)
+    above = History(top, history.place.store, config=f"{folder}/{CONFIG}")
+    found = above.base(request.base)
+    since = above.changes_since(found) if found is not None else ""
+    return _states(request, top, since, folder) if since else None
 
 
 def _states(request: Request, top: Path, commit: str, folder: str) -> _Compared:

@@ -187,6 +187,7 @@ def test_terms_behind_a_link_that_leads_out_of_the_repository_are_inconclusive(
     gated.change({})
     here = gated.run()
     gated.project.git("branch", "--force", "main", "HEAD")
+    gated.change({})
     both = gated.run()
     path.unlink()
     gated.change({name: "[]\n"})
@@ -237,7 +238,7 @@ def test_inputs_of_models_are_terms(gated: Gated) -> None:
     request: Any = SimpleNamespace(
         root=root, config=read_config(root), limits=(), is_selective=True, has_own_sources=False,
         models=SimpleNamespace(case_role=lambda name: "input" if name.endswith("npy") else ""),
-        history=SimpleNamespace(trailers=lambda *_: []),
+        history=SimpleNamespace(trailers=lambda *_: [], changes_since=lambda base: base.commit),
     )  # fmt: skip
     (change,) = changed_terms(request, base, ())
     assert (change.what, change.place, change.loosens) == ("input replaced", "m/case0.npy", True)

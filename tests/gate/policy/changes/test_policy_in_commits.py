@@ -64,6 +64,7 @@ def test_names_behind_a_link_that_leads_out_of_the_repository_are_named(
     assert change.verdict == INCONCLUSIVE
     commit(repository, "link")
     run_git(repository, "branch", "-f", "main")
+    commit(repository, "a change of main")
     then = f"cannot be read: {run_git(repository, 'rev-parse', 'main')[:7]}: {away}"
     assert [each[2:] for each in rows(compared(repository))] == [(then, away, True)]
     path.unlink()
@@ -136,6 +137,25 @@ def test_a_trailer_of_the_base_accepts_nothing(repository: Path) -> None:
     commit(repository, f"accepted\n\nSize-Accept: {REVIEWED}")
     (change,) = compared(repository)
     assert (change.verdict, change.accepted[:7]) == (PASS, "commit ")
+
+
+@pytest.mark.parametrize("folder", ["", "p"])
+def test_terms_on_the_base_itself_are_compared_with_the_first_parent(
+    tmp_path: Path, folder: str
+) -> None:
+    """They were compared with themselves, so looser terms that were pushed to it passed."""
+    project = tmp_path / folder
+    project.mkdir(exist_ok=True)
+    run_git(tmp_path, "init", "-q", "-b", "main")
+    form = "policy_changes: fail\napps:\n  a: {{image: app, limits: {{load: {}}}}}\n"
+    for limit, told in (("2 KiB", []), ("2 MiB", [("limit loosened", FAIL)])):
+        write(project, {"sizeguard.yaml": form.format(limit)})
+        commit(tmp_path, limit)
+        assert [(each.what, each.verdict) for each in compared(project)] == told
+    commit(tmp_path, "other")
+    assert compared(project) == ()
+    write(project, {"sizeguard.yaml": form.format("3 MiB")})
+    assert [each.old for each in compared(project)] == ["2 MiB"]
 
 
 @pytest.mark.parametrize(
