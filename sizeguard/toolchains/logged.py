@@ -50,7 +50,7 @@ _LOG_END = 1 << 20  # bytes of a log to search
 _LARGEST_LOG = 63 << 20  # bytes that are kept in addition to the end
 _PIECE = 1 << 16  # bytes that are read at once
 _PIPE_WAIT = 5.0  # seconds
-_SHOWN = 60  # characters of a command
+_SHOWN = 54  # characters of a command; the line then fits a terminal of 80
 _LONGEST = 800  # characters of a message
 
 
@@ -134,7 +134,7 @@ def _failure(command: Sequence[str], tree: Worktree, code: int) -> BuildError:
     if transient or code < 0:
         why = transient[0] if transient else f"signal {-code}"
         return BuildError(
-            f"{shlex.join(command)} was stopped ({why}), which says nothing about the commit; log:"
+            f"{_text_of(command)} was stopped ({why}), which says nothing about the commit; log:"
             f" {tree.log}"
         )
     return DoesNotBuildError(
@@ -146,7 +146,9 @@ def _failure(command: Sequence[str], tree: Worktree, code: int) -> BuildError:
 def _wait(process: subprocess.Popen[bytes], command: Sequence[str], limits: Limits) -> int:
     """Wait for the process within its limits."""
     start = time.monotonic() - limits.used
-    pulse = Pulse(f"running {shlex.join(command)[:_SHOWN]}")
+    text = _text_of(command)
+    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    pulse = Pulse(f"running {shown}")
     while True:
         try:
             return process.wait(0.2)
@@ -156,9 +158,14 @@ def _wait(process: subprocess.Popen[bytes], command: Sequence[str], limits: Limi
                 raise StoppedError("stopped") from None
             if limits.timeout is not None and time.monotonic() - start > limits.timeout:
                 raise BuildError(
-                    f"{shlex.join(command)} did not end within {limits.timeout:g} seconds; increase"
-                    f" {limits.timeout_option}"
+                    f"{text} did not end within {limits.timeout:g} s;"
+                    f" increase {limits.timeout_option}"
                 ) from None
+
+
+def _text_of(command: Sequence[str]) -> str:
+    """Write a command as the user did: a shell's command without the shell."""
+    return command[-1] if command[:2] == ["/bin/sh", "-c"] else shlex.join(command)
 
 
 def _end_of(log: Path) -> str:

@@ -206,7 +206,7 @@ def test_a_build_that_the_machine_fails_is_told_beside_the_baseline(
     made.commit("Review")
     result = known(made, "--build", "--app", "app.one")
     assert [point["source"] for point in result["points"]] == ["measured", "baseline"]
-    assert "did not end within 1 second" in result["points"][1]["why"]
+    assert "did not end within 1 s" in result["points"][1]["why"]
     assert "not built: 1" in made.run("history", "--build", "--app", "app.one").out
 
 
