@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sizeguard.attribution.alias_rows import with_their_aliases
 from sizeguard.attribution.analysis import Analysis
-from sizeguard.attribution.levels import LEVELS
+from sizeguard.attribution.levels import LEVELS, OTHER_NAMES
 from sizeguard.attribution.size_report import UNATTRIBUTED
 from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import did_you_mean, nearest_names
@@ -61,6 +61,7 @@ def _parse(text: str) -> Filter:
     level, equals, pattern = text.partition("=")
     negated = level.endswith("!")
     level = level.removesuffix("!")
+    level = OTHER_NAMES.get(level, level)
     if not equals and level in LEVELS:
         raise InputError(
             f"--filter {text}: '{text}' has no value; write {level}=TEXT, {level}=GLOB* or"

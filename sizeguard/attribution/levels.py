@@ -29,6 +29,8 @@ LEVELS = (
     "isa",
     "region",
 )
+# Other names of levels. Results have the names above.
+OTHER_NAMES = {"crate": "package"}  # the word for it in Rust
 # Levels that follow from others. Snapshots store sources alone, if debug information has them.
 DERIVED = frozenset({"archive", "source", "directory", "namespace", "package", "owner"})
 

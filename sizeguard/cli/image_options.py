@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sizeguard.attribution.levels import LEVELS
+from sizeguard.attribution.levels import LEVELS, OTHER_NAMES
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import is_folder, is_there, write_atomic
 from sizeguard.base.tuning import keep_freed
@@ -321,13 +321,17 @@ table_output_options = _output_options(TABLE_FORMATS)
 judged_output_options = _output_options(JUDGED_FORMATS)
 
 
+_ALSO = {level: f"{level} (or {other})" for other, level in OTHER_NAMES.items()}
+NAMES_OF_LEVELS = ", ".join(_ALSO.get(level, level) for level in LEVELS)
+
+
 def levels_option(default: str) -> Decorator:
     """Make the option --by; default: what its help says of the levels without it."""
     return click.option(
         "--by",
         default=None,
         metavar="A,B",
-        help=f"Levels, outermost first: {', '.join(LEVELS)}. Default: {default}",
+        help=f"Levels, outermost first: {NAMES_OF_LEVELS}. Default: {default}",
         shell_complete=candidates.list_of(candidates.levels),
     )
 
@@ -352,10 +356,14 @@ filters_option = click.option(
 
 
 def levels_of(by: str) -> list[str]:
-    """Split the levels of --by. Raises InputError for an unknown or repeated level."""
+    """Split the levels of --by, and give them the names of LEVELS.
+
+    Raises InputError for an unknown or repeated level.
+    """
     from sizeguard.base.nearest import did_you_mean
 
-    levels = [level.strip() for level in by.split(",") if level.strip()]
+    given = [level.strip() for level in by.split(",") if level.strip()]
+    levels = [OTHER_NAMES.get(level, level) for level in given]
     for level in levels:
         parts = [part for part in re.split(r"[\s/;:+|]+", level) if part]
         if len(parts) > 1 and set(parts) <= set(LEVELS):

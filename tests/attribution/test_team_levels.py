@@ -7,14 +7,26 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.attribution.teams.code_owners import NOBODY, find_code_owners, path_pattern
 from sizeguard.attribution.teams.team_levels import source_of_object
+from sizeguard.base.errors import InputError
+from sizeguard.cli.image_options import levels_of
+from sizeguard.cli.main import cli
 from sizeguard.names.scan.scopes import ScopeReader
 from sizeguard.snapshots.snapshot import read_snapshot, write_snapshot
 from tests.support.histories.gate_history import SIZEGUARD
+from tests.support.images.made_elf import (
+    SHT_STRTAB,
+    SHT_SYMTAB,
+    Form,
+    MadeSection,
+    MadeSymbol,
+    make_elf,
+)
 from tests.support.tools import tool
 
 _NET = """
@@ -184,6 +196,30 @@ def test_packages_of_go() -> None:
     ]
     found = [reader.package(scopes) for scopes in reader.read(names)]
     assert found == ["runtime", "k8s.io/api/core/v1", "main", "github.com/a/b"]
+
+
+@pytest.mark.parametrize("command", ["report app --by crate", "diff app app --by kind,crate"])
+def test_a_crate_is_a_package(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = Form()
+    symbols, strings = form.symbols([MadeSymbol("_RNvCs1_5shape4area", 0x1000, 16)])
+    sections = [
+        MadeSection(".text", flags=6, address=0x1000, content=bytes(16)),
+        MadeSection(".symtab", SHT_SYMTAB, content=symbols, link=3, info=1, entry_size=24),
+        MadeSection(".strtab", SHT_STRTAB, content=strings),
+    ]
+    (tmp_path / "app").write_bytes(make_elf(form, sections))
+    monkeypatch.chdir(tmp_path)
+    words = [*command.split(), "--format", "json", "--filter", "crate=shape"]
+    done = CliRunner().invoke(cli, words, catch_exceptions=False)
+    content = json.loads(done.stdout)
+    assert content["by"][-1] == "package"
+    if command.startswith("report"):
+        assert {row["package"]: row["load"] for row in content["rows"]}["shape"] == 16
+
+    with pytest.raises(InputError, match="level 'package' is given twice"):
+        levels_of("crate,package")
 
 
 def test_owners_follow_the_last_pattern_that_matches(tmp_path: Path) -> None:

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import click
 
-from sizeguard.attribution.levels import LEVELS
 from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
-from sizeguard.cli.image_options import Output, history_output_options, levels_of
+from sizeguard.cli.image_options import (
+    NAMES_OF_LEVELS,
+    Output,
+    history_output_options,
+    levels_of,
+)
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps, only_targets
 from sizeguard.cli.worker_options import Workers, worker_options
 from sizeguard.measurement.interrupts import handle_interrupts
@@ -31,7 +35,7 @@ from sizeguard.measurement.interrupts import handle_interrupts
     "--by",
     default="",
     metavar="LEVEL",
-    help=f"Stack the sizes by one of {', '.join(LEVELS)}. Default: depends on the app.",
+    help=f"Stack the sizes by one of {NAMES_OF_LEVELS}. Default: depends on the app.",
     shell_complete=candidates.one_of(candidates.levels),
 )
 @click.option("--build", "builds", is_flag=True, help="Build commits that were not measured yet.")
@@ -89,7 +93,8 @@ def command(
     from sizeguard.projects.root import project_root, source_of
     from sizeguard.report.history.render import history_chunks
 
-    if by and len(levels_of(by)) > 1:
+    levels = levels_of(by) if by else []
+    if len(levels) > 1:
         raise InputError(f"--by: a history has one level, not '{by}'")
     if workers.are_several and not builds:
         raise InputError("--jobs and --scheduler build commits; add --build")
@@ -98,7 +103,7 @@ def command(
     source = source_of(config, runtime_source)
     request = Request(root, config, apps, targets, source=source)
     kind = "" if are_releases is None else RELEASES if are_releases else COMMITS
-    question = HistoryQuestion(request, since, kind, last, by)
+    question = HistoryQuestion(request, since, kind, last, "".join(levels))
     place = request.history.place
     handle_interrupts()
     with (
