@@ -18,6 +18,7 @@ from sizeguard.git.git import git
 
 # Parts that init reports if they are missing.
 SECTIONS, MAP, BUILD_ID, SYMBOLS = "-ffunction-sections", "map", "build id", "symbols"
+DEBUG = "debug information"
 
 # Folders without images of the project: compiler checks, other tools' files.
 NO_IMAGES = frozenset(

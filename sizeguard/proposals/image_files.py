@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base.errors import SizeguardError
-from sizeguard.formats.elf import Elf, read_elf
+from sizeguard.formats.elf import Elf, has_debug_information, read_elf
 from sizeguard.formats.linkmap import read_link_map
 from sizeguard.formats.linkmap.fit import check_fit
 from sizeguard.formats.sniff import ARCHIVE, ELF, MACHO, image_format
-from sizeguard.proposals.build_folder import BUILD_ID, MAP, SECTIONS, SYMBOLS
+from sizeguard.proposals.build_folder import BUILD_ID, DEBUG, MAP, SECTIONS, SYMBOLS
 from sizeguard.proposals.found_images import FoundImage
 
 _OBJECTS_LOOKED_AT = 8  # the others have the same flags
@@ -57,8 +57,8 @@ def parts_of(image: FoundImage, in_tree: Callable[[Path], str]) -> ImageParts:
     missing = list(_missing(image, elf))
     if map_ is None:
         missing.append(MAP)
-    if debug is not None and SYMBOLS in missing:
-        missing.remove(SYMBOLS)
+    if debug is not None:
+        missing = [part for part in missing if part not in (SYMBOLS, DEBUG)]
     shipped = image.shipped or _first(path, (".stripped",))
     return ImageParts(map_, debug, shipped, objects, tuple(missing))
 
@@ -118,6 +118,8 @@ def _missing(image: FoundImage, elf: Elf | None) -> Iterator[str]:
         return
     if elf.is_stripped:
         yield SYMBOLS
+    elif not has_debug_information(elf.sections):
+        yield DEBUG
     # A linker script has no place for the note, which would then move a vector table.
     if not elf.build_id and not image.target.endswith("-none"):
         yield BUILD_ID

@@ -12,6 +12,7 @@ from typing import Any
 from sizeguard.base.files import text_of_file
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
+    DEBUG,
     MAP,
     SECTIONS,
     SYMBOLS,
@@ -96,6 +97,7 @@ class Cargo:
             # With RUSTFLAGS, each link would overwrite the map of the one before.
             MAP: f'println!("cargo:rustc-link-arg-{kind}=-Wl,{option}"); in build.rs',
             BUILD_ID: 'env: {RUSTFLAGS: "-C link-arg=-Wl,--build-id"} in sizeguard.yaml',
+            DEBUG: "[profile.release] debug = 1 in Cargo.toml; the gate strips its own copy",
             SYMBOLS: "[profile.release] strip = false in Cargo.toml; the gate strips its own copy",
         }[missing]
 

@@ -14,6 +14,7 @@ from sizeguard.base import OWN_FOLDER
 from sizeguard.base.files import text_of_file
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
+    DEBUG,
     MAP,
     SECTIONS,
     SYMBOLS,
@@ -125,6 +126,11 @@ class CMake:
             ),
             MAP: f"target_link_options({target} PRIVATE LINKER:{option}) in CMakeLists.txt",
             BUILD_ID: f"{flags}=-Wl,--build-id in setup",
+            # A setting of CMAKE_C_FLAGS would replace that for sections.
+            DEBUG: (
+                "add_compile_options(-g) after project() in CMakeLists.txt; the gate strips its"
+                " own copy"
+            ),
             SYMBOLS: "leave -s and strip out of the build; the gate strips its own copy",
         }[missing]
 

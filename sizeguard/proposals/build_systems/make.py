@@ -11,6 +11,7 @@ from pathlib import Path
 from sizeguard.base.files import text_of_file
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
+    DEBUG,
     MAP,
     SECTIONS,
     SYMBOLS,
@@ -84,6 +85,7 @@ class Make:
             ),
             MAP: f"-Wl,{map_option(image, f'{name}.map')} in the command that links {name}",
             BUILD_ID: "LDFLAGS with -Wl,--build-id",
+            DEBUG: "CFLAGS and CXXFLAGS with -g; the gate strips its own copy",
             SYMBOLS: "leave -s and strip out of the Makefile; the gate strips its own copy",
         }[missing]
 

@@ -13,6 +13,7 @@ from typing import Any
 from sizeguard.base.files import text_of_file
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
+    DEBUG,
     MAP,
     SECTIONS,
     SYMBOLS,
@@ -73,6 +74,7 @@ class Meson:
             SECTIONS: f"{' '.join((*compiled, *linked))} in setup",
             MAP: f"link_args: '-Wl,{option}' of the target in meson.build",
             BUILD_ID: f"{' '.join(named)} in setup",
+            DEBUG: "-Ddebug=true in setup; the gate strips its own copy",
             SYMBOLS: "-Dstrip=false in setup, and no -s; the gate strips its own copy",
         }[missing]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from sizeguard.base.files import text_of_file
 from sizeguard.proposals.build_folder import (
     BUILD_ID,
+    DEBUG,
     MAP,
     SECTIONS,
     SYMBOLS,
@@ -67,5 +68,6 @@ class Ninja:
             SECTIONS: "compile with -ffunction-sections, link with -Wl,--gc-sections",
             MAP: f"link with -Wl,{option}",
             BUILD_ID: "link with -Wl,--build-id",
+            DEBUG: "compile with -g; the gate strips its own copy",
             SYMBOLS: "link without -s, and do not strip; the gate strips its own copy",
         }[missing]
