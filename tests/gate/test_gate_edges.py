@@ -171,7 +171,9 @@ HELD = SizeReference("base", SMALL)
     [
         (None, MEASURED, HELD, SMALL, None),
         (Base("", "main"), MEASURED, HELD, SMALL, None),
-        (Base("c", "main"), SNAPSHOT, HELD, SMALL, None),
+        (Base("c", "main"), SNAPSHOT, HELD, SMALL, 20),
+        (None, SNAPSHOT, HELD, SMALL, 20),
+        (Base("c", "main"), SNAPSHOT, SizeReference("base", None, "why"), SMALL, None),
         (Base("c", "main"), MEASURED, HELD, None, 20),
         # The baseline is counted from, so the base is measured besides
         (Base("c", "main"), REVIEWED, SizeReference("baseline", LARGE), None, None),

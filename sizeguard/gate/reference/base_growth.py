@@ -23,12 +23,12 @@ def growth_since_base(
     growth, source: the base of the growth checks. That is the change's own baseline if it has a new
                     one; the merge base is measured nevertheless.
     """
-    old: Sizes | None
-    if source == SNAPSHOT or (source == MEASURED and growth.measured is not None):
-        old = growth.measured.sizes if growth.measured is not None else None
-    elif base is None or not base.commit:
+    if source != SNAPSHOT and (base is None or not base.commit):
         return None
-    else:
+    old: Sizes | None = None
+    if growth.measured is not None and source in (SNAPSHOT, MEASURED):
+        old = growth.measured.sizes
+    elif source != SNAPSHOT and base is not None:
         analysis = analysis_at(history, base.commit, subject)
         old = sizes_of(analysis) if analysis is not None else None
     now = subject.now.sizes
