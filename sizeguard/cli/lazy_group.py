@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Their output is for git and shells.
 _READ_BY_PROGRAMS = ("bisect-step", "completion")
-# It prints a selection file, whose lines have their own length.
+# It prints a selection file on stdout, whose lines must stay, and sentences on stderr.
 _PRINTS_FILES = ("select merge",)
 
 LEAST_WIDTH = 40  # columns of the narrowest terminal
@@ -218,8 +218,7 @@ def _begins_with(message: str, path: Path) -> bool:
 def _add_screen(path: str, command: click.Command) -> None:
     """Add --ascii, --width and --wide to a command if it lacks them."""
     known = {word for parameter in command.params for word in parameter.opts}
-    options = [_ascii_option()]
-    options += _width_options() if path not in _PRINTS_FILES else []
+    options = [_ascii_option(), *_width_options("stderr" if path in _PRINTS_FILES else "stdout")]
     command.params += [option for option in options if option.opts[0] not in known]
 
 
@@ -234,14 +233,15 @@ def _ascii_option() -> click.Option:
     )
 
 
-def _width_options() -> list[click.Option]:
+def _width_options(stream: str) -> list[click.Option]:
+    """Make --width and --wide; stream: where the command prints for people, stdout or stderr."""
     return [
         click.Option(
             ["--width"],
             type=click.IntRange(LEAST_WIDTH, MOST_WIDTH),
             metavar="N",
             expose_value=False,
-            callback=_fit_width,
+            callback=functools.partial(_fit_width, stream),
             help="Break lines at N columns. Default: the terminal's width; no limit in a pipe.",
         ),
         click.Option(
@@ -264,17 +264,19 @@ def _keep_lines(context: click.Context, option: click.Parameter, is_given: bool)
     context.meta[_WIDE] = is_given
 
 
-def _fit_width(context: click.Context, option: click.Parameter, width: int | None) -> None:
-    """Break the lines of stdout at the width that is asked for, or at that of the terminal."""
+def _fit_width(
+    stream: str, context: click.Context, option: click.Parameter, width: int | None
+) -> None:
+    """Break the lines of a stream at the width that is asked for, or at that of the terminal."""
     if context.resilient_parsing or context.meta.get(_WIDE) or context.params.get("wide"):
         return
     if width is None:
-        if not sys.stdout.isatty():
+        if not getattr(sys, stream).isatty():
             return
         width = terminal_width()
 
     context.meta[WIDTH] = width
-    context.call_on_close(fit_output(width, lambda: _is_for_people(context)))
+    context.call_on_close(fit_output(stream, width, lambda: _is_for_people(context)))
 
 
 def terminal_width() -> int:

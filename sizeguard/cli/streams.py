@@ -9,7 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -92,16 +92,19 @@ class _FittedText(io.TextIOBase):
         return "\n".join(fit([line], Style(width=self._width), by_column=True))
 
 
-def fit_output(width: int, breaks: Callable[[], bool]) -> Callable[[], None]:
-    """Break long lines of stdout from here on; return the function that ends this."""
-    before = sys.stdout
+def fit_output(name: str, width: int, breaks: Callable[[], bool]) -> Callable[[], None]:
+    """Break long lines of a stream from here on; return the function that ends this.
+
+    name: stdout or stderr
+    """
+    before: TextIO = getattr(sys, name)
     fitted = _FittedText(before, width, breaks)
-    sys.stdout = cast("TextIO", fitted)
+    setattr(sys, name, fitted)
 
     def end() -> None:
         fitted.finish()
-        if sys.stdout is fitted:
-            sys.stdout = before
+        if getattr(sys, name) is fitted:
+            setattr(sys, name, before)
 
     return end
 

@@ -30,11 +30,9 @@ def commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[tuple[
 
 
 def test_every_command_for_people_has_the_option() -> None:
-    without = {name for name, options in commands(cli) if "--ascii" not in options}
-    assert without == {"bisect-step", "completion"}
-    for option in ("--width", "--wide"):
+    for option in ("--ascii", "--width", "--wide"):
         without = {name for name, options in commands(cli) if option not in options}
-        assert without == {"bisect-step", "completion", "select merge"}
+        assert without == {"bisect-step", "completion"}
 
 
 def run(words: list[str], folder: Path) -> str:
@@ -65,6 +63,26 @@ def test_formats_for_programs_are_not_broken(tmp_path: Path) -> None:
     whole = run(words, tmp_path)
     assert run([*words, "--width", "44"], tmp_path) == whole
     assert run([*words[:3], "--width", "44", *words[3:]], tmp_path) == whole
+
+
+def test_a_merge_breaks_its_sentences_and_no_line_of_the_selection(tmp_path: Path) -> None:
+    names = [f"aten::an_operator_of_a_long_name_{i}" for i in range(3)]
+    (tmp_path / "a.yaml").write_text(
+        f"operators: {{{', '.join(f'{name}: {{}}' for name in names)}}}\n"
+    )
+    (tmp_path / "b.yaml").write_text("operators: {}\n")
+    command = [sys.executable, "-P", "-m", "sizeguard", "select", "merge", "a.yaml", "b.yaml"]
+    whole, fitted, wide = (
+        subprocess.run(
+            [*command, *options], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        for options in ([], ["--width", "44"], ["--width", "44", "--wide"])
+    )
+    assert max(map(len, whole.stderr.splitlines())) > 100
+    assert max(map(len, whole.stdout.splitlines())) > 44
+    assert max(map(len, fitted.stderr.splitlines())) <= 44
+    assert fitted.stderr.split() == whole.stderr.split()
+    assert (fitted.stdout, wide.stdout, wide.stderr) == (whole.stdout, whole.stdout, whole.stderr)
 
 
 @pytest.mark.parametrize(
