@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-# Their output is for git and shells.
-_READ_BY_PROGRAMS = ("bisect-step", "completion")
+# Its output is for shells.
+_READ_BY_PROGRAMS = ("completion",)
 # It prints a selection file on stdout, whose lines must stay, and sentences on stderr.
 _PRINTS_FILES = ("select merge",)
 
@@ -86,14 +86,7 @@ class LazyGroup(PlainGroup):
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}.command is not a click command")
         command.name = cmd_name
-        path = f"{self._path} {cmd_name}".strip()
-        _tell_exit_codes(path, command)
-        for words, each in _leaves(path, command):
-            _name_options(each)
-            _refuse_repeats(each)
-            _tell_values(each)
-            if cmd_name not in _READ_BY_PROGRAMS:
-                _add_screen(words, each)
+        complete_command(f"{self._path} {cmd_name}".strip(), command)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -113,6 +106,20 @@ class LazyGroup(PlainGroup):
         for heading, commands in self._sections.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, text) for name, (_, text) in commands.items()])
+
+
+def complete_command(path: str, command: click.Command) -> None:
+    """Give a command the options, checks and help that all commands have.
+
+    path: the words after `sizeguard` that call the command
+    """
+    _tell_exit_codes(path, command)
+    for words, each in _leaves(path, command):
+        _name_options(each)
+        _refuse_repeats(each)
+        _tell_values(each)
+        if path not in _READ_BY_PROGRAMS:
+            _add_screen(words, each)
 
 
 def _tell_exit_codes(path: str, command: click.Command) -> None:

@@ -56,7 +56,8 @@ def steps(
 def test_exit_codes_of_a_step(steps: Path, spike: tuple[SmallRepository, dict[str, str]]) -> None:
     names = spike[1]
     table = ("--metric", "symbol/table")
-    run(steps, "bisect-step", "--limit", "48", *table, *BUILD, expect=0)
+    done = run(steps, "bisect-step", "--limit", "48", *table, *BUILD, "--ascii", expect=0)
+    assert done.stdout == "good  symbol/table 48 <= 48\n"
     run(steps, "bisect-step", "--limit", "47", *table, *BUILD, expect=1)
     skip = run(
         steps,
@@ -81,6 +82,7 @@ def test_exit_codes_of_a_step(steps: Path, spike: tuple[SmallRepository, dict[st
         (),
         ("--limit", "x"),
         ("--no-such-option",),
+        ("--limit", "1", "--limit", "2", *BUILD),
         ("--limit", "1", "--than", "HEAD"),
         ("--limit", "1"),  # it has no build command
         ("--limit", "1", "--build-command", "true", "--image", "/bin/ls"),

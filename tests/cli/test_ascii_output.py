@@ -32,7 +32,7 @@ def commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[tuple[
 def test_every_command_for_people_has_the_option() -> None:
     for option in ("--ascii", "--width", "--wide"):
         without = {name for name, options in commands(cli) if option not in options}
-        assert without == {"bisect-step", "completion"}
+        assert without == {"completion"}
 
 
 def run(words: list[str], folder: Path) -> str:

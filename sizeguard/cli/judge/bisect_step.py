@@ -20,6 +20,7 @@ import click
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.cli.commit_options import CommitBuild, commit_options
 from sizeguard.cli.error_lines import print_error
+from sizeguard.cli.lazy_group import complete_command
 
 if TYPE_CHECKING:
     from sizeguard.measurement.measured_commits import MeasurementPlace
@@ -190,6 +191,7 @@ def work(arguments: Sequence[str]) -> int:
 
     Errors are printed as main() prints them.
     """
+    complete_command("bisect-step", command)
     try:
         code = command.main(
             list(arguments), prog_name="sizeguard bisect-step", standalone_mode=False
