@@ -58,6 +58,25 @@ def test_a_table_of_calls_and_a_list_of_declarations_are_read_at_once(
     assert time.monotonic() - start < 1
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("namespace app { int parse(int x) { return x; } }\n", "main.cpp:1"),
+        ("int a;\nstruct A { int b; int parse(int x) { return x; } };\n", "main.cpp:2"),
+        ('extern "C" { int parse(int); int parse(int x) { return x; } }\n', "main.cpp:1"),
+        ("void f() { parse(1); }\nint parse(int x) { return x; }\n", "main.cpp:2"),
+        ("struct B { B() : parse(1) { } };\nint parse(int x) { return x; }\n", "main.cpp:2"),
+        ("B::B()\n  : a(1) { }\nC::C() : parse(1) { }\n", "main.cpp"),
+    ],
+)
+def test_a_function_may_follow_other_code_in_its_line(
+    project: AnyProject, text: str, place: str
+) -> None:
+    project.write({"main.cpp": text})
+    lines = SourceLines(project.root, commit=project.git("rev-parse", "HEAD"))
+    assert lines.place("main.cpp.o", "_ZN3app5parseEi") == place
+
+
 def test_a_source_that_is_not_checked_out_has_no_line(project: AnyProject) -> None:
     """A sparse checkout leaves files out that the build in a worktree has."""
     (project.root / "a/one.cpp").unlink()

@@ -48,6 +48,7 @@ _UP_TO_BODY = re.compile(
 )
 
 _ATTRIBUTES = re.compile(r"^(?:\[\[[^\]]*\]\]\s*)+")
+_INITIALIZER = re.compile(r"\)\s*:\s*$")  # of a member: A() : f(1) { … }
 _PARENTHESES = re.compile(r"\([^;{}()]*\)")
 _TYPE = re.compile(r"[ \t]*[A-Za-z_][^=;(){}]*")
 _WIDEST = 1000  # characters before a function's name in its line
@@ -221,7 +222,11 @@ def _bodies(text: str, name: str, *, is_rust: bool) -> Iterator[int]:
         return
     for each in re.finditer(rf"(?<![^\s*&:]){re.escape(name)}\s*\(", text):
         line = text.rfind("\n", 0, each.start()) + 1
-        if each.start() - line <= _WIDEST and _is_type(text[line : each.start()]):
+        if each.start() - line > _WIDEST:
+            continue
+        # A scope may open in the same line: namespace app { int f() { … } }
+        before = re.split("[{};]", text[line : each.start()])[-1]
+        if _is_type(before) and not _INITIALIZER.search(before):
             end = _behind_parameters(text, each.end())
             if end and _UP_TO_BODY.match(text, end):
                 yield each.start()
