@@ -17,7 +17,7 @@ from sizeguard.base.files import is_folder, is_there, write_atomic
 from sizeguard.base.tuning import keep_freed
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import LEAST_WIDTH, MOST_WIDTH, terminal_width
-from sizeguard.cli.option_groups import EXISTING, Decorator, NamedPath, OutputPath, option_group
+from sizeguard.cli.option_groups import EXISTING, OUTPUT_FILE, Decorator, NamedPath, option_group
 from sizeguard.formats.link_kind import OBJECT
 from sizeguard.report.result_formats import (
     HISTORY_FORMATS,
@@ -285,15 +285,6 @@ SCREEN_OPTIONS = (
         help="Fit tables to N columns. Default: the terminal's width; no limit in a pipe.",
     ),
     click.option("--wide", is_flag=True, help="Do not shorten names."),
-)
-# Where a result is written; the command gets it as `file`.
-OUTPUT_FILE = click.option(
-    "-o",
-    "--output",
-    "file",
-    type=OutputPath(),
-    metavar="FILE",
-    help="Write to this file instead of to the terminal.",
 )
 
 

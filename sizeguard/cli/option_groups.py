@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from sizeguard.base.errors import OutputError
-from sizeguard.base.files import apart, is_there
+from sizeguard.base.files import apart, is_there, write_atomic
 
 _Command: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[_Command], _Command]
@@ -115,6 +115,28 @@ class Seconds(click.FloatRange):
         if not number <= _MOST_SECONDS:
             self.fail(f"{value} is not a number of seconds up to {_MOST_SECONDS:,}", param, ctx)
         return number
+
+
+# Where a result is written; the command gets it as `file`.
+OUTPUT_FILE = click.option(
+    "-o",
+    "--output",
+    "file",
+    type=OutputPath(),
+    metavar="FILE",
+    help="Write to this file instead of to the terminal.",
+)
+
+
+def print_result(text: str, file: Path | None) -> None:
+    """Print a result, or write it atomically to a file; add the last newline.
+
+    An empty text is nothing on the terminal, and an empty file.
+    """
+    if file is not None:
+        write_atomic(file, f"{text}\n" if text else "")
+    elif text:
+        click.echo(text)
 
 
 def format_option(formats: Sequence[str] = ("terminal", "json")) -> Decorator:

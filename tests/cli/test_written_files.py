@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import os
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from sizeguard.base import files
 from sizeguard.base.errors import InputError, StorageError
@@ -19,6 +21,8 @@ from sizeguard.base.files import cannot_write, write_atomic, write_if_changed
 from sizeguard.builds.build_record import Build
 from sizeguard.cli.main import cli
 from sizeguard.report.gate.gate_json import gate_json
+from sizeguard.report.result_formats import TABLE_FORMATS
+from tests.support.histories.git_runs import git
 from tests.support.images.made_elf import (
     SHT_STRTAB,
     SHT_SYMTAB,
@@ -224,6 +228,58 @@ def test_the_longest_names_can_be_written(tmp_path: Path, name: str) -> None:
 def test_a_path_that_is_not_utf8_can_be_shown(tmp_path: Path) -> None:
     write_atomic(tmp_path / "file", os.fsdecode(b"a\xffb"))
     assert (tmp_path / "file").read_text() == "a\\udcffb"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(f"baseline show --format {each}" for each in TABLE_FORMATS),
+        *(f"baseline log --format {each}" for each in TABLE_FORMATS),
+        *(f"waivers --format {each}" for each in TABLE_FORMATS),
+        "explain",
+        "explain load",
+        "clean --dry-run --format json",
+        "select lint s.yaml --format csv",
+        "triage aten::relu --selection s.yaml --format json",
+    ],
+)
+def test_a_file_gets_what_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    place = tmp_path / "project"
+    (place / "baselines").mkdir(parents=True)
+    (place / "sizeguard.yaml").write_text("targets: {x86_64-linux: }\napps: {a: {image: a}}\n")
+    (place / "s.yaml").write_text("operators: {aten::relu: {}}\n")
+    (place / "baselines" / "waivers.yaml").write_text(
+        "- {metric: ram, app: a, bytes: 200, owner: ann, reason: '-1 | x', expires: 2100-01-01}\n"
+    )
+    sizes = "load: 9000\nram: 80\nfile: 9100\npage_slack: 0\noperators: {}\n"
+    git(place, "init", "-q")
+    for step in (sizes, sizes.replace("9000", "8500")):
+        (place / "baselines" / "a.x86_64-linux.gcc.yaml").write_text(
+            f"app: a\ntarget: x86_64-linux\ntoolchain: gcc\n{step}"
+        )
+        git(place, "add", ".")
+        git(place, "commit", "-qm", "Sizes, in bytes")
+    monkeypatch.chdir(place)
+    printed = CliRunner().invoke(cli, words.split())
+    stored = CliRunner().invoke(cli, [*words.split(), "--output", "made/result"])
+    assert printed.exit_code == stored.exit_code
+    assert (place / "made/result").read_text().splitlines() == [
+        line for line in printed.stdout.splitlines() if not line.startswith("policy: ")
+    ]
+    assert not stored.stdout
+    if "show --format csv" in words:
+        head = "app,target,toolchain,load,ram,file"
+        assert printed.stdout == f"{head}\na,x86_64-linux,gcc,8500,80,9100\n"
+    if "log --format csv" in words:
+        rows = list(csv.reader(printed.stdout.splitlines()))
+        assert [row[3:6] for row in rows[1:]] == [
+            ["8500", "-500", "Sizes, in bytes"],
+            ["9000", "", "Sizes, in bytes"],
+        ]
+    if words == "waivers --format csv":
+        assert next(csv.DictReader(printed.stdout.splitlines()))["bytes"] == "200"
 
 
 def made_image() -> bytes:

@@ -8,7 +8,7 @@ import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
-from sizeguard.cli.option_groups import PATH, NamedPath, format_option
+from sizeguard.cli.option_groups import OUTPUT_FILE, PATH, NamedPath, format_option, print_result
 from sizeguard.cli.project_options import (
     COMPILER,
     LINKER,
@@ -73,6 +73,7 @@ from sizeguard.cli.project_options import (
     help="Parallel compiler jobs. Default: all cores.",
 )
 @format_option()
+@OUTPUT_FILE
 def command(
     variant: str,
     app: str,
@@ -89,6 +90,7 @@ def command(
     output_dir: Path | None,
     jobs: int | None,
     format_: str,
+    file: Path | None,
 ) -> None:
     """Build a variant of the runtime, and write build.json beside the image.
 
@@ -126,4 +128,4 @@ def command(
     if any((folder / name).exists() for name in ("CMakeLists.txt", "native")):
         raise InputError(f"--output-dir: {folder}: has sources; name a folder for the build")
     result = build(source, what, toolchain, folder, jobs)
-    click.echo(build_text(result, format_))
+    print_result(build_text(result, format_), file)

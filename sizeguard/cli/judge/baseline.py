@@ -9,7 +9,7 @@ import click
 from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import PlainGroup, screen_width
-from sizeguard.cli.option_groups import format_option
+from sizeguard.cli.option_groups import OUTPUT_FILE, format_option, print_result
 from sizeguard.cli.policy_line import print_policy
 from sizeguard.cli.project_options import (
     RUNTIME_SOURCE,
@@ -19,6 +19,7 @@ from sizeguard.cli.project_options import (
     override_compiler,
     override_linker,
 )
+from sizeguard.report.result_formats import TABLE_FORMATS
 
 
 @click.group(cls=PlainGroup)
@@ -76,8 +77,9 @@ def update(
 
 
 @command.command()
-@format_option()
-def show(format_: str) -> None:
+@format_option(TABLE_FORMATS)
+@OUTPUT_FILE
+def show(format_: str, file: Path | None) -> None:
     """Show all baselines.
 
     Example: sizeguard baseline show
@@ -90,8 +92,9 @@ def show(format_: str) -> None:
     found = all_baselines(root)
     if not found:
         raise InputError(f"{root}: there are no baselines; run `sizeguard baseline update`")
-    print_policy(root, in_result=format_ == "terminal")
-    click.echo(baselines_text(found, format_, screen_width()))
+    print_policy(root, in_result=format_ == "terminal" and file is None)
+    width = screen_width() if file is None else None
+    print_result(baselines_text(found, format_, width), file)
 
 
 @command.command()
@@ -103,8 +106,9 @@ def show(format_: str) -> None:
     help="Only this app.",
     shell_complete=candidates.one_of(candidates.apps),
 )
-@format_option()
-def log(apps: tuple[str, ...], format_: str) -> None:
+@format_option(TABLE_FORMATS)
+@OUTPUT_FILE
+def log(apps: tuple[str, ...], format_: str, file: Path | None) -> None:
     """Show each change of a baseline, with its commit and its bytes.
 
     Example: sizeguard baseline log --app vision
@@ -115,5 +119,5 @@ def log(apps: tuple[str, ...], format_: str) -> None:
 
     root = project_root()
     entries = baseline_log(root, apps)
-    print_policy(root, in_result=format_ == "terminal")
-    click.echo(log_text(entries, format_))
+    print_policy(root, in_result=format_ == "terminal" and file is None)
+    print_result(log_text(entries, format_), file)

@@ -11,9 +11,10 @@ import click
 from sizeguard.base.errors import InputError, OutputError, SizeguardError
 from sizeguard.base.files import is_folder, is_there
 from sizeguard.cli import candidates
-from sizeguard.cli.image_options import OUTPUT_FILE, SCREEN_OPTIONS, Output
+from sizeguard.cli.image_options import SCREEN_OPTIONS, Output
 from sizeguard.cli.option_groups import (
     FILE,
+    OUTPUT_FILE,
     Seconds,
     WrittenCopy,
     given_besides,

@@ -11,8 +11,9 @@ import click
 
 from sizeguard.base.errors import GateError
 from sizeguard.base.files import path_below
-from sizeguard.cli.option_groups import format_option
+from sizeguard.cli.option_groups import OUTPUT_FILE, format_option, print_result
 from sizeguard.cli.project_options import RUNTIME_SOURCE
+from sizeguard.report.result_formats import TABLE_FORMATS
 
 if TYPE_CHECKING:
     from sizeguard.gate.policy.terms_result import Waiver
@@ -32,10 +33,15 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Exit with 1 if CODEOWNERS lacks a waiver's owner, or has no owner for a policy file.",
 )
-@format_option(("terminal", "json", "github"))
+@format_option((*TABLE_FORMATS, "github"))
+@OUTPUT_FILE
 @RUNTIME_SOURCE
 def command(
-    within: int | None, checks_owners: bool, format_: str, runtime_source: Path | None
+    within: int | None,
+    checks_owners: bool,
+    format_: str,
+    file: Path | None,
+    runtime_source: Path | None,
 ) -> None:
     """List the waivers of baselines/waivers.yaml, the first to end first.
 
@@ -62,8 +68,7 @@ def command(
     text = waiver_list(shown, today, format_)
     if not text and format_ == "terminal" and not checks_owners:
         text = "no waivers" if within is None else f"no waiver ends within {within} days"
-    if text:
-        click.echo(text)
+    print_result(text, file)
     wrong = _wrong_owners(root, config, waivers) if checks_owners else []
     for line in wrong:
         click.echo(f"error: {line}", err=True)

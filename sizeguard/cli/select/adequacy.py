@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sizeguard.base.errors import GateError
-from sizeguard.cli.option_groups import FILE, NamedPath
+from sizeguard.cli.option_groups import FILE, OUTPUT_FILE, NamedPath, print_result
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 from sizeguard.cli.select.options import DISPATCHER, FORMAT, FULL
 
@@ -25,6 +25,7 @@ from sizeguard.cli.select.options import DISPATCHER, FORMAT, FULL
 @DISPATCHER
 @RUNTIME_SOURCE
 @FORMAT
+@OUTPUT_FILE
 def command(
     model: Path,
     full: Path | None,
@@ -32,6 +33,7 @@ def command(
     dispatcher: tuple[str, ...],
     runtime_source: Path | None,
     format_: str,
+    file: Path | None,
 ) -> None:
     """List the branches that a model can reach but that no input of its trace took.
 
@@ -55,12 +57,12 @@ def command(
     models = models_of(root, source_root(runtime_source))
     program = models.prepare(model, root / "build" / "programs")
     with tempfile.TemporaryDirectory() as folder:
-        file = traced or Path(folder) / "traced.yaml"
+        trace = traced or Path(folder) / "traced.yaml"
         if traced is None:
-            models.trace(models.tracer(root), [program], file, executed_only=True)
-        selection = read_selection(file).selection
+            models.trace(models.tracer(root), [program], trace, executed_only=True)
+        selection = read_selection(trace).selection
     result = compare(build, models.operators(program), selection)
-    click.echo(adequacy_text(result, format_))
+    print_result(adequacy_text(result, format_), file)
     if not result.is_contained:
         wrong = len(result.observed_not_reachable) + len(result.dtypes_observed_not_reachable)
         raise GateError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sizeguard.base.errors import GateError
-from sizeguard.cli.option_groups import FILE, PATH
+from sizeguard.cli.option_groups import FILE, OUTPUT_FILE, PATH, print_result
 from sizeguard.cli.project_options import RUNTIME_SOURCE
 from sizeguard.cli.select.options import FORMAT
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 )
 @RUNTIME_SOURCE
 @FORMAT
+@OUTPUT_FILE
 def command(
     selections: tuple[Path, ...],
     strict: bool,
@@ -44,6 +45,7 @@ def command(
     kernel_sources: tuple[Path, ...],
     runtime_source: Path | None,
     format_: str,
+    file: Path | None,
 ) -> None:
     """Check selection files, one by one and merged; exit with 1 if there is an error.
 
@@ -76,6 +78,6 @@ def command(
     if operators_yaml:
         known = replace(known, operators=read_operator_libraries(operators_yaml))
     findings = lint_selections(files, known, places)
-    click.echo(findings_text(findings, format_))
+    print_result(findings_text(findings, format_), file)
     if has_errors(findings, strict=strict):
         raise GateError(f"{', '.join(map(str, selections))}: {summary(findings)}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sizeguard.base.errors import InputError
+from sizeguard.cli.option_groups import OUTPUT_FILE, print_result
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
 
 
@@ -25,8 +26,13 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
     is_flag=True,
     help="Add everything that the models and their kernels can call.",
 )
+@OUTPUT_FILE
 def command(
-    apps: tuple[str, ...], runtime_source: Path | None, is_exact: bool, is_static: bool
+    apps: tuple[str, ...],
+    runtime_source: Path | None,
+    is_exact: bool,
+    is_static: bool,
+    file: Path | None,
 ) -> None:
     """Trace an app's models again, add the used parts to its selection, and record the trace.
 
@@ -58,7 +64,11 @@ def command(
         raise InputError("no app that was requested has a selection of traces")
     calls = kernel_calls(full_build(source_tree(root, source)[1]), store)
     tracer = Tracer(root, store, source=source)
-    for app in chosen:
-        models = [read_model(root, model, store, source) for model in app.models]
-        found = update_selection(root, app, models, calls, tracer, how)
-        click.echo(update_text(root, found))
+    texts = []
+    try:
+        for app in chosen:
+            models = [read_model(root, model, store, source) for model in app.models]
+            found = update_selection(root, app, models, calls, tracer, how)
+            texts.append(update_text(root, found))
+    finally:  # an app that fails leaves the updates of those before it
+        print_result("\n".join(texts), file)

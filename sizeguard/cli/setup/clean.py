@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from sizeguard.cli.option_groups import format_option
+from sizeguard.cli.option_groups import OUTPUT_FILE, format_option, print_result
 
 
 @click.command()
@@ -26,7 +28,10 @@ from sizeguard.cli.option_groups import format_option
     help="Also remove unused worktrees; later builds start from scratch.",
 )
 @format_option()
-def command(is_dry: bool, max_size: str, max_age: str, worktrees: bool, format_: str) -> None:
+@OUTPUT_FILE
+def command(
+    is_dry: bool, max_size: str, max_age: str, worktrees: bool, format_: str, file: Path | None
+) -> None:
     """Show the store of measurements, and remove entries beyond its limits.
 
     Limits come from the options, else from `store` in sizeguard.yaml, else they are 2 GiB and 180
@@ -53,4 +58,4 @@ def command(is_dry: bool, max_size: str, max_age: str, worktrees: bool, format_:
     cleaning = clean_store(project_store(root).folder, limits, is_dry=is_dry)
     if worktrees and not is_dry:
         remove_worktrees(root, root / WORKTREES)
-    click.echo(cleaning_text(cleaning, format_))
+    print_result(cleaning_text(cleaning, format_), file)

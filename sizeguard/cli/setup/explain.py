@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.lazy_group import WIDTH
+from sizeguard.cli.option_groups import OUTPUT_FILE, print_result
 
 
 @click.command()
 @click.argument(
     "word", required=False, metavar="[WORD]", shell_complete=candidates.one_of(candidates.words)
 )
+@OUTPUT_FILE
 @click.pass_context
-def command(context: click.Context, word: str | None) -> None:
+def command(context: click.Context, word: str | None, file: Path | None) -> None:
     """Explain a word of the reports: load, ram, exclusive, core, neutral, inconclusive.
 
     Without WORD, list all words.
@@ -32,8 +36,8 @@ def command(context: click.Context, word: str | None) -> None:
 
     if word is None:
         width = max(map(len, WORDS))
-        for name, each in WORDS.items():
-            click.echo(f"{name:<{width}}  {each.short}")
+        lines = (f"{name:<{width}}  {each.short}" for name, each in WORDS.items())
+        print_result("\n".join(lines), file)
         return
     name = word.strip("`'\"()").lower()
     name = {"-": "–", "page slack": "page_slack"}.get(name, name)
@@ -41,7 +45,6 @@ def command(context: click.Context, word: str | None) -> None:
         near = did_you_mean(name, WORDS) if nearest_names(name, WORDS) else ""
         raise InputError(f"unknown word '{word}'{near or '; sizeguard explain lists all words'}")
     found = WORDS[name]
-    click.echo(f"{name}: {found.short}\n")
-    click.echo(textwrap.fill(found.long, min(80, context.meta.get(WIDTH, 80))))
-    if found.see:
-        click.echo(f"\nsee: {found.see}")
+    long = textwrap.fill(found.long, min(80, context.meta.get(WIDTH, 80)))
+    see = f"\n\nsee: {found.see}" if found.see else ""
+    print_result(f"{name}: {found.short}\n\n{long}{see}", file)

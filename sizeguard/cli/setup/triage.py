@@ -10,7 +10,7 @@ import click
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import is_there
-from sizeguard.cli.option_groups import PATH, format_option
+from sizeguard.cli.option_groups import OUTPUT_FILE, PATH, format_option, print_result
 from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
 
 
@@ -26,12 +26,14 @@ from sizeguard.cli.project_options import RUNTIME_SOURCE, only_apps
     help="The selection of the device's build, instead of the selections in sizeguard.yaml.",
 )
 @format_option()
+@OUTPUT_FILE
 @RUNTIME_SOURCE
 def command(
     line: str,
     apps: tuple[str, ...],
     selections: tuple[Path, ...],
     format_: str,
+    file: Path | None,
     runtime_source: Path | None,
 ) -> None:
     """Explain an error that a device reports: deselected, unknown, or another build.
@@ -70,14 +72,14 @@ def command(
     text = _stdin() if line == "-" else line
     found = named_in(text, selectable(source), read)
     if not found and is_there(Path(line)) and Path(line).is_file():
-        file = shlex.quote(line)
-        raise InputError(f"{line}: is a file; to read it, write sizeguard triage - < {file}")
+        quoted = shlex.quote(line)
+        raise InputError(f"{line}: is a file; to read it, write sizeguard triage - < {quoted}")
     if not found:
         raise InputError(
             "the line names no operator, dtype, class or build feature; for example: "
             "sizeguard triage 'aten::relu is not in this build'"
         )
-    click.echo(triage_text(found, format_, has_apps=not selections))
+    print_result(triage_text(found, format_, has_apps=not selections), file)
 
 
 def _stdin() -> str:

@@ -35,7 +35,7 @@ def _update(update: Update) -> tuple[str, ...]:
 
 
 def baselines_text(baselines: Sequence[Baseline], format_: str, width: int | None = None) -> str:
-    """Write the baselines as a table or as JSON."""
+    """Write the baselines: terminal, json, csv or markdown."""
     if format_ == "json":
         rows = [
             {
@@ -57,19 +57,39 @@ def baselines_text(baselines: Sequence[Baseline], format_: str, width: int | Non
     if not baselines:
         return "there are no baselines; run sizeguard baseline update"
     table = [
-        (b.app, b.target, b.toolchain, f"{b.load:,}", f"{b.ram:,}", f"{b.file:,}")
+        (b.app, b.target, b.toolchain, *(_number(x, format_) for x in (b.load, b.ram, b.file)))
         for b in baselines
     ]
     head = ("app", "target", "toolchain", "load", "ram", "file")
-    return format_table(head, table, "terminal", width, _SIZES)
+    return format_table(head, table, format_, width, _SIZES)
+
+
+def _number(value: int | None, format_: str, pattern: str = ",") -> str:
+    """Write a number; CSV has no separators of thousands."""
+    if value is None:
+        return ""
+    return str(value) if format_ == "csv" else format(value, pattern)
 
 
 def log_text(entries: Sequence[BaselineEntry], format_: str) -> str:
-    """Write the changes of each baseline, as text or as JSON."""
+    """Write the changes of each baseline: terminal, json, csv or markdown."""
     if format_ == "json":
         return json.dumps(
             {"schema_version": 1, "entries": [asdict(entry) for entry in entries]}, indent=1
         )
+    if format_ == "csv" or (format_ == "markdown" and entries):
+        head = ("file", "date", "commit", "load", "change", "subject", "author")
+        removed = "" if format_ == "csv" else "removed"
+        rows = [
+            (
+                *(each.file, each.date, each.commit),
+                _number(each.load, format_) or removed,
+                _number(each.delta, format_, "+,"),
+                *(each.subject, each.author),
+            )
+            for each in entries
+        ]
+        return format_table(head, rows, format_)
     if not entries:
         return "no baseline was ever committed"
     lines: list[str] = []

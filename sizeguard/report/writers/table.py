@@ -35,7 +35,7 @@ def format_table(
     if format_ == "csv":
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows(
-            [columns, *(map(csv_cell, row) for row in rows)]
+            [columns, *(map(_harmless, row) for row in rows)]
         )
         return text.getvalue().rstrip("\n")
     if format_ == "markdown":
