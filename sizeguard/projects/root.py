@@ -84,20 +84,23 @@ def find_sources(given: Path | None) -> Path | None:
 
 
 def sources_of(build: Path, given: Path | None) -> Path:
+    """Return the sources that find_sources_of finds. Raises InputError if there are none."""
+    return find_sources_of(build, given) or source_root(None)
+
+
+def find_sources_of(build: Path, given: Path | None) -> Path | None:
     """Find the sources that a build was made from.
 
     build: its folder, or a file in it
     given: the value of --runtime-source
 
-    These are the sources in the build's project, else the sources that the build names. Raises
-    InputError if there are none.
+    These are the sources in the build's project, else the sources that the build names, else those
+    around the current folder, if there are any.
     """
-    if given is not None:
-        return source_root(given)
-    here = find_sources(None)
-    if here is not None and build.resolve().is_relative_to(here):
+    here = find_sources(given)
+    if given is not None or (here is not None and build.resolve().is_relative_to(here)):
         return here
-    return built_from(build if build.is_dir() else build.parent) or source_root(None)
+    return built_from(build if build.is_dir() else build.parent) or here
 
 
 def build_root() -> Path:

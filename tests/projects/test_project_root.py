@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from sizeguard.base.errors import InputError
-from sizeguard.builds.build_record import Build
+from sizeguard.builds.build_record import RECORD, Build
 from sizeguard.cli.main import cli
 from sizeguard.gate.request import Request
 from sizeguard.projects.reader import read_config
@@ -226,15 +226,17 @@ def test_verify_takes_the_sources_of_the_build(full_build: Build, stranger: Path
     assert "pass" in done.stdout
 
 
-def test_static_selection_takes_features_of_named_sources(
-    full_build: Build, root: Path, stranger: Path
-) -> None:
-    model = root / "native" / "models" / "mlp" / "model.pt2"
-    command = ("select", "static", model, "--build", full_build.image.parent)
-    assert sizeguard(stranger, *command).returncode == 2
-    done = sizeguard(stranger, *command, "--runtime-source", root)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == sizeguard(root, *command).stdout
+def test_a_static_selection_needs_no_sources(full_build: Build, root: Path, stranger: Path) -> None:
+    """Operators and features are those of the full build and of the package."""
+    model, folder = root / "native" / "models" / "mlp" / "model.pt2", full_build.image.parent
+    copy = stranger / "full"
+    copy.mkdir()
+    shutil.copy(folder / RECORD, copy)  # which names no sources
+    inside = sizeguard(root, "select", "static", model, "--build", folder)
+    assert inside.returncode == 0, inside.stderr
+    for more in (["--build", folder], ["--full", copy], ["--full", copy, "--runtime-source", root]):
+        done = sizeguard(stranger, "select", "static", model, *more)
+        assert (done.returncode, done.stdout) == (0, inside.stdout), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -52,24 +52,26 @@ def command(
       sizeguard select static --op-deps op_deps.yaml
     """
     # Imported here because --help takes 0.05 s without these imports and up to 0.5 s with them.
+    from sizeguard.builds.build_record import read_build
     from sizeguard.predict.full_build import read_full_build
     from sizeguard.predict.reachable import static_selection
-    from sizeguard.projects.root import full_build, source_root
+    from sizeguard.projects.root import find_sources_of, full_build
     from sizeguard.report.selection.reach_tables import static_text
-    from sizeguard.runtimes.known import source_tree
+    from sizeguard.runtimes.known import build_facts
     from sizeguard.runtimes.model_files import read_models
     from sizeguard.selection.op_deps import write_op_deps
     from sizeguard.selection.write import write_selection
 
     if not models and (op_deps is None or output is not None):
         raise click.UsageError("give one or more models, or only --op-deps FILE")
-    build = read_full_build(full_build(full, "--build"), dispatcher)
+    place = full_build(full, "--build")
+    build = read_full_build(place, dispatcher)
     if op_deps is not None:
         write_op_deps(op_deps, build.op_deps)
     if models:
-        source = source_root(runtime_source)
-        features = source_tree(source)[1].features()
-        result = static_selection(build, read_models(models, source), features)
+        infos = read_models(models, find_sources_of(place, runtime_source))
+        features = frozenset(build_facts(read_build(place)).features)
+        result = static_selection(build, infos, features)
         if output is not None:
             write_selection(output, result.selection)
         click.echo(static_text(result, build.dependencies.calls, format_))
