@@ -148,7 +148,14 @@ def models_of(root: Path, source: Path | None = None) -> Models:
     return models
 
 
+def model_reader(source: Path | None) -> Models:
+    """Return the reader of the models that a known runtime can run.
+
+    source: the folder with its sources; None for the operators in this package
+    """
+    return next(filter(None, (runtime.models(source) for runtime in runtimes())))
+
+
 def inputs_of(model: Path) -> Sequence[Sequence[Path]]:
     """List the input files of each bundled case beside a model."""
-    models = next(filter(None, (runtime.models(None) for runtime in runtimes())), None)
-    return models.inputs(model) if models is not None else ()
+    return model_reader(None).inputs(model)

@@ -238,6 +238,13 @@ def test_a_static_selection_needs_no_sources(full_build: Build, root: Path, stra
         done = sizeguard(stranger, "select", "static", model, *more)
         assert (done.returncode, done.stdout) == (0, inside.stdout), done.stderr
 
+    reached = ("select", "static", model, "--build", copy, "-o", stranger / "traced.yaml")
+    assert sizeguard(stranger, *reached).returncode == 0
+    told = ("select", "adequacy", model, "--trace", stranger / "traced.yaml", "--build")
+    inside, done = sizeguard(root, *told, folder), sizeguard(stranger, *told, copy)
+    assert (done.returncode, done.stdout) == (0, inside.stdout), done.stderr
+    assert not (stranger / "build").exists()
+
 
 @pytest.mark.parametrize(
     ("command", "where"),

@@ -47,21 +47,26 @@ def command(
 
     from sizeguard.predict.coverage import adequacy as compare
     from sizeguard.predict.full_build import read_full_build
-    from sizeguard.projects.root import build_root, full_build, source_root
+    from sizeguard.projects.root import build_root, find_sources_of, full_build, source_root
     from sizeguard.report.selection.reach_tables import adequacy_text
-    from sizeguard.runtimes.known import models_of
+    from sizeguard.runtimes.known import model_reader, models_of
     from sizeguard.selection.read import read_selection
 
-    root = build_root()
-    build = read_full_build(full_build(full, "--build"), dispatcher)
-    models = models_of(root, source_root(runtime_source))
-    program = models.prepare(model, root / "build" / "programs")
+    place = full_build(full, "--build")
+    build = read_full_build(place, dispatcher)
     with tempfile.TemporaryDirectory() as folder:
-        trace = traced or Path(folder) / "traced.yaml"
-        if traced is None:
+        if traced is not None:
+            models = model_reader(find_sources_of(place, runtime_source))
+            program, trace = models.prepare(model, Path(folder)), traced
+        else:
+            root = build_root()
+            models = models_of(root, source_root(runtime_source))
+            program = models.prepare(model, root / "build" / "programs")
+            trace = Path(folder) / "traced.yaml"
             models.trace(models.tracer(root), [program], trace, executed_only=True)
         selection = read_selection(trace).selection
-    result = compare(build, models.operators(program), selection)
+        # A trace names the program of a model.
+        result = compare(build, models.operators(program), selection)
     print_result(adequacy_text(result, format_), file)
     if not result.is_contained:
         wrong = len(result.observed_not_reachable) + len(result.dtypes_observed_not_reachable)
