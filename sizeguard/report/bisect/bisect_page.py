@@ -38,6 +38,7 @@ from sizeguard.report.writers.plot import (
     TABLE_END,
     WIDTH,
     Scale,
+    breakable,
     direction,
     escaped,
     rows_on_page,
@@ -106,19 +107,19 @@ def _culprit(culprit: Culprit, limit: int, anchor: str) -> Iterator[str]:
         f'<span class="dim day">{escaped(last.date[:10])}</span></td></tr>\n'
     )
     part = shown_rows(culprit.rows, rows_on_page(limit))
-    yield '<tr><td></td><td colspan="4"><details><summary>what changed</summary>'
+    yield '<tr class="more"><td colspan="5"><details><summary>what changed</summary>'
     yield f"{TABLE}\n"
     for row in part.rows:
-        operator, dtype, symbol = (escaped(text) for text in row_texts(row, 120))
+        operator, dtype, symbol = (breakable(text) for text in row_texts(row, 120))
         yield (
             f'<tr><td class="n {direction(row.delta)}">{row.delta:+,}</td>'
-            f'<td class="n">{row.old:,} → {row.new:,}</td><td>{operator}</td>'
-            f"<td>{dtype}</td><td><code>{symbol}</code></td>"
+            f'<td class="n">{row.old:,} → {row.new:,}</td><td>{operator} {dtype}</td>'
+            f"<td><code>{symbol}</code></td>"
             f"<td>{row.cause.replace('_', ' ')}</td></tr>\n"
         )
     if part.others:
         yield (
-            f'<tr><td class="n">{part.other_bytes:+,}</td><td></td><td colspan="4">{part.others:,}'
+            f'<tr><td class="n">{part.other_bytes:+,}</td><td></td><td colspan="3">{part.others:,}'
             " smaller</td></tr>\n"
         )
     yield f"{TABLE_END}\n"

@@ -34,6 +34,7 @@ from sizeguard.report.writers.plot import (
     TOP,
     WIDTH,
     Scale,
+    breakable,
     direction,
     escaped,
     rows_on_page,
@@ -52,7 +53,6 @@ _MORE_STYLE = """
 .key { display: inline-block; width: .8em; height: .8em; margin-right: .4em; }
 ul.keys { list-style: none; padding: 0; columns: 14em 3; } h2 { font-size: 1.1em; margin-top: 2em; }
 h1, h2, li { overflow-wrap: anywhere; } li { break-inside: avoid; }
-.more > td { padding-top: 0; } .more code { white-space: normal; }
 """
 
 
@@ -97,7 +97,7 @@ def _keys(names: Sequence[str]) -> Iterator[str]:
     yield '<ul class="keys">\n'
     for number, name in enumerate(names):
         colour = _COLOURS[number % len(_COLOURS)]
-        yield f'<li><span class="key" style="background: {colour}"></span>{escaped(name)}</li>\n'
+        yield f'<li><span class="key" style="background: {colour}"></span>{breakable(name)}</li>\n'
     yield "</ul>\n"
 
 
@@ -259,7 +259,7 @@ def _details(point: HistoryPoint, limit: int) -> str:
     rows = "".join(
         f'<tr><td class="n {direction(row.delta)}">{row.delta:+,}</td>'
         f'<td class="n">{row.old:,} → {row.new:,}</td>'
-        f"<td><code>{escaped(part_text(row, 120))}</code></td>"
+        f"<td><code>{breakable(part_text(row, 120))}</code></td>"
         f"<td>{row.cause.replace('_', ' ')}</td></tr>\n"
         for row in change.rows[:most]
     )

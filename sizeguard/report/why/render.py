@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePath
 
@@ -117,8 +118,25 @@ def _name(step: WhyStep, style: Style) -> str:
 
 
 def _object(label: str) -> str:
-    """Return the name of the file or archive member; other formats show the whole path."""
+    """Return the name of the file or archive member; CSV and JSON have the whole path."""
     return printable(PurePath(label.rpartition("(")[2].rstrip(")") or label).name)
+
+
+def _objects(why: Why) -> dict[str, str]:
+    """Name the objects of all steps by the shortest ends of their paths that tell them apart."""
+    labels = {step.object for chain in why.chains for step in chain.steps}
+    most = max((len(PurePath(label).parts) for label in labels), default=0)
+    named = {label: label for label in labels}
+    for parts in range(most, -1, -1):
+        ends = {label: _end(label, parts) for label in labels}
+        counts = Counter(ends.values())
+        named |= {label: end for label, end in ends.items() if counts[end] == 1}
+    return named
+
+
+def _end(label: str, parts: int) -> str:
+    """Return the last parts of a path, or with 0 the name of an archive's member."""
+    return "/".join(PurePath(label).parts[-parts:]) if parts else _object(label)
 
 
 def _terminal(why: Why, style: Style) -> Iterator[str]:
@@ -190,6 +208,7 @@ def _markdown(why: Why) -> Iterator[str]:
     if why.aliases:
         yield ""
         yield markdown_cell(_also_called(why))
+    objects = _objects(why)
     for chain in why.chains:
         yield ""
         yield f"Root: {markdown_cell(ROOTS.get(chain.root_kind, chain.root_kind))}"
@@ -200,7 +219,7 @@ def _markdown(why: Why) -> Iterator[str]:
             cells = (
                 step.section,
                 shown("symbol", step.symbol) if step.symbol else "",
-                step.object,
+                objects[step.object],
             )
             names = " | ".join(markdown_cell(cell) for cell in cells)
             yield f"| {names} | {prose(step.how) or NOTHING} | {step.frees:,} |"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from markdown_it import MarkdownIt
 
-from sizeguard.report.writers.plot import HEAD, STYLE, TABLE, TABLE_END, escaped
+from sizeguard.report.writers.plot import HEAD, STYLE, TABLE, TABLE_END, escaped, with_breaks
 
 _STYLE = """
 h1 { margin-bottom: .6em; } h2, h3 { margin: 1.4em 0 .4em; }
@@ -15,9 +16,11 @@ pre { overflow-x: auto; padding: .8em; border: 1px solid var(--grid); border-rad
 table { width: auto; min-width: 50%; } td, th { overflow-wrap: normal; }
 details { margin: .8em 0; } summary { cursor: pointer; } li, p { overflow-wrap: anywhere; }
 a { color: var(--line); } h1 { overflow-wrap: anywhere; }
-@media (max-width: 600px) { td, th { padding: .25em .3em; } td > code { white-space: normal;
-  overflow-wrap: anywhere; } }
+td > code { overflow-wrap: anywhere; }
+@media (max-width: 600px) { td, th { padding: .25em .3em; } }
 """
+
+_NAME = re.compile(r"(?<!<pre>)<code>[^<]+")
 
 
 def markdown_page(title: str, text: str) -> Iterator[str]:
@@ -30,5 +33,6 @@ def markdown_page(title: str, text: str) -> Iterator[str]:
             body = body.replace(f"{tag}{level}>", f"{tag}{level - 1}>")
     yield f"{HEAD}<title>{escaped(title)}</title>\n<style>{STYLE}{_STYLE}</style>\n</head>\n"
     yield f"<body>\n<main>\n<h1>{escaped(title)}</h1>\n"
+    body = _NAME.sub(lambda found: with_breaks(found[0]), body)
     yield body.replace("<table>", TABLE).replace("</table>", TABLE_END)
     yield "</main>\n</body>\n</html>\n"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var
 max-width: 1100px; margin: 2em auto;
   padding: 0 1em; }
 h1 { font-size: 1.3em; margin: 0 0 .2em; } p { margin: .3em 0; } .dim { color: var(--dim); } \
-td > code, .day { white-space: nowrap; }
+.day, code[title] { white-space: nowrap; }
 svg { width: 100%; height: auto; display: block; margin: 1em 0; } \
 svg text { fill: var(--dim); font-size: 12px; }
 @media (max-width: 900px) { svg text { font-size: 15px; } }
@@ -45,7 +46,8 @@ td, th { text-align: left; padding: .25em .6em; border-bottom: 1px solid var(--g
 """
 
 # Of tables of commits: on a narrow screen a subject is not cut into single letters.
-COMMITS_STYLE = """td:not(.n, :empty, [colspan]) { min-width: 9ch; }
+COMMITS_STYLE = """.more > td { padding-top: 0; }
+td:not(.n, :empty, [colspan]) { min-width: 9ch; }
 @media (max-width: 560px) { td, th { padding: .25em .25em; font-size: .92em; }
   td:not(.n, :empty, [colspan]) { min-width: 7ch; } }
 """
@@ -60,6 +62,7 @@ content="default-src 'none'; style-src 'unsafe-inline'">
 """
 
 _LEAST_ROWS = 20
+_SEPARATORS = re.compile(r"(?:::|[/_,.])(?=\w)")
 _MOST_LINES = 6  # of the grid
 
 # A table in a box that scrolls on narrow screens, also by keyboard.
@@ -70,6 +73,16 @@ TABLE_END = "</table></div>"
 def escaped(text: str) -> str:
     """Escape a text for HTML."""
     return html.escape(printable(text))
+
+
+def breakable(text: str) -> str:
+    """Escape a name for HTML; a line can end after its separators."""
+    return with_breaks(escaped(text))
+
+
+def with_breaks(escaped_text: str) -> str:
+    """Let lines end after the separators of an escaped name: scopes, folders, words."""
+    return _SEPARATORS.sub(r"\g<0><wbr>", escaped_text)
 
 
 def direction(delta: int) -> str:

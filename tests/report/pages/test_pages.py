@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from sizeguard.attribution.group import group
+from sizeguard.bisect.bisect_result import BisectResult
 from sizeguard.diff.compare import diff
-from sizeguard.history.history_result import HistoryLine
+from sizeguard.diff.diff_result import DiffRow
+from sizeguard.history.history_result import HistoryLine, SizeHistory
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.predict.prediction import DtypeCost, OperatorCost, PredictedSaving, Prediction
 from sizeguard.report.bisect.bisect_page import bisect_html
@@ -72,6 +74,71 @@ PAGES: dict[str, Callable[[], Iterable[str]]] = {
     "history": lambda: history_html(made_up_history(), 0),
 }
 
+MEASURES = "quantized_decomposed::dequantize_per_channel.group_"
+FOLDERS = "/home/builder/checkouts/application/build/vision/CMakeFiles/vision_kernels.dir/"
+
+
+def long_history() -> SizeHistory:
+    """A history of several apps with nine parts; all names are long and begin alike."""
+
+    def renamed(line: HistoryLine, number: int) -> HistoryLine:
+        parts = {f"{MEASURES}{i}_of_the_input": 900 + i for i in range(9)}
+        rows = tuple(DiffRow((name, LONG), 0, size, "added") for name, size in parts.items())
+        points = (
+            replace(
+                each,
+                parts=parts,
+                change=each.change and replace(each.change, rows=rows),
+                release=replace(
+                    each.release, commit=replace(each.release.commit, subject="Use " + "tile_" * 20)
+                ),
+            )
+            for each in line.points
+        )
+        named = f"application_of_the_team_that_measures_{line.app}{number}"
+        return replace(line, app=named, target=f"{line.target}-release", points=tuple(points))
+
+    history = made_up_history()
+    lines = [renamed(line, i) for i in range(3) for line in history.lines]
+    return replace(history, lines=tuple(lines))
+
+
+def long_bisect() -> BisectResult:
+    result = several_culprits()
+    rows = tuple(DiffRow((f"{MEASURES}{i}", "Float", LONG), 0, 90 + i, "added") for i in range(3))
+    return replace(result, culprits=tuple(replace(each, rows=rows) for each in result.culprits))
+
+
+def long_why() -> Why:
+    steps = [
+        WhyStep(i, f".text.{MEASURES}{i}", LONG, f"{FOLDERS}libkernels_{i}.a(unary.cpp.o)", "", 1)
+        for i in range(3)
+    ]
+    return Why(LONG, True, 1, 1, 1, (Chain("entry", tuple(steps)),))
+
+
+def long_image(more: int = 0) -> MadeUp:
+    names = ((f"{MEASURES}{i}", f"{LONG}_{i}") for i in range(9))
+    return MadeUp([Part({"operator": a, "symbol": b}, 90 + more, 99) for a, b in names])
+
+
+BY = ("operator", "symbol")
+LONG_PAGES: dict[str, Callable[[], Iterable[str]]] = {
+    "report of long names": lambda: report_chunks(group(long_image(), BY, ()), "html", 0),
+    "diff of long names": lambda: diff_chunks(diff(long_image(), long_image(7), BY), "html", 0),
+    "why of long names": lambda: why_chunks(long_why(), "html", Style()),
+    "bisect of long names": lambda: bisect_html(long_bisect(), 0),
+    "history of long names": lambda: history_html(long_history(), 0),
+}
+
+# Boxes that scroll and are narrower than 200 px, or much narrower than their content although it
+# is text that can wrap. The rows of a report scroll: they have more columns than a phone.
+POOR_BOXES = """[...document.querySelectorAll('.scroll, #table, pre')].filter((box) =>
+  box.clientWidth && (box.clientWidth < 200
+    || box.className == 'scroll' && box.scrollWidth > box.clientWidth * 1.25)
+).map((box) => [box.clientWidth, box.scrollWidth, box.textContent.slice(0, 60)]).slice(0, 5)"""
+UNFOLD = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+
 # Elements that extend beyond the screen and are not in a scrolling box.
 WIDER = """[...document.querySelectorAll('body *')].filter(e => {
   const box = e.getBoundingClientRect();
@@ -88,12 +155,12 @@ VIOLATIONS = """axe.run(document, {resultTypes: ['violations']}).then(found =>
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, *LONG_PAGES])
 def test_a_page_fits_and_can_be_read(
     name: str, scheme: str, browser: Browser, tmp_path: Path
 ) -> None:
     page = tmp_path / f"{name}.html"
-    page.write_text("".join(PAGES[name]()), encoding="utf-8")
+    page.write_text("".join({**PAGES, **LONG_PAGES}[name]()), encoding="utf-8")
     browser.call(
         "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}]
     )
@@ -101,8 +168,11 @@ def test_a_page_fits_and_can_be_read(
     here = f"location.href == {json.dumps(page.as_uri())} && document.readyState == 'complete'"
     for width in (480, 780, 1280):
         browser.open(page, width, 900, ready=f"{here} && ({waits})")
-        assert browser.run(WIDER) == [], width
-        assert browser.run("document.documentElement.scrollWidth") <= width
+        for state in ("folded", "unfolded"):
+            assert browser.run(WIDER) == [], (width, state)
+            assert browser.run(POOR_BOXES) == [], (width, state)
+            assert browser.run("document.documentElement.scrollWidth") <= width
+            browser.run(UNFOLD)
     browser.run(f"{AXE}\n;0")
     assert browser.run(VIOLATIONS) == []
     assert browser.run("document.body.dataset.owned") is None
@@ -180,24 +250,7 @@ def test_a_treemap_can_be_read_without_scripts(
     assert sum(parts) == total
 
 
-def test_a_history_of_long_names_fits_a_phone(browser: Browser, tmp_path: Path) -> None:
-    history = made_up_history()
-    long = "quantized_decomposed::dequantize_per_channel.group_"
-
-    def renamed(line: HistoryLine) -> HistoryLine:
-        points = (
-            replace(each, parts={f"{long}{name}": size for name, size in each.parts.items()})
-            for each in line.points
-        )
-        named = f"application_of_the_team_that_measures_{line.app}"
-        return replace(line, app=named, target=f"{line.target}-release", points=tuple(points))
-
-    path = tmp_path / "page.html"
-    lines = tuple(map(renamed, history.lines))
-    path.write_text("".join(history_html(replace(history, lines=lines), 0)), encoding="utf-8")
-    browser.open(path, 480, 900, ready="document.readyState === 'complete'")
-    browser.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    assert browser.run(WIDER) == []
-    assert browser.run("document.documentElement.scrollWidth") <= 480
-    boxes = "[...document.querySelectorAll('.scroll')].map((box) => box.clientWidth)"
-    assert min(browser.run(boxes)) >= 400
+def test_objects_are_named_without_the_folders_that_all_have() -> None:
+    page = "".join(LONG_PAGES["why of long names"]()).replace("<wbr>", "")
+    assert "<code>libkernels_0.a(unary.cpp.o)</code>" in page
+    assert FOLDERS not in page
