@@ -50,15 +50,16 @@ def judge_written_names(code: DeselectedCode, names: Sequence[str]) -> Verdict:
             said[place.text] = _is_said_by_code(callers, place.text.encode())
         if not said[place.text]:
             found.append(place)
-    # Without objects or symbols it is unknown whether a name belongs to a table or a call.
-    if found and evidence.own and not evidence.image.is_stripped:
+    notes = [f"{each.text} is at {each.address:#x} in {each.section}" for each in found]
+    if not evidence.is_complete:
+        # Code that is not known may call an operator by a name that was found.
+        shown = (*notes[:_MOST_SHOWN], *evidence.gaps)
+        return Verdict("section", NAMES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, shown)
+    if found and evidence.own:
         size = sum(place.size for place in found)
-        notes = [f"{each.text} is at {each.address:#x} in {each.section}" for each in found]
         shown = tuple(notes[:_MOST_SHOWN])
         cause = "a name without an entry of the known shape: another kind of table, or a message"
         return Verdict("section", NAMES, ABSENT, FAIL, STILL_THERE, size, shown, (), cause)
-    if not evidence.is_complete:
-        return Verdict("section", NAMES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.gaps)
     if said and callers.are_hidden:
         note = f"no debug information says whose code names {', '.join(said)}: LTO inlines callers"
         return Verdict("section", NAMES, ABSENT, INCONCLUSIVE, UNKNOWN, 0, (note,))
