@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -89,12 +89,19 @@ class Registrations:
         """List the operators that the shipped image registers."""
         return self._there[0]
 
+    def files_that_register(self) -> set[int]:
+        """Objects that have an entry, in the image or not."""
+        return {piece.object for piece in self._pieces()}
+
     def files_with_entries(self) -> set[int]:
         """Objects that have an entry in the image."""
-        pieces = [p for written in self._written for found in written.values() for p in found]
-        return {
-            piece.object for piece in pieces if self.evidence.placement.where(piece) is not None
-        }
+        where = self.evidence.placement.where
+        return {piece.object for piece in self._pieces() if where(piece) is not None}
+
+    def _pieces(self) -> Iterator[NamedPiece]:
+        for written in self._written:
+            for found in written.values():
+                yield from found
 
 
 # More than 40 lines: one claim, decided by evidence in order of strength; the order is the logic.

@@ -51,7 +51,7 @@ def judge_initializers(
 
     registering: the functions of the runtime that register something
     """
-    with_entries = tables.files_with_entries()
+    with_entries, written = tables.files_with_entries(), tables.files_that_register()
     for number, file in enumerate(evidence.own_files()):
         yield from _judge_resolvers(evidence, number)
         own = [s.index for s in file.elf.sections if s.size and _is_table(s)]
@@ -73,9 +73,14 @@ def judge_initializers(
             note for index in placed for note in _others(evidence, (number, index), registering)
         ]
         size = sum(evidence.placement.section((number, index)).size for index in placed)
-        if number not in with_entries:
+        if number not in (with_entries if evidence.is_complete else written):
             others.insert(0, "it runs before main, and registers nothing that is selected")
-        if others:
+        if number not in with_entries and not others:
+            # Its entries may be there: without a map, data that no symbol names has no place.
+            yield Verdict(
+                "initializer", file.label, ABSENT, INCONCLUSIVE, UNKNOWN, size, evidence.gaps
+            )
+        elif others:
             piece = NamedPiece(number, placed[0], 0, size, file.label)
             chain = explain(evidence, piece)[1]
             yield Verdict(

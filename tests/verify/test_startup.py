@@ -122,6 +122,23 @@ def test_an_initializer_that_is_not_in_the_image(opened: Opener, lacks: bool) ->
     assert found.expect == ABSENT
 
 
+@pytest.mark.parametrize(("gaps", "expected"), [((), FAIL), (("no map",), INCONCLUSIVE)])
+def test_a_registration_without_a_known_place_is_undecided(
+    runtime: Evidence, gaps: tuple[str, ...], expected: str
+) -> None:
+    """A stripped image without a map shows no place of tables, which have no code."""
+    placement = runtime.placement
+    kept = {
+        node: at
+        for node, at in placement.address.items()
+        if placement.section(node).type == SHT_INIT_ARRAY or placement.section(node).is_executable
+    }
+    assert list(judge_initializers(runtime, Registrations(runtime), WORDS.registering))
+    lost = replace(runtime, gaps=gaps, placement=replace(placement, address=kept))
+    found = list(judge_initializers(lost, Registrations(lost), WORDS.registering))
+    assert {each.verdict for each in found} == {expected}
+
+
 @pytest.mark.parametrize(
     ("program", "expected"),
     [
