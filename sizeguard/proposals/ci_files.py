@@ -5,79 +5,40 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sizeguard import __version__
 from sizeguard.base.errors import SizeguardError
 from sizeguard.base.yaml_text import single_quoted
 from sizeguard.git.git import git
 
 GITHUB, GITLAB, NONE = "github", "gitlab", "none"
-_BASICS = ("ca-certificates", "git", "binutils", "python3", "python3-venv")
 
+# Steps, pins and the cache's scheme stand in measure.yml and the GitLab template of this repository
+# alone. A written file names them at the tag that releases move.
 _GITHUB = """\
 # Written by sizeguard init: builds the apps of sizeguard.yaml, and fails if they grew too much.
+# docs/ci.md of sizeguard has the workflow that comments, and steps for a job of your own.
 name: size
 on:
-  pull_request:
-  push:
-    branches: [{branch}]  # fills the store that pull requests start from
-permissions:
-  contents: read
+  pull_request: {{types: [opened, synchronize, reopened, edited, ready_for_review]}}
+  merge_group:
+  push: {{branches: [{branch}]}}  # its runs write the store, and changes read it
+permissions: {{}}
 jobs:
-  gate:
-    runs-on: ubuntu-24.04
-    timeout-minutes: 60
-    steps:
-      - uses: actions/checkout@v4
-        with:
-          fetch-depth: 0  # fetches the merge base
-          persist-credentials: false
-      - uses: actions/cache@v4
-        with:
-          path: ~/.cache/sizeguard/store
-          key: sizeguard-store-${{{{ runner.os }}}}-${{{{ github.sha }}}}
-          restore-keys: sizeguard-store-${{{{ runner.os }}}}-
-      - name: Install
-        run: |
-          sudo apt-get update -qq
-          # add the packages that the build needs
-          sudo apt-get install -y -qq --no-install-recommends {packages}
-          python3 -I -m venv "$RUNNER_TEMP/sizeguard"
-          "$RUNNER_TEMP/sizeguard/bin/pip" install --quiet 'sizeguard=={version}'
-      - name: Gate
-        env:
-          BASE_REF: ${{{{ github.base_ref }}}}
-        run: |
-          export SIZEGUARD_STORE="$HOME/.cache/sizeguard/store"
-          base=${{BASE_REF:+--base=origin/$BASE_REF}}
-          "$RUNNER_TEMP/sizeguard/bin/sizeguard" gate --format github ${{base:+"$base"}}
+  size:
+    # Measures without rights or secrets. The tag moves to compatible releases: a commit pins it.
+    uses: sizeguard/sizeguard/.github/workflows/measure.yml@v1
+    permissions: {{contents: read}}
+    with:
+      packages: {packages}  # of apt: add what the build needs
 """
 
 _GITLAB = """\
 # Written by sizeguard init: builds the apps of sizeguard.yaml, and fails if they grew too much.
+# The tag moves to compatible releases: a commit pins it.
+include:
+  - remote: https://raw.githubusercontent.com/sizeguard/sizeguard/v1/ci/gitlab/sizeguard.gitlab-ci.yml
 size-gate:
-  image: debian:12
-  stage: test
-  rules:
-    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
-    - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
   variables:
-    GIT_DEPTH: "0"  # fetches the merge base
-  before_script:
-    - apt-get update -qq
-    # add the packages that the build needs
-    - apt-get install -y -qq --no-install-recommends {packages}
-    - python3 -I -m venv /opt/sizeguard
-    - /opt/sizeguard/bin/pip install --quiet 'sizeguard=={version}'
-  script:
-    - mkdir -p sizeguard-results
-    - base=${{CI_MERGE_REQUEST_TARGET_BRANCH_NAME:+origin/$CI_MERGE_REQUEST_TARGET_BRANCH_NAME}}
-    - /opt/sizeguard/bin/sizeguard gate "--base=$base" --also junit=sizeguard-results/gate.xml
-  artifacts:
-    when: always
-    paths: [sizeguard-results]
-    reports:
-      junit: sizeguard-results/gate.xml
-    expire_in: 4 weeks
+    SIZEGUARD_PACKAGES: {packages}  # of apt: add what the build needs
 """
 
 
@@ -93,14 +54,13 @@ class CiFile:
 def ci_file(root: Path, kind: str | None, packages: tuple[str, ...]) -> CiFile | None:
     """Write the file for a CI system, by default the repository's; None if it has none."""
     kind = kind or _kind(root)
+    listed = single_quoted(" ".join(packages))
     if kind == GITHUB:
-        text = _GITHUB.format(
-            branch=_branch(root), packages=" ".join(packages), version=__version__
-        )
+        text = _GITHUB.format(branch=_branch(root), packages=listed)
         return CiFile(".github/workflows/size.yml", text)
     if kind == GITLAB:
         path = ".gitlab/sizeguard.gitlab-ci.yml"
-        text = _GITLAB.format(packages=" ".join((*_BASICS, *packages)), version=__version__)
+        text = _GITLAB.format(packages=listed)
         return CiFile(path, text, f"add to .gitlab-ci.yml: include: [{{local: {path}}}]")
     return None
 

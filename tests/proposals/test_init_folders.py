@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-import yaml
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.yaml_text import yaml_command
@@ -23,7 +22,6 @@ from sizeguard.proposals.build_folder import MAP, SECTIONS, BuildFolder, BuildSy
 from sizeguard.proposals.build_systems.meson import Meson
 from sizeguard.proposals.build_systems.ninja_file import statements
 from sizeguard.proposals.build_systems.systems import SYSTEMS
-from sizeguard.proposals.ci_files import ci_file
 from sizeguard.proposals.config_text import config_text
 from sizeguard.proposals.propose import propose
 from tests.support.images.made_elf import Form, MadeSection, MadeSegment, make_elf
@@ -293,30 +291,6 @@ def test_sources_that_are_gone(tmp_path: Path) -> None:
     put(root / "build/a")
     with pytest.raises(InputError, match="sources no longer exist"):
         propose(root)
-
-
-@pytest.mark.parametrize(
-    ("has", "path"),
-    [
-        (".github/x", ".github/workflows/size.yml"),
-        (".gitlab-ci.yml", ".gitlab/sizeguard.gitlab-ci.yml"),
-        ("README", ""),
-    ],
-)
-def test_the_ci_file_is_that_of_the_repository(tmp_path: Path, has: str, path: str) -> None:
-    root = project_of(tmp_path)
-    put(root / has, "")
-    file = ci_file(root, None, ("g++",))
-    assert (file.path if file else "") == path
-    if file is None:
-        return
-    content = yaml.safe_load(file.text)
-    is_github = "jobs" in content
-    gate = content["jobs"]["gate"]["steps"][-1]["run"] if is_github else content["size-gate"]
-    lines = gate.splitlines() if is_github else [*gate["before_script"], *gate["script"]]
-    done = subprocess.run(["bash", "-n"], input="\n".join(lines), text=True, check=False)
-    assert done.returncode == 0
-    assert any("sizeguard gate" in line.replace('"', "") for line in lines)
 
 
 @pytest.mark.parametrize(
