@@ -5,6 +5,7 @@ They open, zoom, search, go back, sum to the file, escape names, and can have 50
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -364,6 +365,47 @@ def test_labels_leave_out_what_all_neighbours_begin_with(browser: Browser, tmp_p
     assert any(text.startswith("op_1  ") for text in texts)
     assert "run_2" in texts
     assert any(text.endswith(" B  95.6%") for text in texts)  # 10,800 of 11,300
+
+
+def alike(number: int) -> MadeUp:
+    """An operator of functions whose names begin and end with the same words."""
+    name = "bool sg::fb::Program::verify_the_table_of_constants_{}_and_its_offsets(sg::Context&)"
+    parts = [
+        Part(
+            {"operator": f"quantized_decomposed::of_{i}_channel", "symbol": name.format(k)}, 97, 97
+        )
+        for i in range(4)
+        for k in range(number)
+    ]
+    return MadeUp(parts)
+
+
+@pytest.mark.parametrize("number", [2, 5, 12, 40])
+def test_boxes_have_different_names_and_whole_numbers(
+    number: int, browser: Browser, tmp_path: Path
+) -> None:
+    browser.open(page(tmp_path, alike(number), "symbol"))
+    texts = drawn(browser)
+    numbers = re.compile(r"(?:^|  )[\d,]+ B(?:  \d+\.\d%)?$")
+    assert all(numbers.search(text) for text in texts if re.search(r"\d+ B|%", text))
+    names = [text for text in (numbers.sub("", text) for text in texts) if "…" in text]
+    assert len(set(names)) == len(names)
+    assert "…" not in [name.strip("_") for name in names]
+
+
+def test_names_in_the_table_are_different_on_a_phone(browser: Browser, tmp_path: Path) -> None:
+    path = page(tmp_path, alike(4), "operator", "symbol")
+    browser.open(path, 480, 900)
+    cells = "[...document.querySelectorAll('.row')].map((row) => [...row.children].slice(-2).map("
+    shown = browser.run(f"{cells}(cell) => cell.textContent))")
+    names = browser.run(f"{cells}(cell) => cell.title))")
+    cut = "[...document.querySelectorAll('.cell')].filter((c) => c.scrollWidth > c.clientWidth)"
+    assert browser.run(f"{cut}.length") == 0
+    for column in range(2):
+        pairs = {(row[column], name[column]) for row, name in zip(shown, names, strict=True)}
+        assert len(pairs) == 4
+        assert len({text for text, _ in pairs}) == 4
+        assert len({name for _, name in pairs}) == 4
 
 
 def test_a_link_shows_what_was_looked_at(browser: Browser, tmp_path: Path) -> None:

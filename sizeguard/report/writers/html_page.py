@@ -27,7 +27,7 @@ from sizeguard.columns.texts import Int
 from sizeguard.report.writers.printable import shown
 
 _PAGE = Path(__file__).parent / "page"
-_SCRIPTS = ("data.js", "tree.js", "treemap.js", "table.js", "main.js")
+_SCRIPTS = ("data.js", "tree.js", "labels.js", "treemap.js", "table.js", "main.js")
 _LONGEST = 400  # characters of a name
 _PLAIN_ROWS = 30  # of the table that is shown if scripts are off
 _PLAIN_COLUMNS = 3

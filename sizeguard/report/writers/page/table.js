@@ -1,6 +1,7 @@
 // Turns the rows of a node into a table of which only the visible lines exist.
 
 const LINE = 22; // px
+const PADDING = 16; // px: left and right of a cell's text, as page.css has it
 const MOST = 15e6; // px: beyond it browsers cut the height off, so lines are then scrolled to in proportion
 
 class Table {
@@ -16,8 +17,10 @@ class Table {
     this.keys = [...data.columns, ...data.levels];
     for (const key of this.keys) this.head.append(this.heading(key));
     // Below this width the table scrolls: a name of a few letters says nothing.
-    const widths = this.keys.map((key) => (key.values ? 11 : key.name === "symbol" ? 30 : 14));
-    document.getElementById("table").style.setProperty("--least", `${widths.reduce((a, b) => a + b, 0)}ch`);
+    for (const [name, ofNames] of [["--least", 14], ["--narrow", 28]]) {
+      const widths = this.keys.map((key) => (key.values ? 11 : key.name === "symbol" ? 30 : ofNames));
+      document.getElementById("table").style.setProperty(name, `${widths.reduce((a, b) => a + b, 0)}ch`);
+    }
     this.rows.addEventListener("scroll", () => this.draw());
     document.getElementById("table").addEventListener("keydown", (event) => this.key(event));
   }
@@ -71,12 +74,19 @@ class Table {
     const shown = Math.min(full, MOST), room = Math.max(shown - clientHeight, 1);
     const first = Math.floor(full > MOST ? (scrollTop / room) * (this.order.length - clientHeight / LINE) : scrollTop / LINE);
     const top = full > MOST ? scrollTop : first * LINE;
-    const lines = [];
-    for (let i = 0; i < clientHeight / LINE + 1 && first + i < this.order.length; i++) lines.push(this.line(first + i, top + i * LINE));
+    const count = Math.max(Math.min(Math.ceil(clientHeight / LINE + 1), this.order.length - first), 0);
+    const texts = new Map(this.keys.filter((key) => !key.values).map((key) => [key, this.names(key, first, count)]));
+    const lines = Array.from({ length: count }, (_, i) => this.line(first + i, top + i * LINE, (key) => texts.get(key)[i]));
     this.rows.replaceChildren(this.space, ...lines);
   }
 
-  line(i, top) {
+  // The names of some rows, as they fit their column.
+  names(key, first, count) {
+    const names = Array.from({ length: count }, (_, i) => key.texts.get(key.ids[this.order[first + i]]));
+    return fitted(names, key.cell.clientWidth - PADDING, measure(getComputedStyle(this.rows).font));
+  }
+
+  line(i, top, named) {
     const row = document.createElement("div"), number = this.order[i];
     row.className = i === this.chosen ? "row chosen" : "row";
     row.setAttribute("role", "row");
@@ -84,9 +94,8 @@ class Table {
     row.style.top = `${top}px`;
     for (const key of this.keys) {
       const cell = this.cell(key, "gridcell");
-      const text = key.values ? (key.signed && key.values[number] > 0 ? "+" : "") + bytes(key.values[number]) : key.texts.get(key.ids[number]);
-      cell.textContent = text;
-      if (!key.values) cell.title = text;
+      cell.textContent = key.values ? (key.signed && key.values[number] > 0 ? "+" : "") + bytes(key.values[number]) : named(key);
+      if (!key.values) cell.title = key.texts.get(key.ids[number]);
       row.append(cell);
     }
     row.addEventListener("click", () => { this.chosen = i; this.choose(number); this.draw(); });

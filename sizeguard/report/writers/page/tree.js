@@ -45,7 +45,12 @@ class Node {
 
   // The name without the prefix that it shares with its neighbours: add.Tensor for aten::add.Tensor.
   get label() {
-    const name = this.name, start = this.parent && !this.only ? this.parent.shared : "";
+    return this.below(this.name);
+  }
+
+  // A name of this node without that prefix.
+  below(name) {
+    const start = this.parent && !this.only ? this.parent.shared : "";
     return name.startsWith(start) ? name.slice(start.length) || name : name;
   }
 

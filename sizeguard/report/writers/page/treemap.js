@@ -2,10 +2,11 @@
 
 const SMALLEST = 30; // px²: smaller boxes become one
 const INNER_WIDTH = 70, INNER_HEIGHT = 46, STRIP = 16; // px: a box that shows what is in it
+const FONT = "12px system-ui, sans-serif", LETTERS = 15; // px: height of a line
 
 class Treemap {
   constructor(canvas, choose, enter) {
-    Object.assign(this, { canvas, choose, enter, boxes: [], chosen: -1, node: null, metric: 0 });
+    Object.assign(this, { canvas, choose, enter, boxes: [], chosen: -1, node: null, metric: 0, wide: measure(FONT) });
     canvas.addEventListener("mousemove", (event) => this.select(this.at(event)));
     canvas.addEventListener("click", (event) => { this.select(this.at(event)); this.go(); });
     canvas.addEventListener("keydown", (event) => this.key(event));
@@ -21,6 +22,51 @@ class Treemap {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     this.boxes = [];
     this.place(this.node, 0, 0, width, height, 0);
+    this.label();
+  }
+
+  // Write into the boxes. Boxes in one box have different names.
+  label() {
+    const siblings = new Map();
+    for (const box of this.boxes) {
+      box.lines = [];
+      if (box.width <= 34 || box.height <= 15) continue;
+      const { parent } = box.node;
+      if (!siblings.has(parent)) siblings.set(parent, []);
+      siblings.get(parent).push(this.named(box));
+    }
+    for (const items of siblings.values()) {
+      tellApart(items);
+      for (const { box, text } of items) box.lines = this.lines(box, text);
+    }
+  }
+
+  // The name of a box, in as many lines as there is room for.
+  named(box) {
+    const { wide } = this, { node } = box, name = node.label, short = node.below(withoutParameters(node.name));
+    const width = box.width - 6, again = (start) => around(name, start, width, wide);
+    const item = (text) => ({ box, name, text, again });
+    if (hasOneLine(box)) {
+      const tails = [...this.numbers(node).map((numbers) => `  ${numbers}`), ""];
+      for (const tail of tails) for (const text of [name, short]) if (wide(text + tail) <= width) return item(text);
+    } else {
+      const most = Math.floor((box.height - 4) / LETTERS);
+      const lines = wrap(name, width, most - 1, wide) || wrap(short, width, most - 1, wide) || wrap(short, width, most, wide);
+      if (lines) return item(lines.join("\n"));
+    }
+    return item(middle(short, width, wide));
+  }
+
+  // The name, and as many numbers as there is room for: none is cut.
+  lines(box, text) {
+    if (!text) return [];
+    const { wide } = this, width = box.width - 6, numbers = this.numbers(box.node);
+    if (hasOneLine(box)) {
+      const most = numbers.find((each) => wide(`${text}  ${each}`) <= width);
+      return [most ? `${text}  ${most}` : text];
+    }
+    const names = text.split("\n"), hasRoom = (names.length + 1) * LETTERS + 4 <= box.height;
+    return [...names, ...numbers.filter((each) => hasRoom && wide(each) <= width).slice(0, 1)];
   }
 
   place(node, x, y, width, height, depth) {
@@ -72,7 +118,7 @@ class Treemap {
     canvas.height = canvas.clientHeight * ratio;
     const pen = canvas.getContext("2d");
     pen.scale(ratio, ratio);
-    pen.font = "12px system-ui, sans-serif";
+    pen.font = FONT;
     pen.textBaseline = "top";
     pen.direction = "ltr";
     const style = getComputedStyle(document.documentElement);
@@ -86,27 +132,24 @@ class Treemap {
     }
   }
 
-  box(pen, { node, x, y, width, height, depth, open }, chosen, colours) {
+  box(pen, { node, x, y, width, height, depth, lines }, chosen, colours) {
     pen.globalAlpha = node.matches() ? 1 : 0.18;
     pen.fillStyle = this.colour(node, depth, colours);
     pen.fillRect(x, y, width, height);
     pen.strokeStyle = chosen ? colours.choice : colours.back;
     pen.lineWidth = chosen ? 3 : 1;
     pen.strokeRect(x + 0.5, y + 0.5, Math.max(width - 1, 0), Math.max(height - 1, 0));
-    if (width > 34 && height > 15) {
-      pen.fillStyle = colours.text;
-      const size = this.size(node);
-      const lines = open || height < 32 ? [`${node.label}  ${size}`] : [node.label, size];
-      lines.forEach((line, i) => pen.fillText(fit(pen, line, width - 6), x + 3, y + 2 + 15 * i));
-    }
+    pen.fillStyle = colours.text;
+    lines.forEach((line, i) => pen.fillText(line, x + 3, y + 2 + LETTERS * i));
     pen.globalAlpha = 1;
   }
 
-  // Bytes, and the part of what is shown.
-  size(node) {
+  // Bytes and their part of what is shown, and only the bytes.
+  numbers(node) {
     const whole = this.node.area(this.metric), part = whole > 0 ? (100 * node.area(this.metric)) / whole : 0;
     const column = node.tree.data.columns[this.metric], sum = node.sum(this.metric);
-    return `${column.signed && sum > 0 ? "+" : ""}${bytes(sum)} B  ${part.toFixed(1)}%`;
+    const size = `${column.signed && sum > 0 ? "+" : ""}${bytes(sum)} B`;
+    return [`${size}  ${part.toFixed(1)}%`, size];
   }
 
   // A hue for each value of the first level; of a diff orange for growth, blue for what shrank: told apart by all eyes.
@@ -168,15 +211,6 @@ class Treemap {
   }
 }
 
-function fit(pen, text, width) {
-  let end = Math.min(text.length, Math.ceil(width / 3));
-  if (end === text.length && pen.measureText(text).width <= width) return text;
-  let low = 0;
-  while (low < end) {
-    const middle = (low + end + 1) >> 1;
-    if (pen.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle; else end = middle - 1;
-  }
-  return low > 1 ? `${text.slice(0, low)}…` : "";
-}
+function hasOneLine({ open, height }) { return open || height < 32; }
 
 function bytes(size) { return Math.round(size).toLocaleString("en"); }
