@@ -61,6 +61,17 @@ def test_the_version_is_written_once(root: Path) -> None:
     assert project["tool"]["hatch"]["version"]["path"] == "sizeguard/__init__.py"
 
 
+def test_the_version_is_that_of_the_changelog(root: Path) -> None:
+    """Only a release has a number alone; what is built before it is a development version."""
+    text = (root / "CHANGELOG.md").read_text()
+    [heading, *_] = re.findall(r"^## (.*)", text, re.M)
+    number, dot, development = sizeguard.__version__.partition(".dev")
+    assert heading.split(" ")[0] == ("Unreleased" if dot else number)
+    assert bool(dot) == development.isdigit()
+    before = re.findall(r"all changes since ([\d.]+\d),", text)[0]
+    assert [*map(int, before.split("."))] < [*map(int, number.split("."))]
+
+
 def test_each_python_that_is_named_is_tested(root: Path) -> None:
     """Compare the classifiers with the workflow's matrix and the type checks of `make lint`."""
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
