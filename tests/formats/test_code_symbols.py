@@ -23,6 +23,7 @@ from tests.support.images.made_elf import (
 
 ARM, NOTYPE, LOCAL = 40, 0, 0
 FORM = Form(is_64=False)
+LABEL = FORM.symbols([MadeSymbol("_init", 0x8000, 0, NOTYPE)])
 
 
 def firmware(*symbols: MadeSymbol, address: int = 0x8000) -> bytes:
@@ -51,6 +52,25 @@ def test_thumb_functions_begin_at_even_addresses() -> None:
         "second",
         "second",
         "",
+    ]
+
+
+def test_a_label_names_no_code_of_the_next_section() -> None:
+    """Code may have no symbol: `objcopy --strip-symbol` removes those of some names."""
+    image = make_elf(
+        FORM,
+        [
+            MadeSection(".init", flags=6, address=0x8000, content=bytes(8)),
+            MadeSection(".text", flags=6, address=0x8008, content=bytes(0x10)),
+            MadeSection(".symtab", SHT_SYMTAB, content=LABEL[0], link=4, entry_size=16),
+            MadeSection(".strtab", SHT_STRTAB, content=LABEL[1]),
+        ],
+        machine=ARM,
+    )
+    code = elf_code(parse_elf(Path("x"), image))
+    assert code.symbol_at(np.array([0x7FFF, 0x8000, 0x8007, 0x8008, 0x8018])).tolist() == [
+        *(-1, 0, 0),
+        *(-1, -1),
     ]
 
 

@@ -24,7 +24,8 @@ LAST = (1 << 63) - 1
 class Code:
     """Executable sections, and one symbol for each address that has any.
 
-    sections: [start, end), ascending and disjoint. A symbol of size 0 extends to the next one.
+    sections: [start, end), ascending and disjoint. A symbol of size 0 extends to the next one, and
+    to the end of its section.
     """
 
     path: Path
@@ -39,7 +40,9 @@ class Code:
             return np.full(len(address), -1, np.int64)
         which = np.searchsorted(self.address, address, side="right") - 1
         at = np.maximum(which, 0)
-        following = np.append(self.address[1:], np.int64(LAST))
+        starts, ends = np.array(self.sections, np.int64).reshape(-1, 2).T
+        own = np.maximum(np.searchsorted(starts, self.address, side="right") - 1, 0)
+        following = np.minimum(np.append(self.address[1:], np.int64(LAST)), ends[own])
         limit = np.where(self.size[at] > 0, self.address[at] + self.size[at], following[at])
         return np.where((which >= 0) & (address < limit), which, -1)
 
