@@ -69,14 +69,15 @@ def judge_initializers(
                     "initializer", file.label, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.gaps
                 )
             continue
-        others = [
-            note for index in placed for note in _others(evidence, (number, index), registering)
-        ]
+        notes = [_others(evidence, (number, index), registering) for index in placed]
+        others = [note for refers, calls in notes for note in (*refers, *calls)]
         size = sum(evidence.placement.section((number, index)).size for index in placed)
         if number not in (with_entries if evidence.is_complete else written):
             others.insert(0, "it runs before main, and registers nothing that is selected")
-        if number not in with_entries and not others:
-            # Its entries may be there: without a map, data that no symbol names has no place.
+        is_known = evidence.is_complete or (number in with_entries and not others)
+        if not is_known and not any(refers for refers, _ in notes) and number in written:
+            # Its entries may be there: without a map, data that no symbol names has no place. An
+            # object that was not given may have what it calls.
             yield Verdict(
                 "initializer", file.label, ABSENT, INCONCLUSIVE, UNKNOWN, size, evidence.gaps
             )
@@ -120,9 +121,14 @@ def _judge_resolvers(evidence: Evidence, number: int) -> Iterator[Verdict]:
         )
 
 
-def _others(evidence: Evidence, array: Node, registering: Collection[str]) -> list[str]:
-    """List references of initializers, except to `registering` and to their own data."""
-    notes = []
+def _others(
+    evidence: Evidence, array: Node, registering: Collection[str]
+) -> tuple[list[str], list[str]]:
+    """List references of initializers, except to `registering` and to their own data.
+
+    First those to other objects, then those to libraries.
+    """
+    notes, calls = [], []
     for entry in evidence.reasons.edges_from(array):
         for edge in evidence.reasons.edges_from(entry.target):
             name = evidence.short(edge.symbol).rpartition("::")[2]
@@ -140,8 +146,8 @@ def _others(evidence: Evidence, array: Node, registering: Collection[str]) -> li
                 symbol is not None and symbol.section == 0 and symbol.name not in _COMPILERS
             )
             if symbol is not None and is_library and symbol.name not in evidence.objects.index:
-                notes.append(f"{evidence.short(entry.symbol)} calls {symbol.name}")
-    return sorted(set(notes))
+                calls.append(f"{evidence.short(entry.symbol)} calls {symbol.name}")
+    return sorted(set(notes)), sorted(set(calls))
 
 
 def judge_exports(evidence: Evidence) -> Iterator[Verdict]:
@@ -188,8 +194,10 @@ def judge_ways(evidence: Evidence) -> Iterator[Verdict]:
     """
     if not evidence.is_program:
         return  # in a library, exports are roots, too
-    if not evidence.placement.has_map:
+    if not evidence.placement.has_map or evidence.lacks_inputs:
         note = "without a map, the places of the sections are unknown"
+        if evidence.placement.has_map:
+            note = "without all objects of the link, the ways to its code are unknown"
         yield Verdict(
             "section",
             "anything without a way from the program",

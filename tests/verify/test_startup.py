@@ -122,6 +122,25 @@ def test_an_initializer_that_is_not_in_the_image(opened: Opener, lacks: bool) ->
     assert found.expect == ABSENT
 
 
+@pytest.mark.parametrize(("gaps", "expected"), [((), FAIL), (("b.o",), INCONCLUSIVE)])
+def test_an_object_that_was_not_given_may_have_what_an_initializer_calls(
+    runtime: Evidence, gaps: tuple[str, ...], expected: str
+) -> None:
+    files = tuple(map(replace, runtime.objects.files))  # without what was computed
+    for file in files:
+        symbols = file.symbols
+        file.__dict__["symbols"] = [
+            replace(each, section=0) if "register_library" in each.name else each
+            for each in symbols
+        ]
+    index = runtime.objects.index
+    own = {name: pieces for name, pieces in index.items() if "register_library" not in name}
+    objects = replace(runtime.objects, files=files, _index=own)
+    lost = replace(runtime, objects=objects, gaps=gaps)
+    found = list(judge_initializers(lost, Registrations(lost), WORDS.registering))
+    assert {each.verdict for each in found} == {expected}
+
+
 @pytest.mark.parametrize(("gaps", "expected"), [((), FAIL), (("no map",), INCONCLUSIVE)])
 def test_a_registration_without_a_known_place_is_undecided(
     runtime: Evidence, gaps: tuple[str, ...], expected: str
@@ -178,9 +197,10 @@ def test_the_program_leads_to_all_its_code(
     assert {each.verdict for each in found} == expected
     assert all(each.expect == ABSENT for each in found)
     assert (FAIL not in expected) or [each.name for each in found] == ["subject"]
-    blind = replace(evidence, placement=replace(evidence.placement, has_map=False))
     # Objects of the toolchain are not judged
     assert {each.verdict for each in judge_ways(replace(evidence, own=0))} <= {PASS}
-    undecided = list(judge_ways(blind))
-    assert {each.verdict for each in undecided} == ({INCONCLUSIVE} if expected else set())
-    assert all(each.expect == ABSENT for each in undecided)
+    for changes in ({"has_map": False}, {"missing": ("b.o",)}):
+        blind = replace(evidence, placement=replace(evidence.placement, **changes))
+        undecided = list(judge_ways(blind))
+        assert {each.verdict for each in undecided} == ({INCONCLUSIVE} if expected else set())
+        assert all(each.expect == ABSENT for each in undecided)

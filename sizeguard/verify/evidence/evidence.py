@@ -269,6 +269,11 @@ class Evidence:
         """Return whether no evidence is missing."""
         return not self.gaps
 
+    @property
+    def lacks_inputs(self) -> bool:
+        """Return whether objects were given without a record, and not all that the map names."""
+        return self.lto_inputs is None and bool(self.placement.missing)
+
     @cached_property
     def undescribed(self) -> tuple[str, ...]:
         """Objects with code in the image but without debug information, so inlining is unknown.

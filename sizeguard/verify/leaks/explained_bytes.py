@@ -75,6 +75,8 @@ def _explained(evidence: Evidence) -> Verdict:
         f"{size} bytes at {address:#x} in {name} belong to no input of the link"
         for address, size, name in found[:_MOST_SHOWN]
     )
+    if evidence.lacks_inputs:
+        return Verdict("section", UNEXPLAINED, ABSENT, INCONCLUSIVE, UNKNOWN, 0, evidence.gaps)
     total = sum(size for _, size, _ in found)
     return _failed(UNEXPLAINED, total, notes, "written by the linker, or changed after linking")
 

@@ -109,7 +109,8 @@ def _shown(notes: Sequence[str]) -> tuple[str, ...]:
 def _knows_places(evidence: Evidence) -> bool:
     """Return whether the place of every function of the given objects is known."""
     has_code = not evidence.objects.lto or evidence.has_lto
-    return bool(evidence.own) and evidence.placement.has_map and has_code
+    has_all = evidence.placement.has_map and not evidence.lacks_inputs
+    return bool(evidence.own) and has_all and has_code
 
 
 def judge_namesakes(

@@ -128,6 +128,7 @@ def made_code(
         own=1,
         gaps=(),
         is_complete=True,
+        lacks_inputs=False,
         short=lambda symbol: symbol,
     )
     given = {"full": object(), "copies": list, "functions": SimpleNamespace(names=[])}

@@ -89,6 +89,8 @@ def test_a_function_serves_the_dtypes_of_its_parameters(symbol: str, dtypes: set
         ({"lto": ("a.o",)}, PASS),
         ({"lto": ("a.o",), "made_by_lto": (0,)}, FAIL),
         ({"gaps": ("anything",)}, FAIL),
+        ({"gaps": ("anything",), "missing": ("b.o",)}, INCONCLUSIVE),
+        ({"gaps": ("anything",), "missing": ("b.o",), "lto_inputs": ()}, FAIL),  # of a build
     ],
 )
 def test_copies_count_if_the_place_of_all_code_is_known(
@@ -98,6 +100,7 @@ def test_copies_count_if_the_place_of_all_code_is_known(
     objects = replace(evidence.objects, lto=changed.pop("lto", ()))
     objects.__dict__["made_by_lto"] = changed.pop("made_by_lto", ())
     placement = replace(evidence.placement, has_map=changed.pop("map", True), _starts=[], _nodes=[])
+    placement = replace(placement, missing=changed.pop("missing", ()))
     evidence = replace(evidence, objects=objects, placement=placement, **changed)
     assert judge_copies(DeselectedCode(evidence, None)).verdict == verdict
 
