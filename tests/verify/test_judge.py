@@ -74,6 +74,9 @@ class Tables:
     def files_with_entries(self) -> set[int]:
         return set()
 
+    def files_that_register(self) -> set[int]:
+        return set()
+
 
 @dataclass
 class Branches:
