@@ -221,11 +221,15 @@ def command(
         left_out = [name for name in features if not selection.is_feature_selected(name)]
         if left_out:
             click.echo(f"{source}: build features left out: {', '.join(left_out)}")
+        shared = shared_selection(selection, shared_with)
+        has_all_dtypes = all_dtypes or shared.all_non_operators_included
+        if has_all_dtypes and not shared.include_all_operators:
+            click.echo(f"{source}: all dtypes are kept, because none are selected")
         files = generate(
             Inputs(
                 operators_yaml=operators_yaml,
                 kernel_sources=kernel_sources,
-                selection=shared_selection(selection, shared_with),
+                selection=shared,
                 source=source,
                 all_dtypes=all_dtypes,
                 dispatch_keys=tuple(dispatch_keys.split(",")),

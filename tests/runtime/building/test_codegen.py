@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from sizeguard.base.errors import InputError
+from sizeguard.cli.main import cli
 from sizeguard.runtimes.model_files import read_operators
 from sizeguard.runtimes.sizeguard.codegen.generate import Inputs, generate, write_outputs
 from sizeguard.runtimes.sizeguard.sources.tags import scan_tags
@@ -21,6 +23,7 @@ from sizeguard.selection.united import (
     shared_selection,
     united_selection,
 )
+from tests.support.places import ROOT
 
 OPERATORS = """\
 - {func: "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", \
@@ -41,6 +44,8 @@ kernel: lstm, kind: composite}
 - {func: "q::quantize(Tensor x, float scale, MemoryFormat? format=None) -> Tensor", \
 kernel: quantize, kind: core, dispatch: QuantizedCPU}
 """
+
+VISION = ROOT / "native/apps/vision/selected_operators.yaml"
 
 KERNEL = """\
 // SG_SWITCH_ALL(dtype, in_a_comment, …)
@@ -308,6 +313,30 @@ def test_names_alone_keep_all_dtypes_classes_and_features() -> None:
     assert selection.is_operator_selected("aten::cat")
     assert not selection.is_operator_selected("aten::cat.out")
     assert selection.include_all_non_op_selectives
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (("--root-ops", "aten::add.Tensor"), True),
+        (("--ops-from-model", f"{ROOT}/native/models/mlp/model.pt2"), True),
+        (("--selection", str(VISION), "--all-dtypes"), True),
+        (("--selection", str(VISION)), False),  # its dtypes are kept
+        (("--all-operators",), False),  # leaves nothing to select
+        (("--all-operators", "--all-dtypes"), False),
+    ],
+)
+def test_it_says_that_all_dtypes_are_kept(
+    chosen: tuple[str, ...], said: bool, tmp_path: Path
+) -> None:
+    folder = ROOT / "native" / "operators"
+    places = [f"--kernel-sources={ROOT / 'native' / name}" for name in ("operators", "runtime")]
+    inputs = [f"--operators-yaml={folder / 'operators.yaml'}", *places]
+    deps = [] if "--all-operators" in chosen else [f"--op-deps={folder / 'op_deps.yaml'}"]
+    command = ["codegen", *chosen, *deps, *inputs, f"--output-dir={tmp_path}"]
+    done = CliRunner().invoke(cli, command)
+    assert done.exit_code == 0, done.output
+    assert done.output.count("all dtypes are kept") == said
 
 
 def test_everything_beside_a_selection_is_refused(tmp_path: Path) -> None:

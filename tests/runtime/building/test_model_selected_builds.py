@@ -118,10 +118,12 @@ def test_the_build_says_what_it_keeps(folder: Path, tmp_path: Path) -> None:
     text = configure(tmp_path / "a", f"-DSELECT_OPS_MODEL={model}", "-DDTYPE_SELECTIVE_BUILD=ON")
     assert "model.pt2: 9 callees are kept: aten::add.Tensor, aten::addmm, aten::matmul" in text
     assert "does not state the dtypes of _softmax, add, addmm, copy, gemm; all are kept" in text
+    assert "all dtypes are kept" not in text
 
 
 def test_names_and_lists_bring_their_callees(tmp_path: Path) -> None:
-    configure(tmp_path / "a", "-DSELECT_OPS_LIST=aten::softmax.int,aten::relu")
+    text = configure(tmp_path / "a", "-DSELECT_OPS_LIST=aten::softmax.int,aten::relu")
+    assert "selected_operators.yaml: all dtypes are kept, because none are selected\n" in text
     chosen = yaml.safe_load((tmp_path / "a/operators/selected_operators.yaml").read_text())
     roots = {name: entry["is_root_operator"] for name, entry in chosen["operators"].items()}
     assert roots == {
