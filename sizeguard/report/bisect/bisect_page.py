@@ -41,8 +41,11 @@ from sizeguard.report.writers.plot import (
     breakable,
     direction,
     escaped,
+    legend,
     rows_on_page,
+    words_in,
 )
+from sizeguard.report.writers.printable import NOTHING
 
 _MOST_DOTS = 3000  # beyond this number of points only the line is drawn
 
@@ -68,6 +71,8 @@ def bisect_html(result: BisectResult, limit: int) -> Iterator[str]:
     yield from _table(result, limit)
     for note in notes_of(result):
         yield f'<p class="dim">{escaped(note)}</p>\n'
+    names = {row_texts(row, 0).operator for each in result.culprits for row in each.rows}
+    yield legend(words_in(" ".join((str(result.metric), *names)), ("load", "ram", "core", NOTHING)))
     yield "</main>\n</body>\n</html>\n"
 
 

@@ -37,9 +37,10 @@ from sizeguard.report.writers.plot import (
     breakable,
     direction,
     escaped,
+    legend,
     rows_on_page,
 )
-from sizeguard.report.writers.printable import counted
+from sizeguard.report.writers.printable import NOTHING, counted
 
 _LAYERS = 9  # separate layers in a stack; smaller names share one layer
 _OTHERS = "others"
@@ -74,6 +75,10 @@ def history_html(history: SizeHistory, limit: int) -> Iterator[str]:
         yield from _line_section(line, number, limit)
     for note in notes_of(history, shows_all=True):
         yield f'<p class="dim">{escaped(note)}</p>\n'
+    names = {name for line in lines for point in line.points for name in point.parts}
+    core = ("core",) if "(core)" in names else ()
+    nothing = (NOTHING,) if NO_NAME in names else ()
+    yield legend(("load", "ram", "file", *core, *nothing))
     yield "</main>\n</body>\n</html>\n"
 
 

@@ -34,12 +34,13 @@ def prediction_chunks(
         from sizeguard.report.writers.markdown_page import markdown_page
 
         text = "".join(f"{line}\n" for line in _markdown(prediction, 0))
-        yield from markdown_page(f"Predicted size of {prediction.selection}", text)
+        yield from markdown_page(f"Predicted size of {prediction.selection}", text, _WORDS)
     else:
         lines = screen_lines(_terminal(prediction, limit, style), style)
         yield "".join(f"{line}\n" for line in lines)
 
 
+_WORDS = ("load", "ram", "exclusive", "shared", "saving", "dtype")
 _COLUMNS = ["operator", "exclusive", "shared", "tag", "dtype", "saving", "low", "high", "feature"]
 
 

@@ -60,7 +60,7 @@ def why_chunks(why: Why, format_: str, style: Style) -> Iterator[str]:
         from sizeguard.report.writers.markdown_page import markdown_page
 
         text = "".join(f"{line}\n" for line in _markdown(why))
-        yield from markdown_page(f"Why is {why.subject} in the image?", text)
+        yield from markdown_page(f"Why is {why.subject} in the image?", text, (NOTHING,))
     else:
         yield "".join(f"{line}\n" for line in screen_lines(_terminal(why, style), style))
 

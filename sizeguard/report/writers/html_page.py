@@ -24,7 +24,8 @@ import numpy.typing as npt
 
 from sizeguard.columns.label import RowTexts, used_texts
 from sizeguard.columns.texts import Int
-from sizeguard.report.writers.printable import shown
+from sizeguard.report.writers.plot import legend
+from sizeguard.report.writers.printable import NOTHING, shown
 
 _PAGE = Path(__file__).parent / "page"
 _SCRIPTS = ("data.js", "tree.js", "labels.js", "treemap.js", "table.js", "main.js")
@@ -32,6 +33,9 @@ _LONGEST = 400  # characters of a name
 _PLAIN_ROWS = 30  # of the table that is shown if scripts are off
 _PLAIN_COLUMNS = 3
 _PIECE = 3 << 20  # bytes of a line of base64: a multiple of 3
+
+
+_Level = tuple[str, npt.NDArray[np.int64], list[str]]  # name, number of each row's value, values
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +68,20 @@ def html_page(
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     marker = "\0data\0"
+    named = [(level, *_shown(level, label)) for level, label in levels]
     page = Template((_PAGE / "page.html").read_text(encoding="utf-8")).substitute(
         title=html.escape(title),
         style=(_PAGE / "page.css").read_text(encoding="utf-8"),
         hash=f"sha256-{digest}",
         whole=html.escape(f" The whole image: {extra['whole']}." if "whole" in extra else ""),
+        legend=legend(_words(title, columns, named)),
         rows="\n".join(_plain_rows(columns[:_PLAIN_COLUMNS], levels)),
         data=marker,
         script=script,
     )
     before, _, after = page.partition(marker)
     yield before
-    data = gzip.compress(_data(title, columns, levels, extra), 6, mtime=0)
+    data = gzip.compress(_data(title, columns, named, extra), 6, mtime=0)
     for start in range(0, len(data), _PIECE):
         yield base64.b64encode(data[start : start + _PIECE]).decode()
     yield after
@@ -112,17 +118,29 @@ def _plain_row(columns: Sequence[PageColumn], values: Sequence[int], name: str) 
     return f'<tr>{cells}<th scope="row">{name}</th></tr>'
 
 
+def _words(title: str, columns: Sequence[PageColumn], named: Sequence[_Level]) -> Iterator[str]:
+    """List the words in the title, in heads of columns and in values of levels."""
+    heads = {word for column in columns for word in column.name.split()} | {*title.split()}
+    of_columns = ("load", "file", "ram", "exclusive", "shared", "n")
+    yield from (word for word in of_columns if word in heads)
+    levels = {level: texts for level, _, texts in named}
+    groups = {*levels.get("operator", ()), *levels.get("component", ())}
+    yield from (word for word in ("core", "shared by operators") if {word, f"({word})"} & groups)
+    yield from ("neutral",) if "neutral" in levels.get("dtype", ()) else ()
+    yield from ("moved",) if "moved" in levels.get("cause", ()) else ()
+    yield from (NOTHING,) if any("" in texts[:1] for texts in levels.values()) else ()
+
+
 def _data(
     title: str,
     columns: Sequence[PageColumn],
-    levels: Sequence[tuple[str, RowTexts]],
+    named: Sequence[_Level],
     extra: dict[str, object],
 ) -> bytes:
     """Encode the data that data.js reads.
 
     Length of the header, header, columns as 64-bit floats (exact for integers up to 2^53), levels.
     """
-    named = [(level, *_shown(level, label)) for level, label in levels]
     order = _neighbours([ids for _, ids, _ in named], np.abs(columns[0].values))
     header = {
         "title": title,

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from markdown_it import MarkdownIt
 
-from sizeguard.report.writers.plot import HEAD, STYLE, TABLE, TABLE_END, escaped, with_breaks
+from sizeguard.report.writers.plot import (
+    HEAD,
+    STYLE,
+    TABLE,
+    TABLE_END,
+    escaped,
+    legend,
+    with_breaks,
+    words_in,
+)
 
 _STYLE = """
 h1 { margin-bottom: .6em; } h2, h3 { margin: 1.4em 0 .4em; }
@@ -23,8 +32,11 @@ td > code { overflow-wrap: anywhere; }
 _NAME = re.compile(r"(?<!<pre>)<code>[^<]+")
 
 
-def markdown_page(title: str, text: str) -> Iterator[str]:
-    """Write the page in pieces. The Markdown must have escaped names."""
+def markdown_page(title: str, text: str, words: Sequence[str]) -> Iterator[str]:
+    """Write the page in pieces. The Markdown must have escaped names.
+
+    words: explained below it if it has them
+    """
     # HTML is allowed for <details> and <br> in results; the page's policy allows no script.
     reader = MarkdownIt("commonmark", {"html": True}).enable("table")
     body = reader.render(text)
@@ -35,4 +47,5 @@ def markdown_page(title: str, text: str) -> Iterator[str]:
     yield f"<body>\n<main>\n<h1>{escaped(title)}</h1>\n"
     body = _NAME.sub(lambda found: with_breaks(found[0]), body)
     yield body.replace("<table>", TABLE).replace("</table>", TABLE_END)
+    yield legend(words_in(text, words))
     yield "</main>\n</body>\n</html>\n"

@@ -8,9 +8,10 @@ from __future__ import annotations
 import html
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from sizeguard.report.screen.glossary import WORDS
 from sizeguard.report.writers.printable import printable
 
 WIDTH, HEIGHT = 1000, 360
@@ -37,6 +38,9 @@ table { border-collapse: collapse; width: 100%; } \
 td, th { text-align: left; padding: .25em .6em; border-bottom: 1px solid var(--grid);
   vertical-align: top; overflow-wrap: anywhere; } \
 .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.legend { color: var(--dim); font-size: .92em; margin: 1.5em 0; display: flex; \
+flex-wrap: wrap; gap: .2em 1.5em; }
+.legend > * { display: flex; gap: .4em; } .legend dt { font-weight: 600; } .legend dd { margin: 0; }
 .scroll { overflow-x: auto; } .grew { color: var(--grew); fill: var(--grew); } \
 .shrank { color: var(--shrank); fill: var(--shrank); } code { font-size: .92em; }
 .line { fill: none; stroke: var(--line); stroke-width: 2; } .grid { stroke: var(--grid); } \
@@ -83,6 +87,21 @@ def breakable(text: str) -> str:
 def with_breaks(escaped_text: str) -> str:
     """Let lines end after the separators of an escaped name: scopes, folders, words."""
     return _SEPARATORS.sub(r"\g<0><wbr>", escaped_text)
+
+
+def legend(words: Iterable[str]) -> str:
+    """Explain words of a page as the terminal and `sizeguard explain` do."""
+    known = list(words)
+    entries = "".join(
+        f"<div><dt>{word}</dt><dd>{escaped(WORDS[word].short)}</dd></div>\n" for word in known
+    )
+    more = f"<div><dt>more</dt><dd><code>sizeguard explain {' '.join(known[:1])}</code></dd></div>"
+    return f'<dl class="legend">\n{entries}{more}\n</dl>\n' if known else ""
+
+
+def words_in(text: str, words: Iterable[str]) -> list[str]:
+    """Return those words that a text has."""
+    return [word for word in words if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)]
 
 
 def direction(delta: int) -> str:

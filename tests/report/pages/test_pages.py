@@ -25,6 +25,7 @@ from sizeguard.report.diff.render import diff_chunks
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.history.history_page import history_html
 from sizeguard.report.predict.render import prediction_chunks
+from sizeguard.report.screen.glossary import WORDS
 from sizeguard.report.sizes.render import report_chunks
 from sizeguard.report.why.render import why_chunks
 from sizeguard.report.writers.style import Style
@@ -45,6 +46,7 @@ def image(more: int = 0) -> MadeUp:
     names = [*HOSTILE, LONG, "add", "mul"]
     parts = [Part({"operator": f"aten::op{i}", "symbol": name}, 90 + i + more, 99 + i + more)
              for i, name in enumerate(names)]  # fmt: skip
+    parts.append(Part({"operator": "(shared by operators)", "symbol": "f"}, 9 + more, 9))
     return MadeUp([*parts, Part({"operator": "(core)", "symbol": "main"}, 900, 950, 8)])
 
 
@@ -254,3 +256,35 @@ def test_objects_are_named_without_the_folders_that_all_have() -> None:
     page = "".join(LONG_PAGES["why of long names"]()).replace("<wbr>", "")
     assert "<code>libkernels_0.a(unary.cpp.o)</code>" in page
     assert FOLDERS not in page
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("report", {"load", "ram", "file", "n", "core"}),
+        ("diff", {"load", "n", "shared by operators"}),
+        ("gate", {"load", "ram", "core"}),
+        ("why", {"–"}),
+        ("predict", {"load", "ram", "exclusive", "shared", "saving"}),
+        ("bisect", {"load"}),
+        ("history", {"load", "ram", "file", "core"}),
+    ],
+)
+def test_words_of_a_page_are_explained_without_scripts(
+    name: str, words: set[str], browser: Browser, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("".join(PAGES[name]()), encoding="utf-8")
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        browser.open(page, 480, 900, ready="document.readyState === 'complete'")
+        browser.run(UNFOLD)
+        entries = browser.wait("[...document.querySelectorAll('.legend div')].map((entry) =>"
+            " entry.getBoundingClientRect().height && [...entry.children].map("
+            " (part) => part.innerText))")  # fmt: skip
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
+    *found, (more, command) = entries
+    assert words <= {word for word, _ in found}
+    assert all(WORDS[word].short == meaning for word, meaning in found)
+    assert (more, command) == ("more", f"sizeguard explain {found[0][0]}")

@@ -32,16 +32,31 @@ async function main() {
       if (each === node) button.setAttribute("aria-current", "location");
       return i ? [" › ", button] : [button];
     }));
+    colour();
     map.show(node, metric.now);
     table.show(node.ranges(), found);
     say(node);
   };
+
+  // The level whose values have colours, and what the colours mean.
+  const colour = () => {
+    Object.assign(map, { node, metric: metric.now });
+    map.colourBy(Number(get("hue").value), data, metric.now);
+    explainColours();
+  };
+  const explainColours = () => get("colours").replaceChildren(...map.meanings().map(([hue, text]) => {
+    const entry = document.createElement("span"), swatch = document.createElement("i");
+    swatch.style.background = hue;
+    entry.append(swatch, text);
+    return entry;
+  }));
 
   // What is shown is in the address, so that it can be sent: #metric=file&search=gemm&in=aten::add
   const keepPlace = () => {
     const place = new URLSearchParams(), words = get("search").value;
     if (metric.now !== first) place.set("metric", data.columns[metric.now].name);
     if (words) place.set("search", words);
+    if (get("hue").value !== hues) place.set("colours", data.levels[get("hue").value].name);
     for (const name of names(node)) place.append("in", name);
     const text = place.toString(), hash = text ? `#${text}` : "";
     if (hash !== location.hash) history.replaceState(null, "", hash || location.pathname);
@@ -59,6 +74,8 @@ async function main() {
     const column = data.columns.findIndex((each) => each.area && each.name === place.get("metric"));
     metric.now = column < 0 ? first : column;
     get("metric").value = metric.now;
+    const level = data.levels.findIndex((each) => each.name === place.get("colours"));
+    get("hue").value = level < 0 ? hues : level;
     let to = tree.root;
     for (const name of place.getAll("in")) {
       const child = to.named(name);
@@ -133,6 +150,11 @@ async function main() {
   data.columns.forEach((column, i) => { if (column.area) get("metric").append(new Option(column.name, i)); });
   metric.now = Number(get("metric").value);
   const first = metric.now;
+  data.levels.forEach((level, i) => get("hue").append(new Option(level.name, i)));
+  const usual = ["component", "operator"].map((name) => data.levels.findIndex((level) => level.name === name)).find((i) => i >= 0);
+  const hues = String(usual || 0);
+  get("byhue").hidden = data.levels.length < 2 || data.columns[first].signed;
+  get("hue").addEventListener("change", () => go(node));
   get("metric").addEventListener("change", () => { metric.now = Number(get("metric").value); if (found) search(); go(node); });
   let waiting = 0;
   get("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(search, 80); });
@@ -140,7 +162,7 @@ async function main() {
     if (event.key === "/" && event.target.tagName !== "INPUT") { event.preventDefault(); get("search").focus(); }
   });
   new ResizeObserver(() => { map.layout(); map.draw(); table.draw(); }).observe(get("map"));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => map.draw());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { explainColours(); map.draw(); });
   get("copy").addEventListener("click", copy);
   addEventListener("hashchange", goToPlace);
   goToPlace();

@@ -22,7 +22,7 @@ function running(values, change = (value) => value) {
 // Rows [start, end) of one value of each level before `depth`. A node of the rest holds several children of its parent: `only`.
 class Node {
   constructor(tree, parent, start, end, depth, only) {
-    Object.assign(this, { tree, parent, start, end, depth, only, kept: new Map() });
+    Object.assign(this, { tree, parent, start, end, depth, only, kept: new Map(), values: new Map() });
   }
 
   over(sums) {
@@ -76,6 +76,18 @@ class Node {
       this.begins = all || (count > 1 && most ? most[0] : "");
     }
     return this.begins;
+  }
+
+  // The number of the value that all rows have on a level, or -1.
+  valueOf(level) {
+    const { ids } = this.tree.data.levels[level];
+    if (level < this.depth) return ids[this.start];
+    if (!this.values.has(level)) {
+      let same = !this.only;
+      for (let i = this.start + 1; i < this.end && same; i++) same = ids[i] === ids[this.start];
+      this.values.set(level, same ? ids[this.start] : -1);
+    }
+    return this.values.get(level);
   }
 
   // The child with a name, or null.

@@ -2,6 +2,7 @@
 
 const SMALLEST = 30; // px²: smaller boxes become one
 const INNER_WIDTH = 70, INNER_HEIGHT = 46, STRIP = 16; // px: a box that shows what is in it
+const HUES = [210, 30, 140, 285, 350, 60, 175, 320]; // degrees, neighbours in size far apart
 const FONT = "12px system-ui, sans-serif", LETTERS = 15; // px: height of a line
 
 class Treemap {
@@ -122,7 +123,7 @@ class Treemap {
     pen.textBaseline = "top";
     pen.direction = "ltr";
     const style = getComputedStyle(document.documentElement);
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const dark = isDark();
     const colours = { back: style.getPropertyValue("--back"), text: style.getPropertyValue("--text"), choice: style.getPropertyValue("--choice"), dark };
     this.boxes.forEach((box, i) => this.box(pen, box, i === this.chosen, colours));
     if (this.node && !this.boxes.length) {
@@ -152,16 +153,33 @@ class Treemap {
     return [`${size}  ${part.toFixed(1)}%`, size];
   }
 
-  // A hue for each value of the first level; of a diff orange for growth, blue for what shrank: told apart by all eyes.
+  // A hue for each of the largest values of a level. In a diff, orange grew and blue shrank: all eyes tell them apart.
   colour(node, depth, { dark }) {
-    const { data } = node.tree;
-    if (data.columns[this.metric].signed) {
+    if (this.isSigned) {
       const sum = node.sum(this.metric);
-      return sum > 0 ? (dark ? "#9a4a10" : "#ffb877") : sum < 0 ? (dark ? "#1b4f91" : "#9cc7f7") : dark ? "#444" : "#ccc";
+      return sum > 0 ? grown(dark) : sum < 0 ? shrunk(dark) : grey(dark, 0);
     }
-    if (node.only) return dark ? "#3a3f46" : "#d5dae0";
-    const hue = (data.levels[0].ids[node.start] * 137.508) % 360;
-    return dark ? `hsl(${hue} 38% ${30 - 4 * depth}%)` : `hsl(${hue} 55% ${80 + 4 * depth}%)`;
+    const place = this.hues.get(node.valueOf(this.level));
+    return place === undefined ? grey(dark, depth) : hued(place, dark, depth);
+  }
+
+  get isSigned() { return this.node.tree.data.columns[this.metric].signed; }
+
+  // Colour by the values of a level. Those with most bytes have a hue each; the others are grey.
+  colourBy(level, data, metric) {
+    const sums = new Map(), { ids } = data.levels[level], { values } = data.columns[metric];
+    for (let i = 0; i < data.rows; i++) if (values[i]) sums.set(ids[i], (sums.get(ids[i]) || 0) + values[i]);
+    const largest = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a) || a - b);
+    this.level = level;
+    this.hues = new Map(largest.slice(0, HUES.length).map((id, place) => [id, place]));
+  }
+
+  // What the colours mean: pairs of a colour and a text.
+  meanings() {
+    const dark = isDark(), { texts } = this.node.tree.data.levels[this.level];
+    if (this.isSigned) return [[grown(dark), "grew"], [shrunk(dark), "shrank"]];
+    const named = [...this.hues].map(([id, place]) => [hued(place, dark, 1), texts.get(id)]);
+    return [...named, [grey(dark, 1), "all others"]];
   }
 
   at(event) {
@@ -210,6 +228,12 @@ class Treemap {
     }
   }
 }
+
+function isDark() { return matchMedia("(prefers-color-scheme: dark)").matches; }
+function grown(dark) { return dark ? "#9a4a10" : "#ffb877"; }
+function shrunk(dark) { return dark ? "#1b4f91" : "#9cc7f7"; }
+function grey(dark, depth) { return `hsl(212 8% ${dark ? 28 - 3 * depth : 82 + 3 * depth}%)`; }
+function hued(place, dark, depth) { return `hsl(${HUES[place]} ${dark ? `40% ${30 - 4 * depth}` : `60% ${79 + 4 * depth}`}%)`; }
 
 function hasOneLine({ open, height }) { return open || height < 32; }
 
