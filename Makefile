@@ -2,7 +2,8 @@
 # gate   builds full and selective runtimes, runs the models on both, compares sizes with baselines/
 # test   what a change must pass       lint  its quick part       unit  its tests without a compiler
 # docs   writes the documentation as a site to build/site
-# bench  measures run times            soak  the long checks: fuzzing, all models × compilers
+# bench  measures run times; two benchmarks run only with TORCH_PYTHON=path, a Python that has torch 2.13
+# soak   the long checks: fuzzing, all models × compilers
 
 # Where this is set, each worker of pytest would rewrite the assertions of all tests in each run: 20 s.
 export PYTHONDONTWRITEBYTECODE =
@@ -52,8 +53,7 @@ docs: setup-test
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --config-file ci/site/mkdocs.yml
 
 bench: setup-test
-	@test -n "$(TORCH_PYTHON)" || { echo "error: name a Python that has torch 2.13: make bench TORCH_PYTHON=path" >&2; exit 2; }
-	.venv/bin/python -m tests.bench.run --torch-python $(TORCH_PYTHON)
+	.venv/bin/python -m tests.bench.run $(if $(TORCH_PYTHON),--torch-python "$(TORCH_PYTHON)")
 
 soak: setup-test
 	.venv/bin/python -m tests.soak.run

@@ -1,9 +1,9 @@
 """Run the benchmarks, write a log of each, and end with a table of results.
 
-    python -m tests.bench.run --torch-python PYTHON [--list] [--only NAME]… [--logs FOLDER]
+    python -m tests.bench.run [--torch-python PYTHON] [--list] [--only NAME]… [--logs FOLDER]
 
-PYTHON has torch 2.13; the first three benchmarks do without it. Exit code 1 if a benchmark
-failed.
+PYTHON has torch 2.13; without it two benchmarks are left out, and the last line names them. Exit
+code 1 if a benchmark failed.
 """
 
 from __future__ import annotations
@@ -24,23 +24,44 @@ FIND_LIBRARY = (
 BY_HAND = ("debug_speed", "macho_speed")
 
 
+NEED_TORCH = ("mobilenet_speed", "report_speed")
+NOT_RUN = (
+    f"not run: {', '.join(NEED_TORCH)}; they need a Python that has torch 2.13: "
+    f"make bench TORCH_PYTHON=path"
+)
+
+
 def scripts(torch_python: str | None) -> tuple[Script, ...]:
     """List all benchmarks; the two that need torch only if it is given."""
     found = (Script("section_graph", 2), Script("gate_speed", 15), Script("many_apps_speed", 30))
     if torch_python is None:
         return found
-    library = subprocess.run(
-        [torch_python, "-c", FIND_LIBRARY], check=True, capture_output=True, text=True
-    ).stdout.strip()
+    library = torch_library(torch_python)
+    compared, reported = NEED_TORCH
     return (
         *found,
-        Script("mobilenet_speed", 3, ("--torch-python", torch_python)),
-        Script("report_speed", 10, (library,)),
+        Script(compared, 3, ("--torch-python", torch_python)),
+        Script(reported, 10, (library,)),
     )
+
+
+def torch_library(python: str) -> str:
+    """Return the path of libtorch_cpu.so; end with one line if this Python has no torch."""
+    try:
+        done = subprocess.run(
+            [python, "-c", FIND_LIBRARY], check=True, capture_output=True, text=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        print(f"error: {python} is no Python that has torch 2.13", file=sys.stderr)
+        sys.exit(2)
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--torch-python")
     known, rest = parser.parse_known_args()
-    sys.exit(main(__doc__, "bench", scripts(known.torch_python), rest))
+    code = main(__doc__, "bench", scripts(known.torch_python), rest)
+    if known.torch_python is None:
+        print(NOT_RUN)
+    sys.exit(code)

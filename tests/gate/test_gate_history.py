@@ -67,7 +67,10 @@ def test_what_was_reviewed_passes(repository: Repository) -> None:
     assert {model["verdict"] for model in gated.result["models"]} <= {"not_run"}
     assert gated.app("vision")["base"] == "baseline"  # HEAD is main
     assert gated.app("vision")["growth_since_base"] == {"load": 0, "ram": 0, "file": 0}
-    assert gated.result["policy_changes"] == []
+    # HEAD added them; on main, its first parent is the base.
+    changes = gated.result["policy_changes"]
+    added = ["baseline added", "baseline added", "selection record added"]
+    assert [each["what"] for each in changes] == [*added, added[-1]]
 
 
 def test_a_pure_refactoring_passes(repository: Repository) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from tests.soak.surviving_mutants import survivors
 from tests.soak.verdict_mutants import Mutant, imported
 from tests.support.images.made_elf import SHT_SYMTAB, Form, MadeSection, make_elf
 from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes, outcomes_in
-from tests.support.places import TESTS
+from tests.support.places import ROOT, TESTS
 from tests.support.script import Tally, options_of
 from tests.support.script_runner import Outcome, Script, main, run_scripts, summary
 
@@ -27,8 +29,7 @@ def modules(folder: str) -> set[str]:
 def test_every_script_is_run_or_named_as_one_that_is_not() -> None:
     assert modules("soak") == {each.name for each in soak.SCRIPTS} | set(soak.BY_HAND)
     without_torch = {each.name for each in bench.scripts(None)}
-    with_torch = {"mobilenet_speed", "report_speed"}
-    assert modules("bench") - without_torch - set(bench.BY_HAND) == with_torch
+    assert modules("bench") - without_torch - set(bench.BY_HAND) == set(bench.NEED_TORCH)
     assert set(bench.BY_HAND) <= modules("bench")
 
 
@@ -37,6 +38,28 @@ def test_the_list_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out.splitlines()[1].split() == ["fuzz", "25", "min"]
     assert main("", "soak", soak.SCRIPTS, ["--list", "--only", "retention"]) == 0
     assert capsys.readouterr().out.split() == ["retention", "15", "min"]
+
+
+@pytest.mark.native  # starts make
+def test_benchmarks_without_torch_name_those_that_they_leave_out() -> None:
+    """The runner's last line, and the same from `make bench`, which has no other arguments."""
+    planned = subprocess.run(
+        ["make", "--dry-run", "bench"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    command = planned.stdout.splitlines()[-1].split()
+    assert command[1:] == ["-m", "tests.bench.run"]
+    command = [sys.executable, *command[1:], "--list"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    *listed, last = done.stdout.splitlines()
+    assert [line.split()[0] for line in listed] == [each.name for each in bench.scripts(None)]
+    assert last.startswith("not run: mobilenet_speed, report_speed; ")
+    assert last.endswith(": make bench TORCH_PYTHON=path")
+    for python in (sys.executable, "/nowhere"):
+        refused = subprocess.run(
+            [*command, "--torch-python", python], cwd=ROOT, capture_output=True, text=True
+        )
+        assert refused.returncode == 2
+        assert refused.stderr == f"error: {python} is no Python that has torch 2.13\n"
 
 
 def test_an_unknown_script_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
