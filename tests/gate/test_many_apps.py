@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -63,13 +62,12 @@ def forget() -> None:
 
 
 def command_of(arguments: object) -> str:
-    """Return a program's name and, for git, the words after its settings, without paths."""
+    """Return a program's name; for git, the subcommand."""
     assert isinstance(arguments, list)
     program, *words = map(str, arguments)
     while words and words[0] in ("-c", "-C"):
         del words[:2]
-    text = " ".join([Path(program).name, *(word for word in words[:3] if "/" not in word)])
-    return re.sub(r"\b[0-9a-f]{40}\b", "COMMIT", text)
+    return f"git {words[0]}" if program == "git" else Path(program).name
 
 
 @pytest.fixture
