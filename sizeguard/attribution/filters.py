@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from sizeguard.attribution.alias_rows import with_their_aliases
 from sizeguard.attribution.analysis import Analysis
-from sizeguard.attribution.levels import LEVELS, OTHER_NAMES
+from sizeguard.attribution.levels import LEVELS, OTHER_NAMES, level_hint
 from sizeguard.attribution.size_report import UNATTRIBUTED
 from sizeguard.base.errors import InputError
-from sizeguard.base.nearest import did_you_mean, nearest_names
+from sizeguard.base.nearest import nearest_names
 from sizeguard.columns.label import rows_with, used_texts
 from sizeguard.names.demangle import demangle
 
@@ -74,7 +74,7 @@ def _parse(text: str) -> Filter:
         rest = level.removeprefix(start).lstrip(" ~:")
         if start and rest and not equals:
             raise InputError(f"--filter {text}: lacks '='; write {start}={rest}")
-        hint = did_you_mean(level, LEVELS if equals else (*LEVELS, UNATTRIBUTED))
+        hint = level_hint(level, LEVELS if equals else (*LEVELS, UNATTRIBUTED))
         raise InputError(f"--filter {text}: unknown level '{level}'{hint}")
     if level == "symbol" and pattern.startswith("=") and len(pattern) > 1:
         return Filter(text, level, negated, symbol=pattern[1:])

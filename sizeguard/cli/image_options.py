@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sizeguard.attribution.levels import LEVELS, OTHER_NAMES
+from sizeguard.attribution.levels import LEVELS, OTHER_NAMES, level_hint
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import is_folder, is_there, write_atomic
 from sizeguard.base.tuning import keep_freed
@@ -349,20 +349,20 @@ filters_option = click.option(
 def levels_of(by: str) -> list[str]:
     """Split the levels of --by, and give them the names of LEVELS.
 
-    Raises InputError for an unknown or repeated level.
+    Raises InputError for an unknown, repeated or empty level.
     """
-    from sizeguard.base.nearest import did_you_mean
-
-    given = [level.strip() for level in by.split(",") if level.strip()]
+    given = [level.strip() for level in by.split(",")]
     levels = [OTHER_NAMES.get(level, level) for level in given]
+    if not any(levels):
+        raise InputError(f"--by needs a level{level_hint('')}")
+    if not all(levels):
+        raise InputError(f"--by: '{by}' has an empty level; write {','.join(filter(None, levels))}")
     for level in levels:
         parts = [part for part in re.split(r"[\s/;:+|]+", level) if part]
         if len(parts) > 1 and set(parts) <= set(LEVELS):
             raise InputError(f"--by: '{level}': separate levels by commas: {','.join(parts)}")
         if level not in LEVELS:
-            raise InputError(f"--by: unknown level '{level}'{did_you_mean(level, LEVELS)}")
+            raise InputError(f"--by: unknown level '{level}'{level_hint(level)}")
         if levels.count(level) > 1:
             raise InputError(f"--by: level '{level}' is given twice")
-    if not levels:
-        raise InputError(f"--by needs a level{did_you_mean('', LEVELS)}")
     return levels

@@ -9,6 +9,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.builds import FULL
 from sizeguard.builds.build_record import Build
+from sizeguard.builds.image_tools import MEASURED, described, kind_of_image
 from sizeguard.builds.open_build import Files, files_of, open_build
 from sizeguard.claims.claim import Claim, ClaimSet
 from sizeguard.claims.universe import Universe
@@ -62,6 +63,8 @@ def list_claims(root: Path, path: Path, requested: RequestedClaims, given: Files
     if requested.selection is not None:
         return _of_selection(root, path.name, requested.selection, requested, named)
     if not named:
+        if kind_of_image(path) not in MEASURED:
+            raise InputError(f"{path}: not an image: {described(path)}")
         raise InputError(
             f"{path}: no claims to verify; give --selection, --absent or --present, or a build's "
             f"folder"

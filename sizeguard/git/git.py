@@ -307,6 +307,9 @@ def head_id(repository: Path) -> str:
         return ""
 
 
+_NAMED_REFS = ("refs/heads/", "refs/remotes/", "refs/tags/")
+
+
 def commit_id(repository: Path, revision: str) -> str:
     """Return the full id of a commit from any name that git understands.
 
@@ -337,7 +340,17 @@ def _commit(repository: Path, revision: str) -> str:
             raise InputError(
                 f"{repository}: there is no commit yet; git commit makes one"
             ) from error
+        hint = nearest_revision(repository, revision)
         raise InputError(
-            f"'{revision}': no such commit in {repository}; git log and git branch -a list "
-            f"commits and branches"
+            f"'{revision}': no such commit in {repository}"
+            f"{hint or '; git log and git branch -a list commits and branches'}"
         ) from error
+
+
+def nearest_revision(repository: Path, revision: str) -> str:
+    """End a message on an unknown revision: suggest the most similar branch or tag, if any."""
+    from sizeguard.base.nearest import nearest_names  # 3 ms, which known revisions save
+
+    names = git(repository, "for-each-ref", "--format=%(refname:short)", *_NAMED_REFS).splitlines()
+    near = nearest_names(revision, names)
+    return f"; did you mean '{near[0]}'?" if near else ""

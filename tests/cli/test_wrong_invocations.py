@@ -58,7 +58,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with zipfile.ZipFile(root / "bundle.zip", "w") as archive:
         archive.writestr("lib.so", image)
     _add_other_files(root, image, model)
-    for words in (["init", "-q"], ["add", "sizeguard.yaml"], ["commit", "-qm", "Start"]):
+    git(root, "init", "-q", "-b", "main")
+    for words in (["add", "sizeguard.yaml"], ["commit", "-qm", "Start"]):
         git(root, *words)
     return root
 

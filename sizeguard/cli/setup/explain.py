@@ -19,7 +19,7 @@ from sizeguard.cli.option_groups import OUTPUT_FILE, print_result
 @OUTPUT_FILE
 @click.pass_context
 def command(context: click.Context, word: str | None, file: Path | None) -> None:
-    """Explain a word of the reports: load, ram, exclusive, core, neutral, inconclusive.
+    """Explain a word of the reports: load, ram, exclusive, core, neutral, merge base.
 
     Without WORD, list all words.
 
@@ -40,7 +40,8 @@ def command(context: click.Context, word: str | None, file: Path | None) -> None
         print_result("\n".join(lines), file)
         return
     name = word.strip("`'\"()").lower()
-    name = {"-": "–", "page slack": "page_slack"}.get(name, name)
+    name = {"-": "–"}.get(name, name)
+    name = next((each for each in WORDS if each.replace("_", " ") == name.replace("_", " ")), name)
     if name not in WORDS:
         near = did_you_mean(name, WORDS) if nearest_names(name, WORDS) else ""
         raise InputError(f"unknown word '{word}'{near or '; sizeguard explain lists all words'}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.gate.reference.ci_event import Candidate, CiEvent, default_branch
-from sizeguard.git.git import branch_id, commit_id, git, git_finds
+from sizeguard.git.git import branch_id, commit_id, git, git_finds, nearest_revision
 
 # Branches that changes are merged into, unless CI names another. A feature branch's own upstream
 # would be the change itself.
@@ -43,8 +43,10 @@ def named_base(root: Path, asked: str, event: CiEvent) -> Candidate | None:
         return found
     if event.pushed and not asked and not is_shallow(root):
         return None  # a forced push: the old commit is unreachable
+    name = named[0].name
+    hint = nearest_revision(root, name) if asked else ""
     raise InconclusiveError(
-        f"unknown base '{named[0].name}'; {how_to_fetch(root)}, or name another with --base"
+        f"unknown base '{name}'{hint or f'; {how_to_fetch(root)}, or name another with --base'}"
     )
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
+from sizeguard.base.errors import listed
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import NOT_RUN, PARENT, GateResult
 from sizeguard.report.gate.findings.finding_texts import growth_text, since_text
 from sizeguard.report.gate.findings.gate_findings import RULES, GateFinding, findings, is_note
 from sizeguard.report.gate.gate_words import cause_name, offer_text, operator_of, verdict_line
+from sizeguard.report.gate.shared.shared_findings import once_per_cause, shared_findings
 from sizeguard.report.writers import github, junit, sarif
 from sizeguard.report.writers.code_quality import code_quality
 from sizeguard.report.writers.printable import printable
@@ -29,6 +32,8 @@ _TERMS = "terms"  # the suite of changed terms
 _POLICY = "sizeguard.yaml"  # the file for findings without a place
 _RELATED = 10  # causes shown with a finding
 _SIZES = ("load", "ram", "file")
+_NAMED = 5  # builds with a failure to name
+_ERROR = re.compile(r"(?:^|\s)([^\s:]+:[1-9][0-9]*)(?::[0-9]+)?: (?:fatal )?error: ")
 _PLACED = 50  # causes for which a place is looked up
 
 
@@ -175,17 +180,7 @@ def _annotations(result: GateResult) -> Iterator[github.Annotation]:
     """
     found = findings(result)
     yield from _changed_terms(found)
-    for finding in found:
-        if finding.verdict not in (FAIL, INCONCLUSIVE) or _is_policy(finding):
-            continue
-        lines = [
-            _message(finding),
-            *([finding.advice] if finding.advice else []),
-            *_causes(finding)[:5],
-        ]
-        level = github.ERROR if finding.verdict == FAIL else github.WARNING
-        title = f"{_subject(finding)}: {finding.name}" if finding.app else finding.name
-        yield github.Annotation(level, title, "\n".join(lines), _place(finding))
+    yield from _failures(found)
     grown = [app for app in result.apps if app.growth_since_base is not None and app.base != PARENT]
     heads = [f"growth since the {since_text(grown)}, in bytes:"] if grown else []
     growth = [*heads, *(f"{app.app} {app.target}: {growth_text(app)}" for app in grown)]
@@ -204,6 +199,26 @@ def _annotations(result: GateResult) -> Iterator[github.Annotation]:
             yield github.Annotation(
                 github.NOTICE, "a limit could be tighter", message, place_of(offer.place)
             )
+
+
+def _failures(found: Sequence[GateFinding]) -> Iterator[github.Annotation]:
+    """Annotate each limit that a build exceeds, and each other failure once for all its builds.
+
+    GitHub shows ten errors of a step.
+    """
+    shared = {id(each.first): each for each in shared_findings(found) if not each.is_size}
+    for finding in once_per_cause(found):
+        if finding.verdict not in (FAIL, INCONCLUSIVE) or _is_policy(finding):
+            continue
+        group = shared.get(id(finding))
+        advice = group.advice if group else filter(None, [finding.advice])
+        builds = [" ".join(filter(None, build)) for build in group.builds] if group else []
+        subject = listed(builds, _NAMED) if group else _subject(finding)
+        message = group.message if group else finding.message
+        lines = [f"{subject}: {message}" if subject else message, *advice, *_causes(finding)[:5]]
+        level = github.ERROR if finding.verdict == FAIL else github.WARNING
+        title = f"{subject}: {finding.name}" if finding.app else finding.name
+        yield github.Annotation(level, title, "\n".join(lines), _place(finding))
 
 
 def _changed_terms(found: Iterable[GateFinding]) -> Iterator[github.Annotation]:
@@ -227,6 +242,8 @@ def _subject(finding: GateFinding) -> str:
 def _place(finding: GateFinding) -> SourcePlace | None:
     """Choose the edited line that caused growth, else the policy, else a function that grew.
 
+    A build that failed has the line of the compiler's error.
+
     GitHub shows an annotation beside the code only if its line is in the change.
     """
     causes = finding.related[:_PLACED]
@@ -236,7 +253,14 @@ def _place(finding: GateFinding) -> SourcePlace | None:
         next(filter(None, edited), None)
         or place_of(finding.place)
         or next(filter(None, places), None)
+        or _place_of_error(finding)
     )
+
+
+def _place_of_error(finding: GateFinding) -> SourcePlace | None:
+    """Return the line of the first compiler's error that the message of a failed build has."""
+    error = _ERROR.search(finding.message) if finding.rule == "problem" else None
+    return place_of(error[1]) if error else None
 
 
 COLUMNS = (

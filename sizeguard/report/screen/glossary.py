@@ -123,6 +123,12 @@ _WORDS = {
         "The target's images are linked on this machine but cannot run on it, so its models were"
         " not run. All other checks are made.",
     ),
+    "not_applicable": Word(
+        "the claim does not concern this build",
+        "The verdict of a claim that cannot be asked of a build, with the reason: for example, a"
+        " feature that its target does not have. It is neither a pass nor a failure.",
+        "sizeguard verify BUILD",
+    ),
     "headroom": Word(
         "bytes left until the limit",
         "Limit minus actual size. A negative headroom is the number of bytes to remove.",
@@ -133,6 +139,24 @@ _WORDS = {
         "Bytes more than at the merge base with the main branch. Growth that is already on the base"
         " is not charged to a change.",
         "sizeguard gate --base origin/main",
+    ),
+    "merge base": Word(
+        "the commit where a change left its branch",
+        "The newest commit that a change and the branch it will join have in common. The gate"
+        " builds it, and counts growth from its sizes.",
+        "sizeguard gate --base origin/main",
+    ),
+    "base": Word(
+        "what sizes are compared with",
+        "The state that growth is counted from: the merge base with --base or the default branch;"
+        " on that branch itself, the first parent of HEAD. If it cannot be built, the reviewed"
+        " baseline decides.",
+        "sizeguard gate --base origin/main",
+    ),
+    "least room": Word(
+        "the limits nearest to their maximum",
+        "The limits of passing builds that have the fewest bytes left, with their headroom.",
+        "sizeguard gate",
     ),
     "creep": Word(
         "growth since a release",
@@ -218,6 +242,36 @@ _WORDS = {
         "Bytes that leave the image if only this operator or dtype is deselected, with an "
         "interval that contains the saving of a rebuild.",
         "sizeguard predict",
+    ),
+    "interval": Word(
+        "the range that contains the saving",
+        "The least and the most bytes that a rebuild without the operator or dtype saves. The"
+        " compiler may inline or merge code differently then; the exact saving is between them.",
+        "sizeguard predict",
+    ),
+    "removed": Word(
+        "in the old image only",
+        "A diff's row whose bytes are in the old image and not in the new one. In `baseline log`, a"
+        " baseline that a commit deleted.",
+        "sizeguard diff OLD NEW",
+    ),
+    "operator": Word(
+        "an operator of the runtime, such as aten::add",
+        "The operator that code belongs to, by the registrations and the section graph of its"
+        " runtime. Names of PyTorch's operators have an overload behind a dot.",
+        "sizeguard report IMAGE --by operator,symbol",
+    ),
+    "section": Word(
+        "a section of the image, such as .text",
+        "A section of the image, or a part of it that the linker took from one input. Segments are"
+        " made of sections.",
+        "sizeguard report IMAGE --by section",
+    ),
+    "region": Word(
+        "a memory of the device, such as FLASH",
+        "A memory of the linker script's MEMORY command, with its length. Limits may be a share of"
+        " it: region/FLASH: 90%.",
+        "sizeguard report IMAGE --by region",
     ),
     "moved": Word(
         "same bytes, now from another place",

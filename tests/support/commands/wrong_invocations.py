@@ -254,7 +254,7 @@ OTHERS = (
     Wrong("build full --jobs -2", "-2", ("-j",)),
     Wrong("init notes.txt", "notes.txt", ("folder",)),
     Wrong("triage", "ERROR", ("sizeguard triage --help",)),
-    Wrong("baseline show --format csv", "'csv'", ("json", "--format")),
+    Wrong("baseline show --format sarif", "'sarif'", ("json", "--format")),
     Wrong("why app.snapshot main", "a snapshot, not an image", ("sizeguard report",)),
     Wrong("verify app.snapshot --absent main", "a snapshot, not an image", ("sizeguard report",)),
     Wrong("predict --full app --app vision", "not a build", ("build.json", "--full")),

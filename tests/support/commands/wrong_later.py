@@ -188,4 +188,15 @@ UNITS_AND_KINDS = (
     Wrong("build full --compiler clang --lto thin --linker bfd", "bfd", ("--linker lld",)),
 )
 
-LATER = (*IMAGES, *COMPARED, *PROJECT, *MODELS, *TWICE_OR_WITHOUT_EFFECT, *UNITS_AND_KINDS)
+MEANT = (
+    Wrong("report app --by function", "'function'", ("'symbol'", "--by")),
+    Wrong("report app --by section,,symbol", "'section,,symbol'", ("section,symbol", "--by")),
+    Wrong("report app --filter ArMembers=a", "'ArMembers'", ("'object'", "--filter")),
+    Wrong("gate --base mian", "'mian'", ("'main'",), 3),
+    Wrong("bisect mainn HEAD", "'mainn'", ("'main'",)),
+    Wrong("verify model.pt2", "model.pt2: not an image", ("sizeguard import",)),
+    Wrong("verify notes.txt", "notes.txt: not an image", ("text",)),
+    Wrong("explain intervall", "'intervall'", ("'interval'",)),
+)
+
+LATER = (*IMAGES, *COMPARED, *PROJECT, *MODELS, *TWICE_OR_WITHOUT_EFFECT, *UNITS_AND_KINDS, *MEANT)

@@ -38,7 +38,7 @@ WORDS = (
     Wrong("import model.pt2 x.sgp", "'-o / --output'", ("-o vision.sgp",)),
     Wrong("gate --no-color", "'--no-color'", ("NO_COLOR=1",)),
     Wrong("verify build/mlp --abs main", "'--abs'", ("'--absent'",)),
-    Wrong("waivers --format csv", "'csv'", ("json", "--format")),
+    Wrong("waivers --format sarif", "'sarif'", ("json", "--format")),
     Wrong("completion powershell", "'powershell'", ("bash", "zsh", "fish")),
     Wrong("explain Laod", "'Laod'", ("'load'",)),
 )
