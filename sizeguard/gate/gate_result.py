@@ -8,7 +8,8 @@ by their types. Paths are strings, relative to the source tree. Sizes are intege
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED
 from sizeguard.base.errors import SizeguardError
@@ -270,6 +271,10 @@ class Problem:
         return Problem(
             app, target, str(error), f"fix it, then run sizeguard gate{only}", error.exit_code
         )
+
+    def below(self, root: Path) -> Problem:
+        """Name files below the project's root as the project does, as CI shows them beside code."""
+        return replace(self, message=self.message.replace(f"{root.resolve()}/", ""))
 
 
 @dataclass(frozen=True, slots=True)

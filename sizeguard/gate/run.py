@@ -111,7 +111,8 @@ def _gate(request: Request, base: Base | None, waivers: tuple[Waiver, ...]) -> G
         whole=request.is_whole and not problems,
         merged=base is not None and base.merged,
     )
-    return _result(request, base, uses, tuple(results), (*problems, *more), selection)
+    found = tuple(each.below(request.root) for each in (*problems, *more))
+    return _result(request, base, uses, tuple(results), found, selection)
 
 
 def _check_selections(

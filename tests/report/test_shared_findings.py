@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from sizeguard.base.errors import BuildError
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
 from sizeguard.gate.gate_result import (
     ABSOLUTE,
@@ -64,6 +66,26 @@ def test_a_compile_error_is_shown_once_with_one_log(format_: str) -> None:
         assert build in text
     assert text.count("fix it, then run") == 1
     assert "1 thing could not be done" in text
+
+
+@pytest.mark.parametrize("format_", ["terminal", "markdown", "github", "html"])
+def test_one_error_in_the_words_of_two_compilers_is_shown_once(format_: str) -> None:
+    """The full build, which is of a target and of no app, fails by the same error."""
+    result = failed_builds(ERROR, ERROR.replace("expected ';'", "expected a semicolon"))
+    full = "building full failed: kernels/add.cpp:12:3: error: x; log: build/full/build.log"
+    problems = (*result.problems, Problem("", TARGETS[0], full, "fix it", 4))
+    text = gate_text(replace(result, problems=problems), format_, Style(full=True))
+    assert text.count("cpp:12:3") == 1
+    if format_ == "github":
+        assert text.count("::error") == 1
+        assert "::error file=kernels/add.cpp," in text
+        assert ",line=12::" in text
+
+
+def test_a_problem_names_files_as_the_project_does(tmp_path: Path) -> None:
+    error = BuildError(f"building a failed: {tmp_path}/a.c:1: error: x; log: {tmp_path}/out/log")
+    problem = Problem.of(error, "a", "t").below(tmp_path)
+    assert problem.message == "building a failed: a.c:1: error: x; log: out/log"
 
 
 def test_other_errors_stay_apart() -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from sizeguard.base.errors import listed
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import NOT_RUN, PARENT, GateResult
-from sizeguard.report.gate.findings.finding_texts import growth_text, since_text
+from sizeguard.report.gate.findings.finding_texts import growth_text, place_of_error, since_text
 from sizeguard.report.gate.findings.gate_findings import RULES, GateFinding, findings, is_note
 from sizeguard.report.gate.gate_words import cause_name, offer_text, operator_of, verdict_line
 from sizeguard.report.gate.shared.shared_findings import once_per_cause, shared_findings
@@ -33,7 +32,6 @@ _POLICY = "sizeguard.yaml"  # the file for findings without a place
 _RELATED = 10  # causes shown with a finding
 _SIZES = ("load", "ram", "file")
 _NAMED = 5  # builds with a failure to name
-_ERROR = re.compile(r"(?:^|\s)([^\s:]+:[1-9][0-9]*)(?::[0-9]+)?: (?:fatal )?error: ")
 _PLACED = 50  # causes for which a place is looked up
 
 
@@ -259,8 +257,7 @@ def _place(finding: GateFinding) -> SourcePlace | None:
 
 def _place_of_error(finding: GateFinding) -> SourcePlace | None:
     """Return the line of the first compiler's error that the message of a failed build has."""
-    error = _ERROR.search(finding.message) if finding.rule == "problem" else None
-    return place_of(error[1]) if error else None
+    return place_of(place_of_error(finding.message)) if finding.rule == "problem" else None
 
 
 COLUMNS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from sizeguard.claims.verdict import MATCHES_NOTHING, PASS
@@ -17,6 +18,14 @@ from sizeguard.gate.gate_result import (
 )
 from sizeguard.gate.policy.terms_result import PolicyChange, WaiverUse
 from sizeguard.report.writers.style import change_text
+
+_ERROR = re.compile(r"(?:^|\s)([^\s:]+:[1-9][0-9]*)(?::[0-9]+)?: (?:fatal )?error: ")
+
+
+def place_of_error(message: str) -> str:
+    """Return the place of the first compiler's error in the message of a failed build, or ""."""
+    found = _ERROR.search(message)
+    return found[1] if found else ""
 
 
 def policy_text(change: PolicyChange) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
 from sizeguard.gate.causes.growth_result import Cause
+from sizeguard.report.gate.findings.finding_texts import place_of_error
 from sizeguard.report.gate.findings.gate_findings import GateFinding
 
 _LOG = "; log: "  # before the path of a build's log, which differs between builds
@@ -91,7 +92,8 @@ def once_per_cause(found: Sequence[GateFinding]) -> list[GateFinding]:
 
 def _can_be_shared(finding: GateFinding) -> bool:
     is_bad = finding.verdict in (FAIL, INCONCLUSIVE)
-    return is_bad and bool(finding.app) and not finding.rule.startswith(_OWN_SECTIONS)
+    is_of_build = bool(finding.app) or finding.rule == "problem"
+    return is_bad and is_of_build and not finding.rule.startswith(_OWN_SECTIONS)
 
 
 def _names(names: set[str]) -> re.Pattern[str]:
@@ -106,6 +108,8 @@ def _key(finding: GateFinding, names: re.Pattern[str]) -> tuple[str, ...]:
         return ("no base", finding.verdict)
     if _is_size(finding) and finding.check is not None:
         return (finding.rule, finding.verdict, finding.check.metric)
+    if finding.rule == "problem" and (place := place_of_error(finding.message)):
+        return (finding.rule, finding.verdict, place)  # compilers word one error differently
     message = names.sub("·", finding.message.partition(_LOG)[0])
     return (finding.rule, finding.verdict, _BYTES.sub("·", message))
 
