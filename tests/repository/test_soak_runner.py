@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -44,7 +45,12 @@ def test_the_list_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> Non
 def test_benchmarks_without_torch_name_those_that_they_leave_out() -> None:
     """The runner's last line, and the same from `make bench`, which has no other arguments."""
     planned = subprocess.run(
-        ["make", "--dry-run", "bench"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["make", "--dry-run", "--no-print-directory", "bench"],
+        cwd=ROOT,
+        env={**os.environ, "MAKEFLAGS": ""},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     command = planned.stdout.splitlines()[-1].split()
     assert command[1:] == ["-m", "tests.bench.run"]
