@@ -144,6 +144,17 @@ def grown_apps(*symbols: str) -> GateResult:
     return replace(passing(), verdict=FAIL, apps=apps, selection=())
 
 
+def test_a_comment_has_the_other_sizes_of_builds_with_a_shared_limit() -> None:
+    result = grown_apps("conv", "conv")
+    first, second = result.apps
+    assert "\nfile and ram of these builds did not change\n" in gate_text(result, "markdown")
+    assert first.sizes is not None
+    larger = replace(first, sizes=replace(first.sizes, file=first.sizes.file + 4096))
+    text = gate_text(replace(result, apps=(larger, second)), "markdown")
+    rows = [line for line in text.splitlines() if f"<br>`{TARGETS[0]}` |" in line]
+    assert "| 46,080<br>+4,096 (+9.8%) | 1,312<br>+0 |" in rows[-1]
+
+
 def test_sizes_that_grew_for_different_reasons_stay_apart() -> None:
     shared = parts_of(grown_apps("conv", "gemm", "conv", "gemm", "pool")).sizes
     assert [[app.target for app in each.apps] for each in shared] == [

@@ -25,7 +25,7 @@ from sizeguard.report.writers.style import change_text
 
 ICONS = {PASS: "✅", FAIL: "❌", INCONCLUSIVE: "⚠️", NOT_RUN: "➖"}
 TITLE = 140  # characters that GitHub shows of a status
-_SIZES = ("load", "file", "ram")
+SIZES = ("load", "file", "ram")
 _NAME = 40  # characters of an app or target
 _MATRIX = 12  # apps in a table that is not folded
 _WORST = (FAIL, INCONCLUSIVE, PASS, NOT_RUN)
@@ -108,7 +108,7 @@ def size_table(build: BuildFindings, rank: int) -> Block:
     name = f"{ICONS[build.verdict]} {code(app.app)} for {code(app.target)}"
     title = ["", name] if build.verdict == PASS else []
     head = [*title, "", row(["", "base", "new", "change", "limit"]), "|---|---:|---:|---:|---:|"]
-    return Block(rank, head, [_size(app, metric) for metric in _SIZES] if app.sizes else [])
+    return Block(rank, head, [_size(app, metric) for metric in SIZES] if app.sizes else [])
 
 
 def _size(app: AppResult, metric: str) -> str:

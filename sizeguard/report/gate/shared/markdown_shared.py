@@ -9,7 +9,7 @@ from sizeguard.claims.verdict import PASS
 from sizeguard.gate.gate_result import AppResult, Check
 from sizeguard.report.gate.comment_blocks import Block
 from sizeguard.report.gate.gate_words import since_release
-from sizeguard.report.gate.markdown_sizes import ICONS
+from sizeguard.report.gate.markdown_sizes import ICONS, SIZES
 from sizeguard.report.gate.shared.shared_builds import SharedSizes
 from sizeguard.report.writers.markdown import code, row
 from sizeguard.report.writers.printable import counted, middle
@@ -35,6 +35,32 @@ def shared_sizes(sizes: Iterable[SharedSizes]) -> Iterator[Block]:
             head = row(["", "base", "new", "change", "limit"])
             lines = ["", title, "", head, "|---|---:|---:|---:|---:|"]
             yield Block(1, lines, [*map(_row, checks[:_ROWS])], _more(len(checks), 5))
+        yield from _other_sizes(each)
+
+
+def _other_sizes(sizes: SharedSizes) -> Iterator[Block]:
+    """Write the sizes of the builds that their exceeded limits do not show."""
+    shown = {limit.first.check.metric for limit in sizes.limits if limit.first.check is not None}
+    metrics = [metric for metric in SIZES if metric not in shown]
+    apps = [app for app in sizes.apps if app.sizes and app.old_sizes]
+    if not metrics or not apps:
+        return
+    if not any(_change(app, metric) for app in apps for metric in metrics):
+        of = "these builds" if len(apps) == len(sizes.apps) else f"{len(apps):,} of these builds"
+        yield Block(2, ["", f"{' and '.join(metrics)} of {of} did not change"])
+        return
+    head = ["", row(["", *metrics]), f"|---|{'---:|' * len(metrics)}"]
+    rows = [row([_name(app), *(_size(app, metric) for metric in metrics)]) for app in apps]
+    yield Block(2, head, rows[:_ROWS], _more(len(rows), 1 + len(metrics)))
+
+
+def _change(app: AppResult, metric: str) -> int:
+    return int(getattr(app.sizes, metric)) - int(getattr(app.old_sizes, metric))
+
+
+def _size(app: AppResult, metric: str) -> str:
+    old, new = getattr(app.old_sizes, metric), getattr(app.sizes, metric)
+    return f"{new:,}<br>{change_text(old, new)}"
 
 
 def changed_sizes(apps: Sequence[AppResult]) -> Iterator[Block]:
