@@ -70,10 +70,15 @@ def read_macho(path: Path, arch: str = "") -> MachO:
         message = (
             f"no image for {arch}; --arch takes one of {names}"
             if arch
-            else f"a fat file; choose one of its images: {names}"
+            else f"a universal binary; {members_hint(path, images)}"
         )
         raise InputError(f"{path}: {message}")
     return fits[0]
+
+
+def members_hint(path: Path, images: Sequence[MachO]) -> str:
+    """Say how to name one image of a universal binary."""
+    return f"name one of its images: {' or '.join(f'{path}!{image.arch}' for image in images)}"
 
 
 def read_macho_file(path: Path) -> MachO | FatFile:

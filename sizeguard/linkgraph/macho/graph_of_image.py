@@ -10,6 +10,7 @@ import numpy as np
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.macho import FatFile, MachO, read_macho_file
 from sizeguard.formats.macho.constants import MH_EXECUTE, N_EXT, N_SECT, N_STAB, N_TYPE
+from sizeguard.formats.macho.reader import members_hint
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.linkgraph.live import live
 from sizeguard.linkgraph.macho.macho_graph import build_macho_graph
@@ -23,7 +24,8 @@ def graph_of_macho_image(image: Path, objects: Sequence[Path]) -> SectionGraph:
     """
     macho = read_macho_file(image)
     if isinstance(macho, FatFile):
-        raise InconclusiveError(f"{image}: a fat file; extract one image with lipo -thin")
+        hint = members_hint(image, macho.images)
+        raise InconclusiveError(f"{image}: a universal binary; {hint}")
     graph = build_macho_graph(objects, library=macho.filetype != MH_EXECUTE)
     _check(macho, graph)
     return graph
