@@ -51,17 +51,18 @@ class CommitBuild:
         return self._recipe_of_app(repository) or self._runtime_recipe(repository)
 
     def _recipe_of_app(self, repository: Path) -> Recipe | None:
-        """Choose the commands of sizeguard.yaml that build the app."""
+        """Choose the commands of sizeguard.yaml that build the app, or the only one it has."""
         from sizeguard.projects.any_build import recipe_of_app
         from sizeguard.projects.project import CONFIG
         from sizeguard.projects.reader import read_config
 
-        if not self.app or not (repository / CONFIG).is_file():
+        if not (repository / CONFIG).is_file():
             return None
-        apps = {app.name: app for app in read_config(repository).apps if not app.is_selective}
-        if self.app not in apps:
+        every = read_config(repository).apps
+        name = self.app or (every[0].name if len(every) == 1 and not self.variant else "")
+        app = next((each for each in every if each.name == name and not each.is_selective), None)
+        if app is None:
             return None
-        app = apps[self.app]
         target = self.target or app.targets[0]
         if target not in app.targets:
             raise InputError(f"{CONFIG}: {app.name} is for {', '.join(app.targets)}, not {target}")
@@ -239,7 +240,7 @@ commit_options = option_group(
         "--app",
         default="",
         metavar="NAME",
-        help="Build this app of sizeguard.yaml. Default: the full runtime.",
+        help="Build this app of sizeguard.yaml. Default: its only one, else the full runtime.",
         shell_complete=candidates.one_of(candidates.apps),
     ),
     click.option(

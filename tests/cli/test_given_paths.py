@@ -253,18 +253,24 @@ def test_a_time_limit_is_a_number_of_seconds(command: str, seconds: str) -> None
     assert "--timeout" in usage_message(done.exception)
 
 
+OF_TWO = """apps:
+  parse: {image: parse, build: make}
+  print: {image: print, build: make}
+"""
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         ("bisect a b --app parze", "no app 'parze'; did you mean 'parse'"),
-        ("bisect a b", "--app is missing: sizeguard.yaml has parse"),
+        ("bisect a b", "--app is missing: sizeguard.yaml has parse, print"),
     ],
 )
 def test_bisect_in_a_project_names_its_apps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, told: str
 ) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    (tmp_path / "sizeguard.yaml").write_text("apps: {parse: {image: parse, build: make}}\n")
+    (tmp_path / "sizeguard.yaml").write_text(OF_TWO)
     for name in ("a", "b"):
         subprocess.run(
             ["git", "-C", tmp_path, *IDENTITY, "commit", "-q", "--allow-empty", "-m", name],

@@ -175,7 +175,7 @@ def test_paths_and_a_dirty_checkout_make_no_growth_and_commits_share_a_creep(
     assert "what" not in [cause["symbol"] for cause in found["apps"][0]["causes"]]
     assert found["apps"][0]["causes"][0]["symbol"] == "g"
 
-    bisected = project.run("bisect", "v1", "HEAD", "--app", "a", "--format", "json")
+    bisected = project.run("bisect", "v1", "HEAD", "--format", "json")  # of the only app
     assert [each["commit"] for each in json.loads(bisected.out)["culprits"]] == [grown]
     assert json.loads(bisected.out)["builds"] == 0
 
