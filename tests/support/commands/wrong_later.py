@@ -194,6 +194,8 @@ MEANT = (
     Wrong("report app --filter ArMembers=a", "'ArMembers'", ("'object'", "--filter")),
     Wrong("gate --base mian", "'mian'", ("'main'",), 3),
     Wrong("bisect mainn HEAD", "'mainn'", ("'main'",)),
+    Wrong("diff app app --fail-if 'load > 1%, ram > 2'", "load > 1%, ram > 2", ("once for each",)),
+    Wrong("diff app app --fail-if 'file>1 and ram>2'", "file>1 and ram>2", ("once for each",)),
     Wrong("verify model.pt2", "model.pt2: not an image", ("sizeguard import",)),
     Wrong("verify notes.txt", "notes.txt: not an image", ("text",)),
     Wrong("explain intervall", "'intervall'", ("'interval'",)),
