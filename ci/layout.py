@@ -299,6 +299,7 @@ def full_folders(root: Path, pattern: str) -> Iterator[str]:
 def problems_of_tests(tests: Path) -> list[str]:
     """Return full folders of tests and of what they share, and large functions of the latter."""
     lines = [*full_folders(tests, "**/test_*.py"), *full_folders(tests, "support/**/*.py")]
+    lines += full_folders(tests, "soak/**/*.py")
     for path in sorted((tests / "support").rglob("*.py")):
         lines += large_functions(path, _tree(path))
     return lines

@@ -1,1 +1,4 @@
-"""Tests of sizeguard; scripts and shared modules run from the root: `python -m tests.soak.fuzz`."""
+"""Tests of sizeguard. Scripts and shared modules run from the root.
+
+For example: `python -m tests.soak.runtime.fuzz`.
+"""

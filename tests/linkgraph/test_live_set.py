@@ -1,6 +1,6 @@
 """The live set, compared with the log of each linker.
 
-The cases cover all pairs of fixture, compiler, level, linker and mode; tests/soak/live_set.py
+The cases cover all pairs of fixture, compiler, level, linker and mode; tests/soak/links/live_set.py
 covers the full product. The model is made without the map and the log.
 """
 

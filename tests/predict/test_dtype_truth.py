@@ -1,6 +1,7 @@
 """Test that deselecting a dtype removes the bytes labeled with it, and no others.
 
-Covers all dtypes and two branches; tests/soak/dtype_truth.py covers more branches and compilers.
+Covers all dtypes and two branches; tests/soak/savings/dtype_truth.py covers more branches, with
+more compilers.
 """
 
 from __future__ import annotations

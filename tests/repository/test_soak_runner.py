@@ -12,26 +12,22 @@ import pytest
 
 from tests.bench import run as bench
 from tests.soak import run as soak
-from tests.soak.drawn_packages import check_image
-from tests.soak.room_mutants import draw
-from tests.soak.surviving_mutants import survivors
-from tests.soak.verdict_mutants import Mutant, imported
+from tests.soak.images.drawn_packages import check_image
+from tests.soak.mutants.room_mutants import draw
+from tests.soak.mutants.surviving_mutants import survivors
+from tests.soak.mutants.verdict_mutants import Mutant, imported
 from tests.support.images.made_elf import SHT_SYMTAB, Form, MadeSection, make_elf
 from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes, outcomes_in
-from tests.support.places import ROOT, TESTS
+from tests.support.places import ROOT
 from tests.support.script import Tally, options_of
-from tests.support.script_runner import Outcome, Script, main, run_scripts, summary
-
-
-def modules(folder: str) -> set[str]:
-    return {path.stem for path in (TESTS / folder).glob("[a-z]*.py")} - {"run"}
+from tests.support.script_runner import Outcome, Script, main, modules_in, run_scripts, summary
 
 
 def test_every_script_is_run_or_named_as_one_that_is_not() -> None:
-    assert modules("soak") == {each.name for each in soak.SCRIPTS} | set(soak.BY_HAND)
+    assert set(modules_in("soak")) == {each.name for each in soak.SCRIPTS} | set(soak.BY_HAND)
     without_torch = {each.name for each in bench.scripts(None)}
-    assert modules("bench") - without_torch - set(bench.BY_HAND) == set(bench.NEED_TORCH)
-    assert set(bench.BY_HAND) <= modules("bench")
+    assert set(modules_in("bench")) - without_torch - set(bench.BY_HAND) == set(bench.NEED_TORCH)
+    assert set(bench.BY_HAND) <= set(modules_in("bench"))
 
 
 def test_the_list_has_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Test that the defects that tests/soak/fuzz.py must find can still be put into the sources."""
+"""Test that the sources still take the defects that tests/soak/runtime/fuzz.py must find."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.runtimes.sizeguard.importing.importer import default_library
-from tests.soak.fuzz import DEFECTS, write_calls
+from tests.soak.runtime.fuzz import DEFECTS, write_calls
 
 
 @pytest.mark.parametrize("defect", sorted(DEFECTS.glob("*.patch")), ids=lambda path: path.stem)

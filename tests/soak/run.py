@@ -5,7 +5,7 @@
 
 PYTHON is one that has torch 2.13, which exports thirty more models for model_sizes. Exit code 1 if
 a script failed. Each script is also a command of its own, with more options:
-`python -m tests.soak.fuzz --help`.
+`python -m tests.soak.runtime.fuzz --help`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Numbers of examples that a law draws, and what several laws draw.
 
-A run draws few examples, tests/soak/laws.py many.
+A run draws few examples, tests/soak/suites/laws.py many.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.places import ROOT
+from tests.support.places import ROOT, TESTS
 from tests.support.script import options_of
 
 
@@ -37,11 +37,18 @@ class Outcome:
     log: Path
 
 
+def modules_in(folder: str) -> dict[str, str]:
+    """Return the module of each script of a folder, or of a room in it, by the script's name."""
+    paths = [*(TESTS / folder).glob("[a-z]*.py"), *(TESTS / folder).glob("*/[a-z]*.py")]
+    modules = {path.stem: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths}
+    return {name: module for name, module in modules.items() if name != "run"}
+
+
 def run_script(folder: str, script: Script, logs: Path) -> Outcome:
-    """Run `python -m tests.FOLDER.NAME`; its output goes to a log of that name."""
+    """Run `python -m tests.FOLDER.ROOM.NAME`; its output goes to a log of that name."""
     logs.mkdir(parents=True, exist_ok=True)
     log = logs / f"{script.name}.log"
-    command = [sys.executable, "-m", f"tests.{folder}.{script.name}", *script.arguments]
+    command = [sys.executable, "-m", modules_in(folder)[script.name], *script.arguments]
     started = time.monotonic()
     with log.open("wb") as output:
         done = subprocess.run(

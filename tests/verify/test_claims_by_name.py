@@ -1,6 +1,6 @@
 """Claims of `verify` with every spelling of random symbols, and with edited names.
 
-tests/soak/name_spellings.py tests more symbols, of more images.
+tests/soak/verifier/name_spellings.py tests more symbols, of more images.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 from sizeguard.names.demangle import demangle
 from sizeguard.names.resolve_names import KnownNames, Resolved, SymbolNames
 from sizeguard.verify.known_names import ClaimNames
-from tests.soak.name_spellings import claim_faults, faults
+from tests.soak.verifier.name_spellings import claim_faults, faults
 from tests.support.builds.recorded_builds import recorded_runtime
 
 

@@ -1,6 +1,6 @@
 """Runtime defects that the verifier must find without hints, with only the fast builds.
 
-tests/soak/defects.py tests all defects.
+tests/soak/verifier/defects.py tests all defects.
 """
 
 from pathlib import Path

@@ -113,7 +113,7 @@ _GOLD = (
 def rules_of(linker: Linker) -> LinkerRules:
     """Return the rules of a linker; those of GNU ld unless it is lld, gold or mold.
 
-    tests/soak/live_set.py compares them with the linkers' own logs.
+    tests/soak/links/live_set.py compares them with the linkers' own logs.
     """
     if linker.family == "lld":
         entries = "filled" if () < linker.version < (16,) else "same"

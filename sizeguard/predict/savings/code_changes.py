@@ -1,7 +1,7 @@
 """Bound how x86-64 compilers change code when a part of it is removed.
 
-The numbers are lengths of instructions, not fits: tests/soak/saving_truth.py compares the intervals
-with rebuilds.
+The numbers are lengths of instructions, not fits: tests/soak/savings/saving_truth.py compares the
+intervals with rebuilds.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from sizeguard.formats.linkmap.link_map import InputSection
 from sizeguard.ledger.elf import elf_ledger
 from sizeguard.ledger.kinds import ANALYZER
 from sizeguard.ledger.ledger import Ledger
-from tests.soak.mutate import mutated
-from tests.soak.mutations.elf import TARGETS
+from tests.soak.images.mutate import mutated
+from tests.soak.images.mutations.elf import TARGETS
 from tests.support.drawn import at_least
 from tests.support.images.made_elf import (
     ET_DYN,
@@ -395,7 +395,7 @@ def test_more_sections_than_sixteen_bits_count(form: Form) -> None:
 
 @pytest.mark.native
 def test_mutated_files_end_in_exact_sums_or_in_one_line(tmp_path: Path) -> None:
-    """Mutate as tests/soak/mutate.py does, but fewer times."""
+    """Mutate as tests/soak/images/mutate.py does, but fewer times."""
     read = TARGETS["elf"]
     seeds = [path.read_bytes() for path in read[0](tmp_path)]
     refused = 0

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from ci.github.size_comment import main
 from sizeguard.report.gate.render import gate_text
 from sizeguard.report.writers.markdown import instruction, is_command
-from tests.soak.mutated_artifacts import judged, mutated, seeds
+from tests.soak.images.mutated_artifacts import judged, mutated, seeds
 from tests.support.drawn import at_least
 from tests.support.results.consistent_results import consistent
 from tests.support.results.gate_samples import failing, undecided

@@ -1,6 +1,6 @@
 """Test that a build's record of inputs shows every way to hide growth.
 
-tests/soak/hidden_growth.py runs the gate on the same ways.
+tests/soak/gates/hidden_growth.py runs the gate on the same ways.
 """
 
 from __future__ import annotations

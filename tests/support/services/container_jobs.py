@@ -19,7 +19,7 @@ from typing import Any
 
 import yaml
 
-from tests.soak.clean_container import Container
+from tests.soak.suites.clean_container import Container
 from tests.support.services.local_hub import TOKEN
 from tests.support.services.workflow_expressions import Context
 

@@ -1,6 +1,6 @@
 """Test that verification finds deselected code, hidden in a selective build in nineteen ways.
 
-tests/soak/leaks.py tests all ways, with other compilers.
+tests/soak/verifier/leaks.py tests all ways, with other compilers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Harmless refactorings of kernels pass verification; tests/soak/refactorings.py tries each."""
+"""Harmless refactorings of kernels pass verification.
+
+tests/soak/verifier/refactorings.py tries each.
+"""
 
 import shutil
 from pathlib import Path

@@ -1,6 +1,7 @@
 """Every cause of retained code, checked against a marker in the stripped file.
 
-Each case uses every linker and every compiler; tests/soak/retention.py tries all combinations.
+Each case uses every linker and every compiler; tests/soak/verifier/retention.py tries all
+combinations.
 """
 
 from dataclasses import replace

@@ -1,0 +1,1 @@
+"""Long checks of the gate, of bisect and of whole results."""

@@ -1,0 +1,1 @@
+"""Long comparisons of section graphs with the linkers' own logs."""

@@ -1,0 +1,1 @@
+"""Mutation tests of the modules that decide."""

@@ -1,0 +1,1 @@
+"""Long runs of the runtime under sanitizers."""

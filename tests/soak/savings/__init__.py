@@ -1,0 +1,1 @@
+"""Long comparisons of predicted savings with rebuilds."""

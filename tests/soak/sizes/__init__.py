@@ -1,0 +1,1 @@
+"""Sizes of many builds: models, operators, targets, apps."""

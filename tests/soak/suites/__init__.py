@@ -1,0 +1,1 @@
+"""Test suites with more examples, and in clean containers."""

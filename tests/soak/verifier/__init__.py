@@ -1,0 +1,1 @@
+"""Long checks of the verifier, with builds that leak and builds that do not."""
