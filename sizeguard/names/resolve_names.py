@@ -248,9 +248,11 @@ class SymbolNames:
     def meant(self, text: str) -> Resolved:
         """Find the symbols that a text means.
 
-        A text that is itself a symbol is not a pattern, regardless of its characters.
+        A text that is itself a symbol is not a pattern, regardless of its characters. Parameters
+        that are not known cannot make it one.
         """
-        if found := self.find(text):
+        found = self.find(text)
+        if found and not (is_glob(text) and all(map(is_scoped, found))):
             return Resolved(text, found, False)
         if is_glob(text):
             found = self.glob(text)

@@ -6,7 +6,7 @@ They are decided for an image of any project, with or without a known runtime.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -21,11 +21,12 @@ from sizeguard.claims.verdict import (
     UNKNOWN,
     Verdict,
 )
-from sizeguard.names.demangle import demangle, without_clones
+from sizeguard.names.demangle import ANONYMOUS, demangle, without_clones
 from sizeguard.names.globs import glob_regex
 from sizeguard.names.resolve_names import Resolved, SymbolNames
 from sizeguard.names.short import without_parameters, without_templates
 from sizeguard.names.spelling import shown_symbol
+from sizeguard.names.spellings.plain_paths import is_scoped
 from sizeguard.verify.code_presence import UNNAMED, FoundCode, judge_code, look_for, nameless
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.evidence.object_evidence import NamedPiece
@@ -38,6 +39,10 @@ _OF_SHELLS = re.compile(r"\[(?![0-9a-f]{5,}\]|\d*\])[!^]?[\w-]+\]|\{[\w:]*(?:,[\
 _MOST_TEXTS = 3
 _LAMBDA = re.compile(r"\{lambda[^}]*\}|'lambda\d*'(?:\([^()]*\))?|lambda|\$_\d+")
 _PARAMETERS = re.compile(r"\([^()]*\)")
+_EMPTY, _UNNAMED_SCOPE = "\1", "\2"  # stand for () and (anonymous namespace)
+_GROUP = re.compile(r"\([^()]*\)")
+_CUT = re.compile(r"\([^()]*\Z")
+_AFTER = re.compile(rf"{_EMPTY}(?: ?(?:const|volatile|&&?|noexcept))+\Z")
 _WITH_CONSTANT = re.compile(r"(.+)@(0x[0-9a-fA-F]{5,16})")
 
 
@@ -65,6 +70,8 @@ def judge_named(names: ClaimNames, text: str, expect: str) -> tuple[Verdict, ...
         # A pattern may match symbols, too: *gelu* means aten::gelu and kernels::gelu(…)
         has_more = found.names or (expect == ABSENT and _written(names, text))
         return judged if judged and not has_more else judged + _judge_pattern(names, found, expect)
+    if marked is None and (notes := _unread(names, found.names, text)):
+        return (Verdict("symbol", text, expect, INCONCLUSIVE, UNKNOWN, 0, notes),)
     lost = names.lost(found.text) if expect == PRESENT and found.names else ()
     code = _code(names, lost or found.names or (found.text,))
     if marked:
@@ -141,7 +148,7 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
     )
     unnamed: tuple[str, ...] = ()
     if expect == ABSENT:
-        meant = _perhaps_meant(evidence, found.text)
+        meant = _perhaps_meant(evidence, found.text, found.names)
         unnamed = (*nameless(evidence), *meant, *_written(names, found.text))
     doubts = (*evidence.gaps, *unnamed)
     if judged and not unnamed:
@@ -158,13 +165,51 @@ def _judge_pattern(names: ClaimNames, found: Resolved, expect: str) -> tuple[Ver
     return (*judged, Verdict("symbol", found.text, expect, INCONCLUSIVE, UNKNOWN, 0, notes))
 
 
-def _perhaps_meant(evidence: Evidence, pattern: str) -> Iterator[str]:
+def _unread(names: ClaimNames, found: Sequence[str], text: str) -> tuple[str, ...]:
+    """Describe the functions that a text with parameters means, if those of none are known.
+
+    They have no symbol, and debug information gives only their names and scopes.
+    """
+    evidence = names.evidence
+    if _bare(text) == text or not all(each in evidence.inlined for each in found):
+        return ()
+    are_read = (
+        each.startswith("_Z") or each in evidence.objects.index or each in evidence.symbols
+        for each in found
+    )
+    return () if any(are_read) else tuple(_inlined(evidence, found))
+
+
+def _inlined(evidence: Evidence, functions: Iterable[str]) -> Iterator[str]:
+    for name in islice(functions, _MOST_TEXTS):
+        host = demangle(evidence.inlined[name].host)
+        yield f"a function {name}, whose parameters are unknown, is inlined into {host}"
+
+
+def _bare(text: str) -> str:
+    """Empty all parameters, as in names of inlined functions: ns::f() of ns::f(void (*)(int)).
+
+    The last ones of a pattern may lack their end.
+    """
+    text, before = text.replace(ANONYMOUS, _UNNAMED_SCOPE), ""
+    while before != text:  # innermost groups first
+        before, text = text, _GROUP.sub(_EMPTY, text)
+    text = _AFTER.sub(_EMPTY, _CUT.sub(_EMPTY, text))
+    return text.replace(_EMPTY, "()").replace(_UNNAMED_SCOPE, ANONYMOUS)
+
+
+def _perhaps_meant(evidence: Evidence, pattern: str, matched: Sequence[str]) -> Iterator[str]:
     """Name an inlined function that a pattern may mean, although it has another name.
+
+    matched: the names that it matches
 
     gcc gives no name to lambdas. -g1 and -gmlt leave scopes out: a C function has none in any debug
     information, but C++ inlines some function with scopes.
     """
     inlined = evidence.inlined
+    if (bare := _bare(pattern)) != pattern:
+        local = SymbolNames.of(filter(is_scoped, inlined))
+        yield from _inlined(evidence, (each for each in local.glob(bare) if each not in matched))
     if _LAMBDA.search(pattern):
         unnamed = SymbolNames.of(name for name in inlined if UNNAMED in name)
         for name in unnamed.glob(_PARAMETERS.sub("", _LAMBDA.sub(UNNAMED, pattern)))[:1]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.builds.open_build import Files
-from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
+from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.formats.elf import read_elf
 from sizeguard.gate.cache.requested_claims import RequestedClaims
 from sizeguard.gate.verified_builds import verify_symbols
@@ -233,6 +233,42 @@ def test_local_functions_are_found_inside_others(
         (inside,) = judged(files, ["main::{lambda(int)#1}::operator()"], base=tmp_path / "base")
         assert inside.verdict == (PASS if options[1] == "-g0" else INCONCLUSIVE)
         assert options[1] == "-g0" or "which may be it" in inside.evidence[0]
+
+
+@pytest.mark.parametrize("expect", [ABSENT, PRESENT])
+@pytest.mark.parametrize(
+    ("text", "is_known"),
+    [
+        ("ns::g", True),
+        ("ns::g()", True),
+        ("*::g(*", True),
+        ("ns::(anonymous namespace)::g*", True),
+        ("f", True),
+        ("f(char*)", False),
+        ("ns::g(int)", False),
+        ("ns::g(intt)", False),
+        ("ns::(anonymous namespace)::C::h(float) const", False),
+        ("g(void (*)(int), int)", False),
+        ("*::g(int)", False),
+        ("*::g(i*", False),
+        ("ns::*::h(fl*)", False),
+    ],
+)
+def test_parameters_that_debug_information_leaves_out_decide_nothing(
+    tmp_path: Path, text: str, is_known: bool, expect: str
+) -> None:
+    """A claim on `g(float)` was judged by an inlined g of any parameters, or matched nothing."""
+    code = LOCALS.replace("SPEC", "__attribute__((always_inline))").replace("BODY", BODY.strip())
+    (tmp_path / "now.cpp").write_text(code)
+    tool("g++", "-g", "-w", "-O2", "-c", tmp_path / "now.cpp", "-o", tmp_path / "now.o")
+    tool("g++", f"-Wl,-Map,{tmp_path}/now.map", tmp_path / "now.o", "-o", tmp_path / "now")
+    files = Files(
+        image=tmp_path / "now", objects=(tmp_path / "now.o",), link_map=tmp_path / "now.map"
+    )
+    claims = ([text], []) if expect == ABSENT else ([], [text])
+    verdict = FAIL if expect == ABSENT else PASS
+    found = outcomes(judged(replace(files, folder=tmp_path), *claims))
+    assert found == [verdict if is_known else INCONCLUSIVE]
 
 
 @pytest.mark.parametrize(
