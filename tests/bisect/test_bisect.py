@@ -16,7 +16,7 @@ from sizeguard.git.commits import line_of, undone_pairs
 from sizeguard.measurement.measured_commits import MeasurementPlace
 from sizeguard.measurement.measurers import LocalMeasurer
 from sizeguard.measurement.metric import Metric
-from sizeguard.report.bisect.bisect_page import bisect_html
+from sizeguard.report.bisect.render import bisect_chunks
 from sizeguard.snapshots.store import Store
 from tests.support.histories.bisect_runs import BUILD, BUILD_IGNORING, bisected, check, run
 from tests.support.histories.small_history import SmallRepository, state_of_checkout
@@ -264,7 +264,7 @@ def test_merges_are_one_commit_or_a_branch(tmp_path: Path) -> None:
         (two, -40),
     ]
     assert branch.merge_itself == 0
-    page = "".join(bisect_html(into, 0))
+    page = "".join(bisect_chunks(into, "html", 0))
     assert page.count("<table") == page.count("</table>") > 2
     assert "{" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
     with pytest.raises(InputError, match="is not an ancestor"):

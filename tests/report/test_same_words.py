@@ -309,7 +309,10 @@ def test_the_page_of_a_history_shows_what_it_has() -> None:
     )
     lines = tuple(HistoryLine("vision", target, "operator", points) for target in ("a", "b"))
     history = SizeHistory(COMMITS, "", lines, 0, older=False)
-    page = "".join(history_chunks(history, "html", 0))
+    page, as_text, _ = "".join(history_chunks(history, "html", 0)).partition(
+        '<details class="text">'
+    )
+    assert as_text
     assert "Sizes of 1 app<" in page
     assert "commits left out" not in page
     assert all(page.count(f">{_commit(number).name}</code>") == 2 for number in (1, 2, 3))

@@ -75,7 +75,7 @@ def test_one_error_in_the_words_of_two_compilers_is_shown_once(format_: str) -> 
     full = "building full failed: kernels/add.cpp:12:3: error: x; log: build/full/build.log"
     problems = (*result.problems, Problem("", TARGETS[0], full, "fix it", 4))
     text = gate_text(replace(result, problems=problems), format_, Style(full=True))
-    assert text.count("cpp:12:3") == 1
+    assert text.partition('<details class="text">')[0].count("cpp:12:3") == 1
     if format_ == "github":
         assert text.count("::error") == 1
         assert "::error file=kernels/add.cpp," in text

@@ -38,6 +38,7 @@ from sizeguard.report.writers.plot import (
     TABLE_END,
     WIDTH,
     Scale,
+    as_text,
     breakable,
     direction,
     escaped,
@@ -50,9 +51,10 @@ from sizeguard.report.writers.printable import NOTHING
 _MOST_DOTS = 3000  # beyond this number of points only the line is drawn
 
 
-def bisect_html(result: BisectResult, limit: int) -> Iterator[str]:
+def bisect_html(result: BisectResult, limit: int, text: str) -> Iterator[str]:
     """Write the page in pieces.
 
+    text:  the result as Markdown, to copy
     limit: rows of each culprit; 0 for all, and less than 20 means 20
     """
     title = escaped(f"{result.good} → {result.bad}: {result.metric}")
@@ -73,6 +75,7 @@ def bisect_html(result: BisectResult, limit: int) -> Iterator[str]:
         yield f'<p class="dim">{escaped(note)}</p>\n'
     names = {row_texts(row, 0).operator for each in result.culprits for row in each.rows}
     yield legend(words_in(" ".join((str(result.metric), *names)), ("load", "ram", "core", NOTHING)))
+    yield as_text(text)
     yield "</main>\n</body>\n</html>\n"
 
 

@@ -49,7 +49,7 @@ def bisect_chunks(
     elif format_ == "csv":
         yield from csv_rows(_CSV_HEAD, map(_csv, result.culprits))
     elif format_ == "html":
-        yield from bisect_html(result, limit)
+        yield from bisect_html(result, limit, "\n".join(_markdown(result, limit)))
     else:
         style = style or Style()
         lines = (

@@ -34,6 +34,7 @@ from sizeguard.report.writers.plot import (
     TOP,
     WIDTH,
     Scale,
+    as_text,
     breakable,
     direction,
     escaped,
@@ -57,9 +58,10 @@ h1, h2, li { overflow-wrap: anywhere; } li { break-inside: avoid; }
 """
 
 
-def history_html(history: SizeHistory, limit: int) -> Iterator[str]:
+def history_html(history: SizeHistory, limit: int, text: str) -> Iterator[str]:
     """Write the page in pieces.
 
+    text:  the history as Markdown, to copy
     limit: rows of each change, 0 for all; at least 20 otherwise
     """
     title = f"Sizes of {counted(len({line.app for line in history.lines}), 'app')}"
@@ -79,6 +81,7 @@ def history_html(history: SizeHistory, limit: int) -> Iterator[str]:
     core = ("core",) if "(core)" in names else ()
     nothing = (NOTHING,) if NO_NAME in names else ()
     yield legend(("load", "ram", "file", *core, *nothing))
+    yield as_text(text)
     yield "</main>\n</body>\n</html>\n"
 
 

@@ -53,7 +53,7 @@ def history_chunks(
         rows = ((line, point) for line in history.lines for point in line.points)
         yield from csv_rows(_CSV_HEAD, (_csv(*row) for row in rows))
     elif format_ == "html":
-        yield from history_html(history, limit)
+        yield from history_html(history, limit, "\n".join(_markdown(history, limit)))
     elif format_ == "badge":
         yield badge_json(history) + "\n"
     elif format_ == "svg":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from markdown_it import MarkdownIt
@@ -12,6 +13,7 @@ from sizeguard.report.writers.plot import (
     STYLE,
     TABLE,
     TABLE_END,
+    as_text,
     escaped,
     legend,
     with_breaks,
@@ -25,10 +27,14 @@ pre { overflow-x: auto; padding: .8em; border: 1px solid var(--grid); border-rad
 table { width: auto; min-width: 50%; } td, th { overflow-wrap: normal; }
 details { margin: .8em 0; } summary { cursor: pointer; } li, p { overflow-wrap: anywhere; }
 a { color: var(--line); } h1 { overflow-wrap: anywhere; }
+.mark { font-weight: normal; text-decoration: none; }
 td > code { overflow-wrap: anywhere; }
 @media (max-width: 600px) { td, th { padding: .25em .3em; } }
 """
 
+_LONGEST = 80  # characters of a heading's name in an address
+_HEADING = re.compile(r"<(h[2-4])>(.*?)</\1>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>|&\w+;|&#\d+;")
 _NAME = re.compile(r"(?<!<pre>)<code>[^<]+")
 
 
@@ -45,7 +51,25 @@ def markdown_page(title: str, text: str, words: Sequence[str]) -> Iterator[str]:
             body = body.replace(f"{tag}{level}>", f"{tag}{level - 1}>")
     yield f"{HEAD}<title>{escaped(title)}</title>\n<style>{STYLE}{_STYLE}</style>\n</head>\n"
     yield f"<body>\n<main>\n<h1>{escaped(title)}</h1>\n"
+    body = _linked(body)
     body = _NAME.sub(lambda found: with_breaks(found[0]), body)
     yield body.replace("<table>", TABLE).replace("</table>", TABLE_END)
     yield legend(words_in(text, words))
+    yield as_text(text)
     yield "</main>\n</body>\n</html>\n"
+
+
+def _linked(body: str) -> str:
+    """Give each heading a name that an address can end with, and a link to it."""
+    count: Counter[str] = Counter()
+
+    def linked(found: re.Match[str]) -> str:
+        level, inner = found.groups()
+        words = re.findall(r"[a-z0-9]+", _TAG.sub(" ", inner).lower())
+        name = "-".join(words)[:_LONGEST] or "part"
+        count[name] += 1
+        anchor = name if count[name] == 1 else f"{name}-{count[name]}"
+        mark = f'<a class="mark" href="#{anchor}" aria-label="link to this part">#</a>'
+        return f'<{level} id="{anchor}">{inner} {mark}</{level}>'
+
+    return _HEADING.sub(linked, body)

@@ -43,6 +43,8 @@ flex-wrap: wrap; gap: .2em 1.5em; }
 .legend > * { display: flex; gap: .4em; } .legend dt { font-weight: 600; } .legend dd { margin: 0; }
 .scroll { overflow-x: auto; } .grew { color: var(--grew); fill: var(--grew); } \
 .shrank { color: var(--shrank); fill: var(--shrank); } code { font-size: .92em; }
+.text { margin: 1em 0; } .text pre { user-select: all; white-space: pre-wrap; \
+overflow-wrap: anywhere; font-size: .85em; }
 .line { fill: none; stroke: var(--line); stroke-width: 2; } .grid { stroke: var(--grid); } \
 .built { fill: var(--line); }
 .guess { fill: var(--paper); stroke: var(--line); } \
@@ -97,6 +99,19 @@ def legend(words: Iterable[str]) -> str:
     )
     more = f"<div><dt>more</dt><dd><code>sizeguard explain {' '.join(known[:1])}</code></dd></div>"
     return f'<dl class="legend">\n{entries}{more}\n</dl>\n' if known else ""
+
+
+def as_text(text: str) -> str:
+    """Write the page's text, folded; one click selects all of it, so that it can be copied.
+
+    A button that copies would need a script, which such a page does not have.
+    """
+    lines = text.replace("\xa0", " ").splitlines()
+    said = "".join(f"{printable(line)}\n" for line in lines if not line.startswith("<!--"))
+    return (
+        '<details class="text"><summary>as text, to copy</summary>\n'
+        f"<pre>{html.escape(said)}</pre></details>\n"
+    )
 
 
 def words_in(text: str, words: Iterable[str]) -> list[str]:

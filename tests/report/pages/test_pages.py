@@ -20,10 +20,11 @@ from sizeguard.diff.diff_result import DiffRow
 from sizeguard.history.history_result import HistoryLine, SizeHistory
 from sizeguard.linkgraph.why_result import Chain, Why, WhyStep
 from sizeguard.predict.prediction import DtypeCost, OperatorCost, PredictedSaving, Prediction
-from sizeguard.report.bisect.bisect_page import bisect_html
+from sizeguard.report.bisect.render import bisect_chunks
 from sizeguard.report.diff.render import diff_chunks
+from sizeguard.report.gate.comment_blocks import MARKER
 from sizeguard.report.gate.render import gate_text
-from sizeguard.report.history.history_page import history_html
+from sizeguard.report.history.render import history_chunks
 from sizeguard.report.predict.render import prediction_chunks
 from sizeguard.report.screen.glossary import WORDS
 from sizeguard.report.sizes.render import report_chunks
@@ -72,8 +73,8 @@ PAGES: dict[str, Callable[[], Iterable[str]]] = {
     "gate": lambda: [gate_text(everything(), "html")],
     "why": lambda: why_chunks(why(), "html", Style()),
     "predict": lambda: prediction_chunks(prediction(), "html", 0, Style()),
-    "bisect": lambda: bisect_html(several_culprits(), 0),
-    "history": lambda: history_html(made_up_history(), 0),
+    "bisect": lambda: bisect_chunks(several_culprits(), "html", 0),
+    "history": lambda: history_chunks(made_up_history(), "html", 0),
 }
 
 MEASURES = "quantized_decomposed::dequantize_per_channel.group_"
@@ -129,8 +130,8 @@ LONG_PAGES: dict[str, Callable[[], Iterable[str]]] = {
     "report of long names": lambda: report_chunks(group(long_image(), BY, ()), "html", 0),
     "diff of long names": lambda: diff_chunks(diff(long_image(), long_image(7), BY), "html", 0),
     "why of long names": lambda: why_chunks(long_why(), "html", Style()),
-    "bisect of long names": lambda: bisect_html(long_bisect(), 0),
-    "history of long names": lambda: history_html(long_history(), 0),
+    "bisect of long names": lambda: bisect_chunks(long_bisect(), "html", 0),
+    "history of long names": lambda: history_chunks(long_history(), "html", 0),
 }
 
 # Boxes that scroll and are narrower than 200 px, or much narrower than their content although it
@@ -288,3 +289,43 @@ def test_words_of_a_page_are_explained_without_scripts(
     assert words <= {word for word, _ in found}
     assert all(WORDS[word].short == meaning for word, meaning in found)
     assert (more, command) == ("more", f"sizeguard explain {found[0][0]}")
+
+
+MARKDOWN: dict[str, Callable[[], Iterable[str]]] = {
+    "gate": lambda: [gate_text(everything(), "markdown")],
+    "why": lambda: why_chunks(why(), "markdown", Style()),
+    "predict": lambda: prediction_chunks(prediction(), "markdown", 0, Style()),
+    "bisect": lambda: bisect_chunks(several_culprits(), "markdown", 0),
+    "history": lambda: history_chunks(made_up_history(), "markdown", 0),
+}
+
+
+LOADED = "location.pathname.endsWith('/{}.html') && document.readyState === 'complete'"
+
+
+@pytest.mark.parametrize("name", MARKDOWN)
+def test_a_page_without_scripts_has_its_text_and_links_to_its_parts(
+    name: str, browser: Browser, tmp_path: Path
+) -> None:
+    page = tmp_path / f"{name}.html"
+    page.write_text("".join(PAGES[name]()), encoding="utf-8")
+    browser.open(page, 480, 900, ready=LOADED.format(name))
+    browser.run(UNFOLD)
+    text = "".join(MARKDOWN[name]()).replace(f"{MARKER}\n", "")
+    # A click on it selects all of it.
+    browser.click(
+        *browser.wait(
+            "(() => { const pre = document.querySelector('.text pre'); pre.scrollIntoView();"
+            " const box = pre.getBoundingClientRect(); return [box.x + 9, box.y + 9]; })()"
+        )
+    )
+    chosen = browser.wait("getSelection().toString()")
+    assert chosen.split() == text.split()
+    places, names = browser.wait(
+        "[[...document.querySelectorAll('a[href^=\"#\"]')]"
+        ".map((link) => link.getAttribute('href').slice(1)),"
+        " [...document.querySelectorAll('[id]')].map((part) => part.id)]"
+    )
+    assert len(set(names)) == len(names)
+    assert set(places) <= set(names)
+    assert places or name not in ("gate", "bisect")

@@ -14,10 +14,10 @@ from typing import Self
 
 from sizeguard.attribution.group import group
 from sizeguard.diff.compare import diff
-from sizeguard.report.bisect.bisect_page import bisect_html
+from sizeguard.report.bisect.render import bisect_chunks
 from sizeguard.report.diff.render import diff_chunks
 from sizeguard.report.gate.render import gate_text
-from sizeguard.report.history.history_page import history_html
+from sizeguard.report.history.render import history_chunks
 from sizeguard.report.sizes.render import report_chunks
 from sizeguard.snapshots.snapshot import read_snapshot
 from tests.support.builds.recorded_builds import RECORDED
@@ -71,8 +71,12 @@ SCREENS = {
     "report": KeyScreen(_report, 1280, 760, LIGHT),
     "diff": KeyScreen(_diff, 780, 900, DARK),
     "gate": KeyScreen(lambda: gate_text(failing(), "html"), 480, 1120, DARK),
-    "history": KeyScreen(lambda: "".join(history_html(made_up_history(), 0)), 1280, 1100, LIGHT),
-    "bisect": KeyScreen(lambda: "".join(bisect_html(three_culprits(), 0)), 780, 960, LIGHT),
+    "history": KeyScreen(
+        lambda: "".join(history_chunks(made_up_history(), "html", 0)), 1280, 1100, LIGHT
+    ),
+    "bisect": KeyScreen(
+        lambda: "".join(bisect_chunks(three_culprits(), "html", 0)), 780, 960, LIGHT
+    ),
     "comment": KeyScreen(lambda: comment_page(failing()), 780, 960, LIGHT),
 }
 
