@@ -40,6 +40,7 @@ _SPELLED = re.compile(r"::|[( <]")
 
 Scores = npt.NDArray[np.float64]
 Holding = Callable[[str], Int]
+_OF_TYPES = {"typeinfo name for ": "_ZTS", "typeinfo for ": "_ZTI", "vtable for ": "_ZTV"}
 
 
 def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Sequence[str]) -> str:
@@ -77,7 +78,13 @@ def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Seq
 
 
 def _wordless(text: str) -> Sequence[str]:
-    """Return what mangled names have for a destructor or operator of a class: no word of it."""
+    """Return what mangled names have for a destructor, an operator of a class, or type information.
+
+    None of it is a word.
+    """
+    for words, code in _OF_TYPES.items():
+        if text.startswith(words):
+            return (code,)
     if "::~" in text:
         return _DESTRUCTORS
     found = _OPERATOR.search(text)

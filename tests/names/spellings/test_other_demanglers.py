@@ -159,6 +159,14 @@ def test_the_nearest_name_of_a_short_one_is_short() -> None:
     }  # fmt: skip
 
 
+def test_the_nearest_name_of_type_information_is_some() -> None:
+    """Functions with the same words are as long as it is."""
+    functions = [f"_ZN2ns{len(w)}{w}ERK6TensorRK6Scalar" for w in (f"f{n:03}" for n in range(99))]
+    table = SymbolNames.of([*functions, "_ZTSFvRK6TensorRK6ScalarE"])
+    text = "typeinfo name for void (Tensor const&, Scolar const&)"
+    assert table.nearest(text) == "typeinfo name for void (Tensor const&, Scalar const&)"
+
+
 def test_the_nearest_name_of_a_destructor_is_one() -> None:
     """Its mangled name has the class once, and other members have more pieces of it."""
     others = [f"_ZN2sg7Context{len(n)}{n}Ev" for n in (f"onx_xext_{i}" for i in range(100, 200))]
