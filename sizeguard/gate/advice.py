@@ -18,6 +18,7 @@ from sizeguard.gate.gate_result import (
     GROWTH,
     MEASURED,
     PARENT,
+    REPRODUCE,
     SIZE_KINDS,
     AppResult,
     Base,
@@ -25,7 +26,7 @@ from sizeguard.gate.gate_result import (
     Command,
 )
 
-REPRODUCE, SEE, COMPARE = "reproduce", "see why", "compare"
+SEE, COMPARE = "see why", "compare"
 ACCEPT, NORMAL = "accept it", "make it normal"
 _REF = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][\w.+/-]{0,199}", re.ASCII)
 _DAYS = 90  # until a suggested waiver expires

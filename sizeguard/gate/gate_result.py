@@ -37,6 +37,7 @@ SIZE_KINDS = (ABSOLUTE, GROWTH, CREEP)
 # Rules of MACHINE; the name of the base's machine or kind follows.
 SAME_MACHINE, SAME_KIND = "the format and machine of the base", "the kind of file of the base"
 
+REPRODUCE = "reproduce"  # the label of a command that gates a build again
 # Sources of the sizes that growth is counted from.
 MEASURED, PARENT, REVIEWED = "merge base", "first parent", "baseline"
 SNAPSHOT = "snapshot"

@@ -11,8 +11,8 @@ from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import FAIL, PASS
 from sizeguard.gate.causes.growth_result import Cause, SizeGrowth
 from sizeguard.gate.gate_result import MEASURED, AppResult, Base, Command, GateResult
-from sizeguard.report.gate import gate_markdown
 from sizeguard.report.gate.render import gate_text
+from sizeguard.report.gate.shared import markdown_commands
 from sizeguard.report.gate.shared.shared_causes import shared_causes
 from sizeguard.report.writers.style import Style
 from tests.support.results.gate_samples import check
@@ -85,8 +85,9 @@ def test_a_comment_of_thirty_apps_is_short(verdict: str) -> None:
 def test_commands_of_a_build_are_whole() -> None:
     shown = before_details(gate_text(result(FAIL), "markdown"))
     for kind in KINDS:
-        assert shown.count(f"# {kind}\n") == 2
-    assert "# and 290 more for other builds and limits" in shown
+        assert shown.count(f"# {kind}\n") == (1 if kind == "reproduce" else 2)
+    assert "\nsizeguard gate  # reproduce\n" in shown  # of all of them
+    assert "# and 232 more for other builds and limits" in shown
 
 
 @pytest.mark.parametrize(
@@ -150,6 +151,6 @@ def test_headings_of_short_names_and_large_numbers_align() -> None:
 
 def test_a_command_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    monkeypatch.setattr(gate_markdown, "is_command", lambda text: bool(seen.append(text)))
+    monkeypatch.setattr(markdown_commands, "is_command", lambda text: bool(seen.append(text)))
     gate_text(result(FAIL), "markdown")
     assert len(seen) == len(KINDS) * APPS * len(TARGETS)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from sizeguard.base.errors import listed
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
-from sizeguard.gate.gate_result import PARENT, REVIEWED, Base, Check, Command, GateResult
+from sizeguard.gate.gate_result import PARENT, REVIEWED, Base, Check, GateResult
 from sizeguard.gate.policy.terms_result import UNUSED
 from sizeguard.report.gate.comment_blocks import COMMENT, Block, Frame, fitted
 from sizeguard.report.gate.findings.gate_findings import GateFinding, findings
@@ -25,7 +25,6 @@ from sizeguard.report.gate.gate_words import (
     others,
     selection_text,
     slack_text,
-    todo,
     verdict_line,
     waiver_line,
     word,
@@ -48,16 +47,15 @@ from sizeguard.report.gate.shared.build_findings import (
     is_urgent,
     own_claims,
 )
+from sizeguard.report.gate.shared.markdown_commands import commands_of_builds
 from sizeguard.report.gate.shared.markdown_shared import build_names, changed_sizes, shared_sizes
 from sizeguard.report.gate.shared.shared_builds import GroupedFindings, grouped_findings
 from sizeguard.report.gate.shared.shared_findings import SharedFinding
 from sizeguard.report.verify.verify_words import claim_message
 from sizeguard.report.writers.markdown import (
     code,
-    fenced_commands,
     html_code,
     instruction,
-    is_command,
     prose,
     row,
 )
@@ -67,7 +65,6 @@ _NAME = 80  # characters of a name
 _NAMED = 3  # builds to name in a sentence
 _CLAIMS = 5  # broken claims, and pieces of advice
 _TABLES = 4  # passing builds with a table of their own
-_COMMANDS = 12  # lines of commands to show
 _MESSAGE = 1_200  # characters of one finding: a compiler's message can have 20,000
 _BARE = Frame()
 
@@ -99,7 +96,7 @@ def _blocks(result: GateResult, frame: Frame) -> Iterator[Block]:
     if not urgent:
         yield from wrong
     yield from _why(builds, frame)
-    yield from _todo(builds)
+    yield from commands_of_builds(builds)
     yield from _waivers(result)
     yield from _offers(result)
     yield from (block for build in builds for block in _details(build))
@@ -310,38 +307,6 @@ def _limit(line: CheckLine) -> str:
             prose(line.rule),
         ]
     )
-
-
-def _todo(builds: Sequence[BuildFindings]) -> Iterator[Block]:
-    """Write the commands of all builds that fail, each once."""
-    runs: dict[Command, bool] = {}  # command → whether a shell can run its text
-    ends, number = [], 0  # numbers of commands that run, after each build
-    for build in builds:
-        if build.verdict != PASS:
-            for command in todo(build.app, build.found):
-                if command not in runs:
-                    runs[command] = is_command(command.text)
-                    number += runs[command]
-            ends.append(number)
-    runnable = [command for command in runs if runs[command]]
-    if runnable:
-        # All commands of a build, or none; a build's own may be more than fit.
-        room = max((end for end in ends if 0 < end <= _COMMANDS), default=_COMMANDS)
-        lines = [
-            f"{command.text}{f'  # {command.label}' if command.label else ''}"
-            for command in runnable[:room]
-        ]
-        if len(runnable) > room:
-            lines.append(f"# and {len(runnable) - room:,} more for other builds and limits")
-        title = "**Do one of**" if len(lines) > 1 else "**Next steps**"
-        yield Block(1, ["", title, "", *fenced_commands(lines)])
-    rest = [command for command in runs if not runs[command]]
-    if rest:
-        label = [
-            f"- {f'{prose(command.label)}: ' if command.label else ''}{prose(_short(command.text))}"
-            for command in rest[:_COMMANDS]
-        ]
-        yield Block(2, [""], label)
 
 
 def _waivers(result: GateResult) -> Iterator[Block]:

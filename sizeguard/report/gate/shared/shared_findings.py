@@ -57,8 +57,13 @@ class SharedFinding:
         """The distinct pieces of advice; for a failed build, one that covers all of them."""
         texts = dict.fromkeys(each.advice for each in self.found if each.advice)
         if len(texts) > 1 and self.first.rule == "problem":
-            texts = dict.fromkeys(_ONLY.sub("", text) for text in texts)
+            texts = dict.fromkeys(map(for_all_builds, texts))
         return tuple(texts)
+
+
+def for_all_builds(command: str) -> str:
+    """Leave the app and the target out of a command."""
+    return _ONLY.sub("", command)
 
 
 def shared_findings(found: Iterable[GateFinding]) -> list[SharedFinding]:
