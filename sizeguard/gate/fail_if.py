@@ -78,7 +78,8 @@ def _limit(text: str) -> Limit:
     if not found or not metric or not bound or bound.startswith("="):
         metric = text.strip() if text.strip() in TOTALS else "METRIC"
         raise InputError(f"{where}: not a condition; write {FORMS.replace('METRIC', metric)}")
-    if ">" in metric and metric.partition(">")[0].strip() in TOTALS:
+    first, _, more = metric.partition(">")
+    if first.strip() in TOTALS and more.strip():
         raise InputError(f"{where}: more than one condition; give --fail-if once for each")
     if problem := MetricNames(None).problem(metric):
         raise InputError(f"{where}: {problem}")

@@ -67,7 +67,7 @@ def test_a_fat_file_has_a_row_for_each_image_and_one_image_can_be_chosen(
     assert chosen["rows"] == alone["rows"] and chosen["totals"] == alone["totals"]
     for arguments, message in (
         (("fat", "--arch", "ppc"), "no image for ppc; --arch takes one of x86_64, arm64"),
-        (("fat", "--map", macho.path("app-arm64.map")), "choose one of its images"),
+        (("fat", "--map", macho.path("app-arm64.map")), "name one of its images"),
     ):
         done = run(macho.path(str(arguments[0])), *arguments[1:])
         assert done.returncode == 2 and message in done.stderr
