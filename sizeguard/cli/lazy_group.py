@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Its output is for shells.
 _READ_BY_PROGRAMS = ("completion",)
-# It prints a selection file on stdout, whose lines must stay, and sentences on stderr.
+# Prints a selection file to stdout, which must keep its lines; its messages go to stderr.
 _PRINTS_FILES = ("select merge",)
 
 LEAST_WIDTH = 40  # columns of the narrowest terminal

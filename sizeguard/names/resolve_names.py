@@ -248,16 +248,14 @@ class SymbolNames:
     def meant(self, text: str) -> Resolved:
         """Find the symbols that a text means.
 
-        A text that is itself a symbol is not a pattern, regardless of its characters. Parameters
-        that are not known cannot make it one.
+        A text that is itself a symbol is not a pattern, regardless of its characters. Functions
+        with unknown parameters match all parameters, so a pattern that finds them stays one.
         """
         found = self.find(text)
-        if found and not (is_glob(text) and all(map(is_scoped, found))):
-            return Resolved(text, found, False)
-        if is_glob(text):
+        if is_glob(text) and all(map(is_scoped, found)):
             found = self.glob(text)
             return Resolved(text, found, True, "" if found else self._in_scope(text))
-        return Resolved(text, (), False)
+        return Resolved(text, found, False)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
         """Find the symbols with a spelling that matches a pattern, which has all scopes."""

@@ -84,7 +84,7 @@ def find_sources(given: Path | None) -> Path | None:
 
 
 def sources_of(build: Path, given: Path | None) -> Path:
-    """Return the sources that find_sources_of finds. Raises InputError if there are none."""
+    """Find the sources of a build as find_sources_of does. Raises InputError if there are none."""
     return find_sources_of(build, given) or source_root(None)
 
 

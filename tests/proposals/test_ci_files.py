@@ -90,7 +90,7 @@ def test_the_gitlab_file_includes_the_template(tmp_path: Path) -> None:
 
 
 def test_actions_are_pinned_alike_everywhere() -> None:
-    """Each pin is a commit with its version, also where people copy it from."""
+    """Actions are pinned to a commit, with the version in a comment; in the documentation, too."""
     files = [*(ROOT / ".github").rglob("*.yml"), ROOT / "action.yml", *pages()]
     pins: dict[str, set[str]] = {}
     for file in files:

@@ -77,7 +77,7 @@ def read_macho(path: Path, arch: str = "") -> MachO:
 
 
 def members_hint(path: Path, images: Sequence[MachO]) -> str:
-    """Say how to name one image of a universal binary."""
+    """End a message on a universal binary: list its images as arguments of a command."""
     return f"name one of its images: {' or '.join(f'{path}!{image.arch}' for image in images)}"
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from sizeguard.report.writers.printable import counted
+from sizeguard.report.writers.printable import at_most, counted
 from sizeguard.report.writers.source_links import SourceLinks
 
 MARKER = "<!-- sizeguard gate -->"  # later runs find the comment by it
 COMMENT = 65_536  # bytes; GitHub's limit is as many characters
+_MESSAGE = 1_200  # characters of one finding: a compiler's message can have 20,000
 _NOTE = 400  # bytes reserved for the note on omitted parts
 
 
@@ -48,6 +49,11 @@ class Block:
     def size(self) -> int:
         """Bytes of head and foot."""
         return _size(self.head) + _size(self.foot)
+
+
+def short_message(text: str) -> str:
+    """Shorten the message or the advice of one finding."""
+    return at_most(text, _MESSAGE)
 
 
 def _size(lines: Iterable[str]) -> int:

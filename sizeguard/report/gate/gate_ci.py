@@ -12,7 +12,7 @@ from sizeguard.gate.gate_result import NOT_RUN, PARENT, GateResult
 from sizeguard.report.gate.findings.finding_texts import growth_text, place_of_error, since_text
 from sizeguard.report.gate.findings.gate_findings import RULES, GateFinding, findings, is_note
 from sizeguard.report.gate.gate_words import cause_name, offer_text, operator_of, verdict_line
-from sizeguard.report.gate.shared.shared_findings import once_per_cause, shared_findings
+from sizeguard.report.gate.shared.shared_findings import with_builds
 from sizeguard.report.writers import github, junit, sarif
 from sizeguard.report.writers.code_quality import code_quality
 from sizeguard.report.writers.printable import printable
@@ -204,11 +204,9 @@ def _failures(found: Sequence[GateFinding]) -> Iterator[github.Annotation]:
 
     GitHub shows ten errors of a step.
     """
-    shared = {id(each.first): each for each in shared_findings(found) if not each.is_size}
-    for finding in once_per_cause(found):
+    for finding, group in with_builds(found):
         if finding.verdict not in (FAIL, INCONCLUSIVE) or _is_policy(finding):
             continue
-        group = shared.get(id(finding))
         advice = group.advice if group else filter(None, [finding.advice])
         builds = [" ".join(filter(None, build)) for build in group.builds] if group else []
         subject = listed(builds, _NAMED) if group else _subject(finding)

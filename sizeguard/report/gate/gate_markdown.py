@@ -12,7 +12,7 @@ from sizeguard.base.errors import listed
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS
 from sizeguard.gate.gate_result import PARENT, REVIEWED, Base, Check, GateResult
 from sizeguard.gate.policy.terms_result import UNUSED
-from sizeguard.report.gate.comment_blocks import COMMENT, Block, Frame, fitted
+from sizeguard.report.gate.comment_blocks import COMMENT, Block, Frame, fitted, short_message
 from sizeguard.report.gate.findings.gate_findings import GateFinding, findings
 from sizeguard.report.gate.gate_words import (
     CheckLine,
@@ -59,13 +59,12 @@ from sizeguard.report.writers.markdown import (
     prose,
     row,
 )
-from sizeguard.report.writers.printable import at_most, counted, middle
+from sizeguard.report.writers.printable import counted, middle
 
 _NAME = 80  # characters of a name
 _NAMED = 3  # builds to name in a sentence
 _CLAIMS = 5  # broken claims, and pieces of advice
 _TABLES = 4  # passing builds with a table of their own
-_MESSAGE = 1_200  # characters of one finding: a compiler's message can have 20,000
 _BARE = Frame()
 
 
@@ -169,11 +168,7 @@ class _Item(NamedTuple):
 
 def _item(finding: GateFinding) -> _Item:
     place = f" ({code(finding.place)})" if finding.place else ""
-    return _Item(finding.verdict, f"{prose(_short(finding.message))}{place}", finding.advice)
-
-
-def _short(text: str) -> str:
-    return at_most(text, _MESSAGE)
+    return _Item(finding.verdict, f"{prose(short_message(finding.message))}{place}", finding.advice)
 
 
 def _wrong(parts: GroupedFindings, count: int) -> list[Block]:
@@ -201,8 +196,8 @@ def _shared_item(shared: SharedFinding, parts: GroupedFindings) -> Iterator[str]
     text = f"{counted(len(claims), 'claim')} of the selection" if claims else shared.message
     places = {finding.place for finding in shared.found}
     place = f" ({code(shared.first.place)})" if shared.first.place and len(places) == 1 else ""
-    yield f"- {ICONS[shared.first.verdict]} {_where(names)}{prose(_short(text))}{place}"
-    yield from (f"  - {prose(_short(claim_message(claim)))}" for claim in claims[:_CLAIMS])
+    yield f"- {ICONS[shared.first.verdict]} {_where(names)}{prose(short_message(text))}{place}"
+    yield from (f"  - {prose(short_message(claim_message(claim)))}" for claim in claims[:_CLAIMS])
     if len(claims) > _CLAIMS:
         yield f"  - {len(claims) - _CLAIMS:,} more claims"
     yield from (f"  - {instruction(advice)}" for advice in shared.advice[:_CLAIMS])
@@ -219,7 +214,7 @@ def _of_build(build: BuildFindings) -> Iterator[_Item]:
     yield from map(_item, others(build.own))
     claims = own_claims(build)
     for claim in claims[:_CLAIMS]:
-        yield _Item(claim.verdict, prose(_short(claim_message(claim))))
+        yield _Item(claim.verdict, prose(short_message(claim_message(claim))))
     if len(claims) > _CLAIMS:
         yield _Item(INCONCLUSIVE, f"{len(claims) - _CLAIMS:,} more claims")
     for finding in build.own:
@@ -249,7 +244,7 @@ def _sizes(build: BuildFindings) -> Iterator[Block]:
     if is_bad:
         text = headline(app, build.own, "").strip().replace("`", "")
         name = f"{code(app.app)} for {code(app.target)}"
-        yield Block(1, ["", f"#### {ICONS[build.verdict]} {name} {prose(_short(text))}"])
+        yield Block(1, ["", f"#### {ICONS[build.verdict]} {name} {prose(short_message(text))}"])
     if app.sizes and (is_bad or is_changed(app)):
         yield size_table(build, 1 if is_bad else 2)
     rows = bad_limits(build) if has_own_growth(build) else []
@@ -320,7 +315,7 @@ def _waivers(result: GateResult) -> Iterator[Block]:
     for use in uses:
         rows.append(f"- {ICONS[use.verdict]} {prose(waiver_line(use))}")
         if use.verdict != PASS:
-            rows += [f"  - {prose(_short(use.message))}"] if use.message else []
+            rows += [f"  - {prose(short_message(use.message))}"] if use.message else []
             rows += [f"  - {instruction(use.advice)}"] if use.advice else []
     yield Block(1 if any(use.verdict != PASS for use in uses) else 3, ["", "**Waivers**", ""], rows)
 

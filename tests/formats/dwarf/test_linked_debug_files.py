@@ -86,10 +86,7 @@ def test_debug_information_that_cannot_be_read_decides_nothing(
 
 
 def test_local_functions_of_cpp_have_no_linkage_name(tmp_path: Path) -> None:
-    """gcc names them by their scopes alone, and f may also be another function.
-
-    Their parameters are not known.
-    """
+    """gcc names them by their scopes, without parameters, and f may also be another function."""
     inline = NOINLINE.replace("noinline", "always_inline")
     other = f"namespace other {{ int f(int x) {BODY.replace('7919', '17')} }}\n"
     local = f"namespace ns {{ static inline {inline} int f(int x) {BODY} }}\n"

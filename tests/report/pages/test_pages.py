@@ -67,14 +67,21 @@ def prediction() -> Prediction:
     )  # fmt: skip
 
 
+def documents(format_: str) -> dict[str, Callable[[], Iterable[str]]]:
+    """Return what writes each result without a treemap."""
+    return {
+        "gate": lambda: [gate_text(everything(), format_)],
+        "why": lambda: why_chunks(why(), format_, Style()),
+        "predict": lambda: prediction_chunks(prediction(), format_, 0, Style()),
+        "bisect": lambda: bisect_chunks(several_culprits(), format_, 0),
+        "history": lambda: history_chunks(made_up_history(), format_, 0),
+    }
+
+
 PAGES: dict[str, Callable[[], Iterable[str]]] = {
     "report": lambda: report_chunks(group(image(), ("operator", "symbol"), ()), "html", 0),
     "diff": lambda: diff_chunks(diff(image(), image(7), ("operator", "symbol")), "html", 0),
-    "gate": lambda: [gate_text(everything(), "html")],
-    "why": lambda: why_chunks(why(), "html", Style()),
-    "predict": lambda: prediction_chunks(prediction(), "html", 0, Style()),
-    "bisect": lambda: bisect_chunks(several_culprits(), "html", 0),
-    "history": lambda: history_chunks(made_up_history(), "html", 0),
+    **documents("html"),
 }
 
 MEASURES = "quantized_decomposed::dequantize_per_channel.group_"
@@ -291,15 +298,7 @@ def test_words_of_a_page_are_explained_without_scripts(
     assert (more, command) == ("more", f"sizeguard explain {found[0][0]}")
 
 
-MARKDOWN: dict[str, Callable[[], Iterable[str]]] = {
-    "gate": lambda: [gate_text(everything(), "markdown")],
-    "why": lambda: why_chunks(why(), "markdown", Style()),
-    "predict": lambda: prediction_chunks(prediction(), "markdown", 0, Style()),
-    "bisect": lambda: bisect_chunks(several_culprits(), "markdown", 0),
-    "history": lambda: history_chunks(made_up_history(), "markdown", 0),
-}
-
-
+MARKDOWN = documents("markdown")
 LOADED = "location.pathname.endsWith('/{}.html') && document.readyState === 'complete'"
 
 

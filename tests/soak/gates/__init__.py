@@ -1,1 +1,1 @@
-"""Long checks of the gate, of bisect and of whole results."""
+"""Check the gate, bisect and whole results on many changes."""

@@ -1,1 +1,1 @@
-"""Damaged files, and files that nobody here made."""
+"""Read damaged files, and files of other projects."""

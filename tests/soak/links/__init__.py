@@ -1,1 +1,1 @@
-"""Long comparisons of section graphs with the linkers' own logs."""
+"""Compare section graphs with the logs of linkers, for many links."""

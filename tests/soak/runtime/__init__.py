@@ -1,1 +1,1 @@
-"""Long runs of the runtime under sanitizers."""
+"""Run the runtime under sanitizers, with many inputs."""

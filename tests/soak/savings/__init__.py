@@ -1,1 +1,1 @@
-"""Long comparisons of predicted savings with rebuilds."""
+"""Compare predicted savings with rebuilds."""

@@ -1,1 +1,1 @@
-"""Long checks of the verifier, with builds that leak and builds that do not."""
+"""Check the verifier on many builds that leak, and on many that do not."""

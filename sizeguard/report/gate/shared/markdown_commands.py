@@ -7,15 +7,13 @@ from dataclasses import replace
 
 from sizeguard.claims.verdict import PASS
 from sizeguard.gate.gate_result import REPRODUCE, Command
-from sizeguard.report.gate.comment_blocks import Block
+from sizeguard.report.gate.comment_blocks import Block, short_message
 from sizeguard.report.gate.gate_words import todo
 from sizeguard.report.gate.shared.build_findings import BuildFindings
 from sizeguard.report.gate.shared.shared_findings import for_all_builds
 from sizeguard.report.writers.markdown import fenced_commands, is_command, prose
-from sizeguard.report.writers.printable import at_most
 
 _COMMANDS = 12  # lines of commands to show
-_MESSAGE = 1_200  # characters of advice that is no command
 
 
 def commands_of_builds(builds: Sequence[BuildFindings]) -> Iterator[Block]:
@@ -36,7 +34,7 @@ def commands_of_builds(builds: Sequence[BuildFindings]) -> Iterator[Block]:
     if rest:
         label = [
             f"- {f'{prose(command.label)}: ' if command.label else ''}"
-            f"{prose(at_most(command.text, _MESSAGE))}"
+            f"{prose(short_message(command.text))}"
             for command in rest[:_COMMANDS]
         ]
         yield Block(2, [""], label)
@@ -53,7 +51,7 @@ def _runnable(runnable: Sequence[Command], ends: Sequence[int]) -> Iterator[Bloc
     """Write commands for a shell. ends: their number after each build."""
     if not runnable:
         return
-    # All commands of a build, or none; a build's own may be more than fit.
+    # The commands of a build stay together. If the first build has too many, some are left out.
     room = max((end for end in ends if 0 < end <= _COMMANDS), default=_COMMANDS)
     lines = [
         f"{command.text}{f'  # {command.label}' if command.label else ''}"

@@ -86,13 +86,20 @@ def shared_findings(found: Iterable[GateFinding]) -> list[SharedFinding]:
 
 def once_per_cause(found: Sequence[GateFinding]) -> list[GateFinding]:
     """Select the findings to count: limits one by one, others once for all their builds."""
-    again = {
-        id(each)
-        for shared in shared_findings(found)
-        if not shared.is_size
-        for each in shared.found[1:]
-    }
-    return [each for each in found if id(each) not in again]
+    return [each for each, _ in with_builds(found)]
+
+
+def with_builds(
+    found: Sequence[GateFinding],
+) -> list[tuple[GateFinding, SharedFinding | None]]:
+    """Pair each finding to count with the shared one that it stands for, if it is of many builds.
+
+    Limits are counted one by one.
+    """
+    shared = [each for each in shared_findings(found) if not each.is_size]
+    again = {id(finding) for each in shared for finding in each.found[1:]}
+    first = {id(each.first): each for each in shared}
+    return [(each, first.get(id(each))) for each in found if id(each) not in again]
 
 
 def _can_be_shared(finding: GateFinding) -> bool:
