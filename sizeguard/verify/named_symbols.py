@@ -208,8 +208,10 @@ def _perhaps_meant(evidence: Evidence, pattern: str, matched: Sequence[str]) -> 
     """
     inlined = evidence.inlined
     if (bare := _bare(pattern)) != pattern:
-        local = SymbolNames.of(filter(is_scoped, inlined))
-        yield from _inlined(evidence, (each for each in local.glob(bare) if each not in matched))
+        local = [name for name in inlined if not name.startswith("_Z")]
+        called = {name if is_scoped(name) else f"{name}()": name for name in local}
+        meant = (called[each] for each in SymbolNames.of(called).glob(bare))
+        yield from _inlined(evidence, (each for each in meant if each not in matched))
     if _LAMBDA.search(pattern):
         unnamed = SymbolNames.of(name for name in inlined if UNNAMED in name)
         for name in unnamed.glob(_PARAMETERS.sub("", _LAMBDA.sub(UNNAMED, pattern)))[:1]:

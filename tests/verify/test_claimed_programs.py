@@ -245,6 +245,8 @@ def test_local_functions_are_found_inside_others(
         ("ns::(anonymous namespace)::g*", True),
         ("f", True),
         ("f(char*)", False),
+        ("f(ch*", False),
+        ("f*(char*)", False),
         ("ns::g(int)", False),
         ("ns::g(intt)", False),
         ("ns::(anonymous namespace)::C::h(float) const", False),
