@@ -16,6 +16,7 @@ from sizeguard.names.spellings.plain_paths import bare_path
 
 _COMPARED = 60  # symbols to compare with a spelling
 _ALIKE = 20  # symbols to compare as a whole
+_TYPES = 500  # names of type information to compare as a whole: types of functions share all words
 _LENGTH = 0.5  # of a mangled name, in characters of its demangled text
 _CUTOFF = 0.6  # of difflib's ratio
 _PIECES = 6  # of a word that no symbol has
@@ -74,7 +75,11 @@ def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Seq
             else:
                 rows = holding(piece)
             score[rows] += _weight(len(rows), len(names)) / _PIECES
-    return _most_like(text, _best(text, score, names), mangled)
+    if text.startswith(tuple(_OF_TYPES)):
+        near = _best(text, score, names, _TYPES)
+        return _most_like(text, near[:_COMPARED], mangled=False) or _alike(text, near)
+    near = _best(text, score, names, _COMPARED)
+    return _most_like(text, near, mangled) or _alike(text, near[:_ALIKE])
 
 
 def _wordless(text: str) -> Sequence[str]:
@@ -91,19 +96,19 @@ def _wordless(text: str) -> Sequence[str]:
     return [f"{_CODES[found[1]]}E"] if found and found[1] in _CODES else ()
 
 
-def _best(text: str, score: Scores, names: Sequence[str]) -> list[str]:
+def _best(text: str, score: Scores, names: Sequence[str], most: int) -> list[str]:
     """Return the names with the highest scores; equal scores are ordered by length difference.
 
     A short word shares its pieces with many long names, so names of similar length come first.
     """
     is_short = len(text) < _SHORT_WORD
     length = len(text) * _LENGTH if _SPELLED.search(text) else len(text)
-    is_cut = len(score) > _COMPARED and not is_short
-    least = np.partition(score, -_COMPARED)[-_COMPARED] if is_cut else 0.0
+    is_cut = len(score) > most and not is_short
+    least = np.partition(score, -most)[-most] if is_cut else 0.0
     rows = np.flatnonzero((score >= least) & (score > 0))
     apart = np.array([abs(len(names[i]) - length) for i in rows.tolist()])
     is_other = (apart > _LONGER) & is_short
-    order = np.lexsort((apart, -score[rows], is_other))[:_COMPARED]
+    order = np.lexsort((apart, -score[rows], is_other))[:most]
     return [names[i] for i in rows[order].tolist()]
 
 
@@ -146,7 +151,7 @@ def _most_like(text: str, near: Sequence[str], mangled: bool) -> str:
         likeness = ratio, whole.quick_ratio()
         if likeness > best:
             best, found = likeness, shown
-    return found or _alike(text, near[:_ALIKE])
+    return found
 
 
 def _spoken(shown: str) -> str:
