@@ -88,6 +88,14 @@ class Diff:
         """New minus old of each row, in bytes."""
         return self.new - self.old
 
+    @property
+    def titles(self) -> tuple[str, str]:
+        """The images' titles, old and new; with their machines if these differ."""
+        old, new = self.old_image, self.new_image
+        if old.arch == new.arch:
+            return old.title, new.title
+        return _with_machine(old), _with_machine(new)
+
     def keys(self, index: int) -> tuple[str, ...]:
         """Return a row's values, one for each level."""
         return tuple(label.texts[int(label.ids[index])] for label in self.labels)
@@ -103,3 +111,8 @@ class Diff:
     def total(self, metric: str) -> int:
         """Return new minus old of the images, in bytes."""
         return int(getattr(self.new_image, metric)) - int(getattr(self.old_image, metric))
+
+
+def _with_machine(image: ImageInfo) -> str:
+    """Return the title, which has the machine if it is that of a build or a universal file."""
+    return image.title if image.arch in image.title else f"{image.title}  {image.arch}"

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -252,6 +253,19 @@ def test_unknown_words_are_refused() -> None:
     ]:
         with pytest.raises(InputError, match=message):
             diff(MadeUp([]), MadeUp([]), by, metric=metric)
+
+
+def test_images_of_two_machines_are_told_apart() -> None:
+    found = diff(MadeUp([code("main", 40)]), MadeUp([code("main", 48)]), ["symbol"])
+    title = found.old_image.title
+    assert found.titles == (title, found.new_image.title)
+    arm = replace(found.old_image, arch="arm64")
+    found = replace(found, old_image=arm)
+    assert found.titles == (f"{title}  arm64", f"{title}  {found.new_image.arch}")
+    for format_ in ("terminal", "markdown", "html"):
+        text = "".join(diff_chunks(found, format_, 0))
+        assert f"{title}  arm64" in text, format_
+        assert f"{title}  {found.new_image.arch}" in text, format_
 
 
 @pytest.mark.native

@@ -28,8 +28,7 @@ def diff_html(diff: Diff) -> Iterator[str]:
     extra: dict[str, object] = {"whole": f"{diff.metric} {old:,} → {new:,}"}
     if diff.left_out is not None:
         extra["leftOut"] = {"change": getattr(diff.left_out, diff.metric)}
-    names = dict.fromkeys((diff.old_image.title, diff.new_image.title))
-    title = f"{' → '.join(names)}, change of {diff.metric}"
+    title = f"{' → '.join(dict.fromkeys(diff.titles))}, change of {diff.metric}"
     yield from html_page(
         title, columns, [*zip(diff.by, diff.labels, strict=True), ("cause", causes)], extra
     )

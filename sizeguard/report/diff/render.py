@@ -181,8 +181,10 @@ def _terminal(diff: Diff, limit: int, style: Style) -> Iterator[str]:
     metric = diff.metric
     old, new = int(getattr(diff.old_image, metric)), int(getattr(diff.new_image, metric))
     same = diff.old_image.title == diff.new_image.title
-    yield from head_lines(*_image("old", diff.old_image, full=same), style, 3)
-    yield from head_lines(*_image("new", diff.new_image, full=same), style, 3)
+    for which, title, image in zip(
+        ("old", "new"), diff.titles, (diff.old_image, diff.new_image), strict=True
+    ):
+        yield from head_lines(*_image(which, title, image, full=same), style, 3)
     if diff.filters:
         yield style.dim(f"only rows with {' and '.join(map(printable, diff.filters))}")
     yield ""
@@ -242,8 +244,8 @@ def _rounded(change: int) -> str:
     return f" ({size_text(change)})" if abs(change) >= 1 << 10 else ""
 
 
-def _image(which: str, image: ImageInfo, *, full: bool) -> tuple[str, str]:
-    name = f"{image.title}  {image.path}" if full else image.title
+def _image(which: str, title: str, image: ImageInfo, *, full: bool) -> tuple[str, str]:
+    name = f"{title}  {image.path}" if full else title
     return (
         f"{which}  {printable(name)}{short_id(image)}",
         f"load {image.load:,}   ram {image.ram:,}   file {image.file:,}",
@@ -254,7 +256,7 @@ def _markdown(diff: Diff, limit: int) -> Iterator[str]:
     metric = diff.metric
     total = diff.total(metric)
     old, new = int(getattr(diff.old_image, metric)), int(getattr(diff.new_image, metric))
-    titles = f"{markdown_cell(diff.old_image.title)} → {markdown_cell(diff.new_image.title)}"
+    titles = " → ".join(map(markdown_cell, diff.titles))
     others = ", ".join(
         f"{name} {diff.total(name):+,}" for name in ("load", "ram", "file") if name != metric
     )
