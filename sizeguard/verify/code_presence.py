@@ -123,7 +123,7 @@ def _inlined(
         part = evidence.inlined[name]
         there[part.address] = part.bytes
         notes.append(
-            f"{part.bytes} bytes of it are inlined, at {part.address:#x} into {demangle(part.host)}"
+            f"{part.bytes} bytes of it are inside of {demangle(part.host)}, at {part.address:#x}"
         )
         node = evidence.placement.owner(part.address)
         if node is not None:

@@ -183,7 +183,7 @@ def _unread(names: ClaimNames, found: Sequence[str], text: str) -> tuple[str, ..
 def _inlined(evidence: Evidence, functions: Iterable[str]) -> Iterator[str]:
     for name in islice(functions, _MOST_TEXTS):
         host = demangle(evidence.inlined[name].host)
-        yield f"a function {name}, whose parameters are unknown, is inlined into {host}"
+        yield f"a function {name}, whose parameters are unknown, is inside of {host}"
 
 
 def _bare(text: str) -> str:
@@ -216,7 +216,7 @@ def _perhaps_meant(evidence: Evidence, pattern: str, matched: Sequence[str]) -> 
         unnamed = SymbolNames.of(name for name in inlined if UNNAMED in name)
         for name in unnamed.glob(_PARAMETERS.sub("", _LAMBDA.sub(UNNAMED, pattern)))[:1]:
             host = demangle(inlined[name].host)
-            yield f"a function {name}, which may be a lambda, is inlined into {host}"
+            yield f"a function {name}, which may be a lambda, is inside of {host}"
     scopes, _, last = without_templates(without_parameters(pattern)).rpartition("::")
     if not scopes or any("::" in name or name.startswith("_Z") for name in inlined):
         return
@@ -224,7 +224,7 @@ def _perhaps_meant(evidence: Evidence, pattern: str, matched: Sequence[str]) -> 
     for name, part in inlined.items():
         if part.host.startswith("_Z") and wanted.match(without_templates(name)):
             host = demangle(part.host)
-            yield f"a function {name}, whose scopes are unknown, is inlined into {host}"
+            yield f"a function {name}, whose scopes are unknown, is inside of {host}"
             return
 
 

@@ -89,7 +89,7 @@ def test_inlined_code_is_there(opened: Opener, address: int, host: str) -> None:
     assert found.placed == (
         (NamedPiece(main.object, main.section, 1, 2, "main"),) if host else ()
     )  # fmt: skip
-    assert found.evidence == (f"2 bytes of it are inlined, at {address:#x} into main",)
+    assert found.evidence == (f"2 bytes of it are inside of main, at {address:#x}",)
     judged = judge_code(evidence, "symbol", "subject", ABSENT, found)
     assert judged.verdict == FAIL
     assert (judged.cause == "inlined: into main") == bool(host)

@@ -22,7 +22,7 @@ from sizeguard.formats.dwarf.code_sections import (
     without_removed,
 )
 from sizeguard.formats.dwarf.dwarf_constants import UT_SKELETON
-from sizeguard.formats.dwarf.function_names import FunctionNames, scoped_names
+from sizeguard.formats.dwarf.function_names import FunctionNames, scoped_names, spells
 from sizeguard.formats.dwarf.sections import NO_DSYM, damaged, elf_sections, macho_sections
 from sizeguard.formats.dwarf.units import Info
 from sizeguard.formats.dwarf.walk import NONE, InlineTree, read_tree
@@ -250,8 +250,32 @@ def _named(
     numbers = {of: i for i, of in enumerate(listed)}
     branch = np.array([numbers[of] for of in branches], np.int64)[index[outermost]]
     rows, known = _by_symbol(code, painted.start, branch, listed, ids)
-    frame[outermost[rows]] = known
-    return _merged(painted.start, painted.end, first, frame, list(ids))
+    at = outermost[rows]
+    is_label = np.zeros(len(rows), np.bool_)
+    if wanted.scoped:
+        sources = [names.source(place) for place in places]
+        is_label = _are_labels([name for name, _ in ids], known, sources, index[at])
+    frame[at[~is_label]] = known[~is_label]
+    # A function is inside of its label, as if it was inlined there.
+    more = np.zeros(len(first), np.int64)
+    more[rows[is_label] + 1] = 1
+    frame = np.insert(frame, at[is_label] + 1, known[is_label])
+    return _merged(painted.start, painted.end, first + np.cumsum(more), frame, list(ids))
+
+
+def _are_labels(
+    symbols: list[bytes], symbol: Int32, sources: list[bytes], source: Int
+) -> npt.NDArray[np.bool_]:
+    """Return which symbols do not spell the source names of their functions.
+
+    symbol, source: indices into the names, for each range
+    """
+    pairs, index = np.unique(source * len(symbols) + symbol, return_inverse=True)
+    is_label = [
+        not spells(symbols[pair % len(symbols)], sources[pair // len(symbols)])
+        for pair in pairs.tolist()
+    ]
+    return np.array(is_label, np.bool_)[index]
 
 
 def _nodes_over(tree: InlineTree, node: Int) -> tuple[Int, Int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -89,15 +90,15 @@ class FunctionNames:
         )
 
     def plain_entry(self, place: int) -> int | None:
-        """Return the entry that gives a function's source name, None if it has a linkage name."""
+        """Return the entry that gives a function's source name, None if its linkage name does."""
         named: int | None = None
+        linkage = plain = b""
         for entry in self.entries(place):
-            linkage, source, _ = self._read(entry)
-            if linkage:
-                return None
+            own, source, _ = self._read(entry)
+            linkage = linkage or own
             if source and named is None:
-                named = entry
-        return named
+                named, plain = entry, source
+        return None if linkage and spells(linkage, plain) else named
 
     def entries(self, place: int) -> list[int]:
         """Return the entry, and the entries that it refers to."""
@@ -186,13 +187,19 @@ class FunctionNames:
         return data[value:end]
 
 
+# Of std, with abbreviations in mangled names: St, Sa, Ss and Sb, Si, So, Sd
+_ABBREVIATED = frozenset(
+    (b"allocator", b"basic_string", b"basic_istream", b"basic_ostream", b"basic_iostream")
+)
+_OTHER_LANGUAGES = (b"$s", b"_$s", b"$S", b"_$S", b"_T0", b"_R", b"_D", b"__R", b"__D")
 _NAMELESS = {DW_TAG_NAMESPACE: b"(anonymous namespace)"}
 
 
 def scoped_names(info: Info, names: FunctionNames, places: Iterable[int]) -> dict[int, bytes]:
     """Map each place whose function has a source name alone to that name with its scopes.
 
-    gcc gives no linkage name to a local function, so `item` could be any function of that name;
+    A linkage name that does not spell the source name is a label: void gather() asm("row8"). gcc
+    gives no linkage name to a local function, so `item` could be any function of that name;
     with scopes it is `sg::kernels::(anonymous namespace)::item()`. The parentheses are empty, since
     its parameters are not read. A function outside of all scopes, as in C, keeps its name.
 
@@ -213,10 +220,23 @@ def scoped_names(info: Info, names: FunctionNames, places: Iterable[int]) -> dic
             except (IndexError, KeyError) as error:
                 raise DwarfError(f"the unit at {unit.start} is cut") from error
     return {
-        place: b"::".join((*scopes[entry], names.of(entry))) + b"()"
-        for place, entry in declared.items()
+        place: b"::".join((*scopes[entry], names.source(entry))) + b"()"
         if scopes.get(entry)
+        else names.source(entry)
+        for place, entry in declared.items()
     }
+
+
+def spells(linkage: bytes, source: bytes) -> bool:
+    """Return whether a symbol's name contains a function's name in the source.
+
+    True also if that cannot be told: of operators, closures and classes that have abbreviations,
+    and in languages that abbreviate words (Swift, Rust, D).
+    """
+    name = re.split(rb"[<(]", source, maxsplit=1)[0].removeprefix(b"~")
+    if not name or name in _ABBREVIATED or name.startswith((b"operator", b"{")):
+        return True
+    return name in linkage or linkage.startswith(_OTHER_LANGUAGES)
 
 
 def _around(

@@ -114,12 +114,13 @@ def judge_absent_feature(evidence: Evidence, feature: str, signs: FeatureSigns) 
 def signs_of(evidence: Evidence, marks: FeatureMarks, ambiguous: Iterable[str]) -> FeatureSigns:
     """Look for the signs of a build feature. ambiguous: texts that other features also have.
 
-    Missing texts say nothing against code of the feature: an app that links the runtime need not
-    have the texts of run_program.
+    A build has a text of two features only with both: it is a sign of each, but its absence may be
+    due to the other one. Missing texts say nothing against code of the feature: an app that links
+    the runtime need not have the texts of run_program.
     """
     others = set(ambiguous)
     own = [text for text in marks.texts if text not in others]
-    there = [text for text in own if _is_told(evidence, text)]
+    there = [text for text in marks.texts if _is_told(evidence, text)]
     code, no_code = _code_signs(evidence, marks)
     told = [f"{len(there)} of its texts are in the image, such as “{there[0]}”"] if there else []
     untold = [] if there or code or not own else [f"none of its {len(own)} texts is in the image"]

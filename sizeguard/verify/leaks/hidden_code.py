@@ -92,7 +92,7 @@ def _undecided_copies(evidence: Evidence, foreign: Sequence[ForeignCode]) -> Ver
     """Judge code that the full build lacks and that may be a copy under another name."""
     notes = [
         f"{each.bytes} bytes of {demangle(each.function)} at {each.address:#x}"
-        + (f", inlined into {evidence.short(each.host)}" if each.host else "")
+        + (f", inside of {evidence.short(each.host)}" if each.host else "")
         + (f", with {' and '.join(map(demangle, each.inlined))}" if each.inlined else "")
         for each in foreign
     ]
@@ -258,7 +258,7 @@ def _functions_there(code: DeselectedCode, mangled: re.Pattern[str]) -> Iterator
         if mangled.search(symbol):
             host = evidence.placement.owner(part.address)
             piece = NamedPiece(host[0] if host else 0, _INLINED, 0, part.bytes, symbol)
-            yield FunctionThere(piece, part.address, f"inlined into {demangle(part.host)}")
+            yield FunctionThere(piece, part.address, f"inside of {demangle(part.host)}")
 
 
 def _data_there(code: DeselectedCode, named: re.Pattern[str]) -> Iterator[FunctionThere]:

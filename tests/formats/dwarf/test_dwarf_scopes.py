@@ -59,3 +59,57 @@ def test_names_stay_short_unless_scopes_are_wanted(tmp_path: Path) -> None:
     names = {frames.names[int(i)] for i in frames.frame}
     assert "work" in names
     assert not any("::" in name for name in names)
+
+
+LABELLED = """
+namespace outer {
+void gather(int* p) asm("plain");
+[[gnu::noinline]] void gather(int* p) { *p += 3; asm volatile(""); }
+template <typename T> void rows(T* p);
+template <> void rows<double>(double*) asm("row8");
+template <> [[gnu::noinline]] void rows<double>(double* p) { *p *= 7; asm volatile(""); }
+struct Made { Made(int* p); ~Made(); int operator()(int n); int* held; };
+[[gnu::noinline]] Made::Made(int* p) : held(p) { *p = 4; asm volatile(""); }
+[[gnu::noinline]] Made::~Made() { *held = 5; asm volatile(""); }
+[[gnu::noinline]] int Made::operator()(int n) { return *held += n; }
+inline void within(int* p) asm("row9");
+[[gnu::always_inline]] inline void within(int* p) { p[1] ^= p[2]; asm volatile(""); }
+}
+int main(int argc, char** argv) {
+  double d = argc;
+  outer::gather(&argc);
+  outer::rows(&d);
+  outer::within(reinterpret_cast<int*>(argv[0]));
+  outer::Made made(&argc);
+  return made(argc) + static_cast<int>(d);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-19"])
+def test_a_function_is_inside_of_its_label(tmp_path: Path, compiler: str) -> None:
+    """Its name in the source is in debug information alone; a constructor has no label."""
+    (tmp_path / "labels.cpp").write_text(LABELLED)
+    run(compiler, "-std=c++20", "-g", "-O2", "labels.cpp", "-o", "image", cwd=tmp_path)
+    frames = inline_frames(tmp_path / "image", scoped=True)
+    over = {frames.plain_at(int(start))[-1]: frames.plain_at(int(start)) for start in frames.start}
+    assert over["plain"] == ["outer::gather()", "plain"]
+    assert over["row8"] == ["outer::rows<double>()", "row8"]
+    assert "outer::within()" in names_of(tmp_path / "image")
+    members = [name for name in over if name.startswith("_ZN5outer4Made")]
+    assert len(members) >= 3
+    assert all(over[name] == [name] for name in members)
+    short = inline_frames(tmp_path / "image")
+    assert {short.plain_at(int(start))[-1] for start in short.start} >= {"plain", "row8"}
+    assert not any("gather" in name for name in short.plain_names())
+
+
+@pytest.mark.parametrize("label", [True, False])
+def test_a_function_of_c_is_inside_of_its_label(tmp_path: Path, label: bool) -> None:
+    head = 'void gather(int* p) __asm__("plain");' if label else ""
+    text = f'{head}\n__attribute__((noinline)) void gather(int* p) {{ *p += 3; __asm__(""); }}\n'
+    (tmp_path / "labels.c").write_text(text + "int main(int c, char** v) { gather(&c); return c; }")
+    run("gcc", "-g", "-O2", "labels.c", "-o", "image", cwd=tmp_path)
+    frames = inline_frames(tmp_path / "image", scoped=True)
+    over = [frames.plain_at(int(start)) for start in frames.start]
+    assert (["gather", "plain"] if label else ["gather"]) in over

@@ -362,6 +362,11 @@ INVENTED = (
         ("profiling", "verbose_errors"),
     ),
     Leak(
+        "texts_of_two_features",
+        leak_of("verified", _again("runtime/verify.cpp")),
+        ("verbose_errors",),
+    ),
+    Leak(
         "one_feature_of_recompiled_file",
         leak_of("profiled", _PROFILED + _again("runtime/interpreter.cpp")),
         ("profiling",),

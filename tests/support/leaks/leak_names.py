@@ -108,6 +108,21 @@ _ARGUMENT = _kernel(
     "",
     f"{_CALL}sg::elsewhere::run<sg::elsewhere::gather>(*c, t[0], argc, t[1], true); keep(&r)",
 )
+# The symbol is another name than that of the source, which debug information alone has.
+_LABELLED = _kernel(
+    f'[[gnu::noinline]] Result<Tensor> gather({_PARAMETERS}) asm("plain_rows");\n'
+    f"Result<Tensor> gather({_PARAMETERS}) ",
+    "",
+    "keep(&sg::elsewhere::gather)",
+)
+_ADDED = "add_elements<double>(long n, const char* data, long stride, sg::Accumulator& total)"
+_LABELLED_BODY = f"""#include "native/operators/reduce.h"
+template <typename T> void add_elements(long, const char*, long, sg::Accumulator&);
+template <> void {_ADDED} asm("row8");
+template <> void {_ADDED} {{
+  for (; n > 0; --n, data += stride) total.number += *reinterpret_cast<const double*>(data);
+}}
+LEAK(keep(&add_elements<double>))"""
 
 NAMES = (
     Leak("name_in_the_middle", source("middle", _ENTRY), ("aten::gelu",)),
@@ -126,6 +141,8 @@ NAMES = (
     _symbol_leak("name_of_another_language", "dotted", "rows.gather"),
     _symbol_leak("member_of_a_modules_class", "module_class", "_ZNW4rows4Rows6gatherEv"),
     _symbol_leak("copy_for_vectors", "vectors", "_ZGVbN4v__ZN3app6gatherEi"),
+    Leak("label_of_other_code", _terse("labelled", _LABELLED, "-O3"), GATHER),
+    Leak("label_of_a_body", source("row8", _LABELLED_BODY, "-O3"), ("add_elements",)),
     Leak("function_in_a_namespace", _terse("scoped", _NAMESPACE, "-O3"), GATHER),
     Leak("template_with_the_name", _terse("argument", _ARGUMENT, "-O3"), GATHER),
     Leak("method_of_a_nested_class", _terse("method", _METHOD, "-O3"), GATHER),

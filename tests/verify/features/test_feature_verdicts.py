@@ -81,6 +81,16 @@ def test_signs_are_read_from_the_image(opened: Opener) -> None:
     assert judge_feature(evidence, "none", ABSENT, marks).verdict == INCONCLUSIVE
 
 
+def test_a_text_that_needs_two_features_shows_each(opened: Opener) -> None:
+    """Both builds that leave out one of them lack the text."""
+    evidence = opened("15")
+    shared = FeatureMarks(texts=("failure",))
+    own = FeatureMarks(texts=("failure", "a text that nobody wrote"))
+    for expect, verdict in ((ABSENT, FAIL), (PRESENT, PASS)):
+        for each in ({"a": own, "b": shared}, {"a": shared, "b": own}):
+            assert judge_feature(evidence, "a", expect, each).verdict == verdict
+
+
 @pytest.mark.parametrize(
     "marks, lost",
     [

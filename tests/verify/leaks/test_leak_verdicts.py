@@ -358,7 +358,7 @@ def test_an_inlined_function_of_a_kernels_name_fails(opened: Opener, full: bool)
     code = with_functions(evidence, [], full=full, known=[SAME_ARGUMENTS])
     found = judge_namesakes(code, ["relu"])
     assert (shown(found), found.chain) == ((FAIL, 7), ())
-    assert found.evidence[0].endswith("7 bytes at 0x1040, inlined into main")
+    assert found.evidence[0].endswith("7 bytes at 0x1040, inside of main")
     assert found.cause.startswith("another scope: my::relu(")
 
 
