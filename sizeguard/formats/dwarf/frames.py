@@ -253,8 +253,9 @@ def _named(
     at = outermost[rows]
     is_label = np.zeros(len(rows), np.bool_)
     if wanted.scoped:
-        sources = [names.source(place) for place in places]
-        is_label = _are_labels([name for name, _ in ids], known, sources, index[at])
+        functions, of = np.unique(index[at], return_inverse=True)
+        sources = [names.source(places[i]) for i in functions.tolist()]
+        is_label = _are_labels([name for name, _ in ids], known, sources, of)
     frame[at[~is_label]] = known[~is_label]
     # A function is inside of its label, as if it was inlined there.
     more = np.zeros(len(first), np.int64)

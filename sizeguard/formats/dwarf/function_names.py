@@ -85,19 +85,28 @@ class FunctionNames:
 
     def source(self, place: int) -> bytes:
         """Return the source name of an entry, or of one it refers to; empty if there is none."""
-        return next(
-            (name for entry in self.entries(place) if (name := self._read(entry).source)), b""
-        )
+        here: int | None = place
+        for _ in range(LONGEST):
+            if here is None:
+                break
+            _, source, here = self._read(here)
+            if source:
+                return source
+        return b""
 
     def plain_entry(self, place: int) -> int | None:
         """Return the entry that gives a function's source name, None if its linkage name does."""
         named: int | None = None
         linkage = plain = b""
-        for entry in self.entries(place):
-            own, source, _ = self._read(entry)
+        here: int | None = place
+        for _ in range(LONGEST):
+            if here is None or (linkage and plain):
+                break
+            own, source, origin = self._read(here)
             linkage = linkage or own
             if source and named is None:
-                named, plain = entry, source
+                named, plain = here, source
+            here = origin
         return None if linkage and spells(linkage, plain) else named
 
     def entries(self, place: int) -> list[int]:
