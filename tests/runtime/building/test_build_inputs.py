@@ -186,6 +186,7 @@ def test_headers_that_would_be_read_instead(tmp_path: Path) -> None:
         f"{tmp_path}/local", f"{tmp_path}/made", f"{root}/vector", f"{root}/bits",
         f"{beside}/native", f"{beside}/vector", f"{beside}/bits", f"{root}/plugin.h",
         f"{usr}/plugin.h", f"{beside}/plugin.h", f"{root}/more", f"{usr}/more", f"{beside}/more",
+        f"{beside}/a.h.gch",
     }  # fmt: skip
 
 

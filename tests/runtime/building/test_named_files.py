@@ -18,6 +18,7 @@ from sizeguard.runtimes.sizeguard.building.cmake_trace import (
 from sizeguard.runtimes.sizeguard.building.named_files import (
     StepPlace,
     assembled_files,
+    assembler_folders,
     files_of_words,
     is_untold,
     untold_steps,
@@ -94,6 +95,30 @@ def test_assemblers_read_what_directives_name(tree: Path) -> None:
     (found,), _ = assembled_files(macro, folders)
     assert is_untold(found)
     assert "/x/d.h" in found
+
+
+def test_each_folder_of_an_assembler_counts_in_any_order(tree: Path) -> None:
+    """Sources may search the same folders in different orders."""
+    (tree / "b/map.ver").touch()
+    texts = {"/x/a.cpp": b'asm(".incbin \\"map.ver\\"");'}
+    for folders in ([f"{tree}/extra", f"{tree}/b", f"{tree}/gcda"], [f"{tree}/b", f"{tree}/extra"]):
+        files, wanted = assembled_files(texts, folders)
+        assert files == {f"{tree}/extra/map.ver", f"{tree}/b/map.ver"}
+        assert wanted == {f"{each}/map.ver" for each in folders if each.endswith("gcda")}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-Ia", "-I", "b", "-O2"],
+        ["-Wa,-I,a", "-Wa,-Ib,--noexecstack"],
+        ["-Wa,-I", "-Wa,a", "-Xassembler", "-I", "-Xassembler", "b"],
+        ["-iquote", "a", "-isystemb"],
+        ["-Xclang", "-Ia", "-idirafter", "b"],
+    ],
+)
+def test_folders_of_assemblers_are_named_in_many_ways(words: list[str]) -> None:
+    assert [*assembler_folders(["g++", *words, "-c", "a.cpp"])] == ["a", "b"]
 
 
 def test_included_files_of_assemblers_have_directives_too(tree: Path) -> None:
@@ -259,6 +284,24 @@ def test_scripts_of_cmake_search_and_call_functions(tmp_path: Path) -> None:
     assert found.globs == ("/x/aux/*", "/x/s/**/*.h", "/x/s/*.c", "/x/t/*.c")
     assert {f"{data}/deep/a.h", f"{tmp_path}/found.h"} <= set(found.paths)
     assert found.searched == (data, f"{data}/deep")
+
+
+@pytest.mark.parametrize("is_program", [True, False])
+def test_a_file_that_may_become_a_program_is_untold(tmp_path: Path, is_program: bool) -> None:
+    """Its content does not change then. Scripts count themselves, also what CMake does not list."""
+    home = tmp_path / "native"
+    (tmp_path / "extra").mkdir()
+    (tmp_path / "extra/tool.sh").touch(0o755 if is_program else 0o644)
+    cache = f"CMAKE_ROOT:INTERNAL=/usr/share/cmake\nCMAKE_HOME_DIRECTORY:INTERNAL={home}\n"
+    (tmp_path / "CMakeCache.txt").write_text(cache)
+    words = ["TOOL", "tool.sh", "PATHS", f"{tmp_path}/extra", "NO_DEFAULT_PATH"]
+    row = {"cmd": "find_program", "args": words, "file": f"{home}/tools.cmake"}
+    Path(trace_options(tmp_path)[-1].partition("=")[2]).write_text(json.dumps(row))
+    keep_trace(tmp_path)
+    found = named_by_cmake(tmp_path)
+    assert found.started == (() if is_program else ("find_program",))
+    names = (f"{home}/PreLoad.cmake", f"{home}/tools.cmake", f"{tmp_path}/extra/tool.sh")
+    assert {*names} <= {*found.paths}
 
 
 def test_folders_that_scripts_name_count_by_their_names(tmp_path: Path) -> None:

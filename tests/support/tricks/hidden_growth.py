@@ -32,7 +32,7 @@ HOOKS = """
 #endif
 extern "C" __attribute__((visibility("hidden"))) const char sg_embedded[];
 asm(".pushsection .rodata.sg_embedded,\\"a\\"\\n.globl sg_embedded\\nsg_embedded:\\n"
-    ".incbin \\"../../extra/blob.bin\\"\\n.popsection");
+    ".incbin \\"../../extra/blob.bin\\"\\n.incbin \\"second.bin\\"\\n.popsection");
 static const char by_macros[BY_CMAKE + BY_SWITCH + BY_SCRIPT + BY_OPTIONS] = {1};
 """
 # Functions that every program has; a start-up function would be a leftover.
@@ -63,7 +63,8 @@ if(EXISTS "${SG_ROOT}/extra/switch")
 endif()
 target_compile_definitions(sg_flags INTERFACE
   BY_CMAKE=${by_cmake} BY_SCRIPT=${by_script} BY_SWITCH=${by_switch})
-target_compile_options(sg_flags INTERFACE "@${SG_ROOT}/extra/flags.rsp")
+target_compile_options(sg_flags INTERFACE "@${SG_ROOT}/extra/flags.rsp"
+  "SHELL:-Wa,-I,${SG_ROOT}/extra/first -Wa,-I${SG_ROOT}/extra")
 """
 
 
@@ -101,6 +102,7 @@ def prepare(root: Path) -> None:
         "native/runtime/large.inc": grown(),
         "extra/more.h": "",
         "extra/blob.bin": "x",
+        "extra/second.bin": "x",
         "extra/size.txt": "1\n",
         "extra/flags.rsp": "-DBY_NOBODY=1\n",
         "extra/a,(b).txt": "0\n",
@@ -198,6 +200,15 @@ WAYS = {
     ),
     "a link": Way("linked.inc", _links),
     "an embedded file": Way("blob.bin", _writes("extra/blob.bin", "x" * SIZE)),
+    "an embedded file in an earlier folder": Way(
+        "extra/first", _writes("extra/first/second.bin", "x" * SIZE)
+    ),
+    "a script that CMake runs unasked": Way(
+        "PreLoad.cmake",
+        _writes(
+            "native/PreLoad.cmake", f'set(CMAKE_CXX_FLAGS "-DBY_OPTIONS={SIZE}" CACHE STRING "")\n'
+        ),
+    ),
     "a file that CMake reads": Way("size.txt", _writes("extra/size.txt", f"{SIZE}\n")),
     "a script that was missing": Way(
         "more.cmake", _writes("extra/more.cmake", f"set(by_script {SIZE})\n")

@@ -39,6 +39,8 @@ _ASKING = frozenset({"EXISTS", "IS_DIRECTORY", "IS_SYMLINK", "IS_NEWER_THAN"})
 _GLOBS = {"GLOB": "", "GLOB_RECURSE": "**/"}
 _OF_GLOBS = {"FOLLOW_SYMLINKS": 1, "LIST_DIRECTORIES": 2, "RELATIVE": 2}  # words to skip
 _COPYING = frozenset({"COPY", "INSTALL", "ARCHIVE_CREATE"})  # whole folders
+# CMake runs this script of the main folder, if there is one, and does not list it.
+_UNASKED = "PreLoad.cmake"
 _SEARCH_PATH = re.compile(r"CMAKE_(\w+_)?PATH")
 
 
@@ -100,7 +102,7 @@ class _Names:
         if command == "file" and words and words[0] in _COPYING:
             self._copied(_all_paths(words[1:], places[:2]))
         if command.startswith("find_") or any(map(_SEARCH_PATH.fullmatch, words)):
-            self._looked_for(words, places)
+            self._looked_for(command, words, places)
 
     def _copied(self, paths: Iterable[str]) -> None:
         for path in paths:
@@ -108,12 +110,16 @@ class _Names:
                 self.searched.add(path)
                 self.paths.update(map(str, Path(path).rglob("*")))
 
-    def _looked_for(self, words: Sequence[str], places: Sequence[str]) -> None:
+    def _looked_for(self, command: str, words: Sequence[str], places: Sequence[str]) -> None:
         """Add the folders that a command searches, and the names there that words tell."""
         found = [path for path in _all_paths(words, places) if os.path.isdir(path)]  # noqa: PTH112
         self.searched.update(path for path in found if not self._has_build(path))
         names = [word for word in words if _PLAIN.fullmatch(word)]
-        self.paths.update(f"{path}/{name}" for path in found for name in names)
+        named = {f"{path}/{name}" for path in found for name in names}
+        self.paths.update(named)
+        # A hash of the content does not change when a file becomes a program.
+        if command == "find_program" and any(map(_is_no_program, named)):
+            self.started.add(command)
 
     def _has_build(self, path: str) -> bool:
         """Return whether a folder contains the build, or is a part of it."""
@@ -135,6 +141,7 @@ def keep_trace(folder: Path) -> None:
         raise BuildError(f"{folder}: CMake wrote no trace")
     generator = command[1] if command else ""
     names = _Names(str(folder), home[1], generator)
+    names.paths.add(f"{home[1]}/{_UNASKED}")
     for line in trace.read_bytes().splitlines():
         row = json.loads(line)
         script, called = str(row.get("file", "")), str(row.get("cmd", "")).lower()
@@ -142,6 +149,7 @@ def keep_trace(folder: Path) -> None:
             if called in _DEFINING and row["args"]:
                 names.others.add(str(row["args"][0]).lower())
         elif script and not _WRITTEN.fullmatch(script.removeprefix(str(folder))):
+            names.paths.add(script)
             words = [part for word in row["args"] for part in str(word).split(";")]
             names.add(called, words, script)
     named = {
@@ -209,6 +217,10 @@ def _patterns(words: Sequence[str], places: Iterable[str]) -> Iterator[str]:
         for path in _all_paths([left.pop(0)], places):
             head, _, name = path.rpartition("/")
             yield f"{head}/{between}{name}"
+
+
+def _is_no_program(path: str) -> bool:
+    return os.path.isfile(path) and not os.access(path, os.X_OK)  # noqa: PTH113
 
 
 def _fetches(command: str, words: Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ import itertools
 import os
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +46,7 @@ _RUNS = re.compile(
     r"-B|--?specs\b|-wrapper\b|-fplugin\b|-fpass-plugin\b|--ld-path\b|-fuse-ld\b"
     r"|--?gcc-(?:toolchain|install-dir)\b|-Wl,--?plugin\b"
 )
+_FOLDERS = ("-I", "-iquote", "-isystem", "-idirafter", "--include-directory=")
 _OPTION_FILE = re.compile(r"@(?!rpath/|loader_path\b|executable_path\b)")
 _MAXIMUM_DEPTH = 8  # nesting of option files
 
@@ -112,12 +113,12 @@ def _words_in(paths: Iterable[str]) -> list[str]:
 def assembled_files(
     sources: Mapping[str, bytes], folders: Sequence[str]
 ) -> tuple[set[str], set[str]]:
-    """List the files that assembler directives name, and the paths that are tried before them.
+    """List the files that assembler directives name, and the missing paths that may precede them.
 
     A source may read any file if a macro names the file of a directive. Included files may have
     directives of their own.
 
-    folders: search path of assemblers: the build folder, then the include path
+    folders: search paths of assemblers, which differ in order: the build folder, include paths
     """
     files: set[str] = set()
     wanted: set[str] = set()
@@ -129,22 +130,30 @@ def assembled_files(
         if len(_READS.findall(text)) > len(named):
             files.add(untold(f"what {source} embeds"))
         for directive, _, name in named:
-            path = _searched(os.fsdecode(name), folders, wanted)
-            files |= {path} - {""}
-            if path and directive.lower() == b"include" and path not in included:
+            text_of = os.fsdecode(name)
+            paths = {os.path.normpath(os.path.join(each, text_of)) for each in folders}  # noqa: PTH118
+            found = {path for path in paths if os.path.isfile(path)}  # noqa: PTH113
+            files |= found
+            wanted |= paths - found
+            for path in sorted(found - included) if directive.lower() == b"include" else ():
                 included.add(path)
                 left[path] = Path(path).read_bytes()
     return files, wanted
 
 
-def _searched(name: str, folders: Sequence[str], wanted: set[str]) -> str:
-    """Find a file as assemblers do, or nothing; add the paths that are tried before it."""
-    for folder in folders:
-        path = os.path.normpath(f"{folder}/{name}" if name[:1] != "/" else name)
-        if os.path.isfile(path):  # noqa: PTH113
-            return path
-        wanted.add(path)
-    return ""
+def assembler_folders(words: Iterable[str]) -> Iterator[str]:
+    """Yield the folders that options of a compiler add to its assembler's search path.
+
+    -Idir, -I dir, -iquote dir and the like, and -Wa,-I,dir and -Xassembler -Idir.
+    """
+    parts = (
+        part for word in words for part in (word[4:].split(",") if word[:4] == "-Wa," else [word])
+    )
+    left = iter([part for part in parts if part not in ("-Xassembler", "-Xclang")])
+    for part in left:
+        option = next((each for each in _FOLDERS if part.startswith(each)), "")
+        if option:
+            yield part.removeprefix(option) or next(left, "")
 
 
 def untold_steps(commands: Iterable[Sequence[str]], generator: str, place: StepPlace) -> set[str]:

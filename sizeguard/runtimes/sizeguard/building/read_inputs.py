@@ -28,6 +28,7 @@ from sizeguard.runtimes.sizeguard.building.named_files import (
     LAUNCHERS,
     StepPlace,
     assembled_files,
+    assembler_folders,
     files_of_words,
     is_untold,
     untold,
@@ -35,6 +36,7 @@ from sizeguard.runtimes.sizeguard.building.named_files import (
     with_options,
 )
 from sizeguard.runtimes.sizeguard.building.search_paths import (
+    PRECOMPILED,
     absent_headers,
     search_options,
     search_path,
@@ -89,7 +91,7 @@ def read_inputs(made: MadeFiles, linker: str, strip: str, hash_of: Hash) -> Buil
     cmake = named_by_cmake(folder)
     programs = _programs(graph)
     assembled, not_there = assembled_files(*_sources(graph, headers))
-    told = {*headers, *linked, *assembled, *_named(graph, cmake.paths)}
+    told = {*headers, *linked, *assembled, *_named(graph, cmake.paths, headers)}
     files = {path for path in told if not graph.is_made(path)} - programs
     files |= untold_steps(graph.commands, cmake.generator, _place(folder, cmake))
     files |= {untold(program) for program in cmake.started}
@@ -146,12 +148,13 @@ def _programs(graph: _Graph) -> frozenset[str]:
     return frozenset(p for p in found if os.access(p, os.X_OK) and not graph.is_made(p))
 
 
-def _named(graph: _Graph, by_cmake: Iterable[str]) -> set[str]:
-    """List the files that steps, their commands and CMake's scripts name."""
+def _named(graph: _Graph, by_cmake: Iterable[str], headers: Iterable[str]) -> set[str]:
+    """List the files that steps, their commands and CMake's scripts name, and compiled headers."""
     folder = graph.folder
     words = {word for command in graph.commands for word in command}
     steps = {*_asked(folder, "inputs", "all"), *_asked(folder, "inputs", "build.ninja")}
-    found = {*steps, *by_cmake, *_included_schemas(graph)}
+    compiled = (f"{path}{PRECOMPILED}" for path in headers)
+    found = {*steps, *by_cmake, *compiled, *_included_schemas(graph)}
     return {path for path in found if Path(path).is_file()} | files_of_words(words, folder)
 
 
@@ -163,9 +166,10 @@ def objects_that_read(folder: Path, paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _sources(graph: _Graph, headers: Iterable[str]) -> tuple[Mapping[str, bytes], list[str]]:
-    """Read the compiled sources of the project, and list the search path of assemblers."""
-    words = {word for command in graph.commands for word in command if word[:2] == "-I"}
-    folders = [str(graph.folder / word[2:]) for word in sorted(words)]
+    """Read the compiled sources of the project, and list the search paths of assemblers."""
+    commands = (with_options(each, graph.folder) for each in graph.commands)
+    named = {folder for each in commands for folder in assembler_folders(each)}
+    folders = [str(graph.folder / each) for each in sorted(named)]
     own = {path: _content(path) for path in headers if not is_installed(path, graph.folder)}
     return own, [str(graph.folder), *folders]
 

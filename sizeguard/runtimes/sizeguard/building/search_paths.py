@@ -17,6 +17,8 @@ _OPTION = re.compile(r"-(I|isystem|iquote|idirafter|nostd|-?target|-?sysroot|isy
 _VALUE_FOLLOWS = frozenset(
     {"-I", "-isystem", "-iquote", "-idirafter", "-target", "--sysroot", "-isysroot", "-B"}
 )
+# gcc reads x.h.gch in place of x.h, in each folder; clang does so for -include x.h.
+PRECOMPILED = ".gch"
 _IGNORED = re.compile(r'ignoring nonexistent directory "(.*)"')
 _HAS_INCLUDE = re.compile(rb"__has_include(?:_next)?\s*\(\s*[<\"]([^>\"\n]+)[>\"]")
 
@@ -84,9 +86,11 @@ def absent_headers(
             if not header.startswith(f"{found_in}/"):
                 continue
             name = header[len(found_in) + 1 :]
-            wanted += looked_for((name,), path.folders, found_in)
-            wanted += [f"{folder}/{name}" for folder in beside]
-    names = {name.decode("utf-8", "replace") for text in own.values() for name in
+            names = (name, f"{name}{PRECOMPILED}") if header in own else (name,)
+            wanted += looked_for(names, path.folders, found_in)
+            wanted += [f"{folder}/{each}" for folder in beside for each in names]
+            wanted += [f"{found_in}/{each}" for each in names]
+    asked = {name.decode("utf-8", "replace") for text in own.values() for name in
              _HAS_INCLUDE.findall(text)}  # fmt: skip
-    wanted += [f"{folder}/{name}" for folder in (*path.folders, *beside) for name in names]
+    wanted += [f"{folder}/{name}" for folder in (*path.folders, *beside) for name in asked]
     return absent_prefixes(wanted)
