@@ -37,6 +37,7 @@ _CODES = {
 }  # fmt: skip
 _OPERATOR = re.compile(r"::operator ?(\(\)|[^\w\s(]+)")
 
+_MANGLED = ("_Z", "__Z", "_R")
 _SPELLED = re.compile(r"::|[( <]")
 
 Scores = npt.NDArray[np.float64]
@@ -54,7 +55,7 @@ def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Seq
     holding: returns the symbols that contain a piece of text, as indices into `names`
     """
     # Names of C are as in the symbol table, too: anon.0b1fd1e2.3.llvm.42
-    mangled = text.startswith(("_Z", "__Z", "_R")) or _SPELLED.search(text) is None
+    mangled = text.startswith(_MANGLED) or _SPELLED.search(text) is None
     score = np.zeros(len(names))
     unknown = [text] if mangled else []
     for word in [] if mangled else sorted(words):
@@ -79,7 +80,8 @@ def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Seq
         near = _best(text, score, names, _TYPES)
         return _most_like(text, near[:_COMPARED], mangled=False) or _alike(text, near)
     near = _best(text, score, names, _COMPARED)
-    return _most_like(text, near, mangled) or _alike(text, near[:_ALIKE])
+    found = _most_like(text, near, mangled) or _alike(text, near[:_ALIKE])
+    return found if text.startswith(_MANGLED) else shown_symbol(found)
 
 
 def _wordless(text: str) -> Sequence[str]:

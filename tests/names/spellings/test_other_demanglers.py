@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from sizeguard.base.nearest import nearest_names
@@ -358,3 +360,23 @@ def test_parts_of_coroutines_of_gcc_have_their_names(part: str) -> None:
 def test_paths_in_names_of_rust_are_no_clones(symbol: str, head: str) -> None:
     """doctor named the tables of all types in a crate _ZN18_$LT$a, and counted them as copies."""
     assert without_clones(symbol) == (head or symbol)
+
+
+def test_the_nearest_name_is_written_as_it_was_asked_for() -> None:
+    table = SymbolNames.of(["_Z11count_wordsPKc", "plain_words"], NOT_ADDED)
+    for text, nearest in {
+        "cuont_words": "count_words(char const*)",
+        "cuont_words(int)": "count_words(char const*)",
+        "_Z11cuont_wordsPKc": "_Z11count_wordsPKc",
+        "plian_words": "plain_words",
+    }.items():
+        assert table.nearest(text) == nearest
+
+
+def test_types_of_functions_are_compared_as_a_whole() -> None:
+    """They have the same words, so the first ones by length may all be unlike the text."""
+    numbers = "cahstijlmxyfd"
+    types = [f"_ZTSFv{''.join(p)}{15 * 'i'}R6TensorE" for p in itertools.product(numbers, repeat=2)]
+    wanted = "typeinfo name for void (Tensor const&, Tensor const&, Tensor const&)"
+    table = SymbolNames.of([*types, "_ZTSFvRK6TensorS1_S1_E"], NOT_ADDED)
+    assert table.nearest(wanted.replace("Tensor const&)", "Tensor conkt&)")) == wanted
