@@ -27,6 +27,7 @@ from sizeguard.claims.verdict import (
 )
 from sizeguard.formats.linkmap.link_map import MapSymbol
 from sizeguard.names.resolve_names import DROPPED, NOT_ADDED, SymbolNames
+from sizeguard.verify import named_symbols
 from sizeguard.verify.evidence.evidence import Evidence, Inlined
 from sizeguard.verify.known_names import ClaimNames
 from sizeguard.verify.named_symbols import judge_named
@@ -375,3 +376,80 @@ def test_a_constant_of_one_image_alone_is_known(opened: Opener) -> None:
     value = int(CONSTANT, 16)
     assert not ClaimNames(now).have_constant(value)
     assert ClaimNames(now, others=(base,)).have_constant(value)
+
+
+TEXT = "the text aten::gelu is at 0x2010: code may register it"
+
+
+@pytest.fixture(params=[True, False])
+def is_written(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the image has the text aten::gelu."""
+    notes = (TEXT,) if request.param else ()
+    monkeypatch.setattr(ClaimNames, "perhaps_registered", lambda names, text: iter(notes))
+    return bool(request.param)
+
+
+def test_a_text_that_code_may_register_leaves_absence_undecided(
+    opened: Opener, is_written: bool
+) -> None:
+    for text in ("aten::gelu", "aten::gel*"):
+        found = judged(opened("13"), text, ok=True)
+        assert found.verdict == (INCONCLUSIVE if is_written else PASS)
+        assert (TEXT in found.evidence) == is_written
+    found = judged(opened("13"), "aten::gelu", PRESENT, ok=True)
+    assert found.verdict == (INCONCLUSIVE if is_written else FAIL)
+    # What is there needs no doubt
+    assert judged(opened("13"), "subject").verdict == FAIL
+
+
+@pytest.mark.parametrize("verdict", [PASS, FAIL])
+def test_a_text_leaves_only_the_absence_of_an_operator_undecided(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, is_written: bool, verdict: str
+) -> None:
+    def registered(names: ClaimNames, kind: str, name: str, expect: str) -> Verdict:
+        return Verdict(kind, name, expect, verdict, UNKNOWN, 0, ("told",))
+
+    monkeypatch.setattr(named_symbols, "judge_registered", registered)
+    monkeypatch.setattr(ClaimNames, "operators_called", lambda names, text: ("aten::gelu",))
+    names = ClaimNames(opened("13"))
+    undecided = is_written and verdict == PASS
+    (absent,) = judge_named(names, "aten::gelu", ABSENT)
+    assert absent.verdict == (INCONCLUSIVE if undecided else verdict)
+    assert absent.evidence == ((TEXT,) if undecided else ("told",))
+    (present,) = judge_named(names, "aten::gelu", PRESENT)
+    assert (present.verdict, present.evidence) == (verdict, ("told",))
+    # A pattern may also mean what no table has
+    several = judge_named(names, "aten::gel*", ABSENT)
+    assert [each.kind for each in several] == ["operator", *(["symbol"] if is_written else [])]
+    assert len(judge_named(names, "aten::gel*", PRESENT)) == 1
+
+
+@pytest.mark.parametrize(
+    ("inlined", "text", "verdict"),
+    [
+        (("ns::f()",), "ns::f", FAIL),
+        (("ns::f()",), "ns::f(int)", INCONCLUSIVE),
+        (("_ZN2ns1fEi",), "ns::f(int)", FAIL),
+        (("_ZN2ns1fEi", "ns::f()"), "f(int)", FAIL),  # one of those that it means is known
+        (("ns::f()",), "*::f", FAIL),
+        (("ns::f()",), "*::f(int)", INCONCLUSIVE),
+        (("_ZN2ns1fEi",), "*::f(int)", FAIL),
+        (("_ZN2ns1fEi", "ns::g()"), "*::g(int)", INCONCLUSIVE),
+        # -g1 leaves scopes out; of C++ code alone
+        (("f",), "ns::f*", PASS),
+        (("f", "_ZN2ns1gEi"), "ns::f*", PASS),
+    ],
+)
+def test_parameters_of_inlined_functions_may_be_unknown(
+    opened: Opener, inlined: tuple[str, ...], text: str, verdict: str
+) -> None:
+    """gcc's debug information has none of local functions."""
+    evidence = opened("13")
+    part = Inlined(0x1040, 4, "main")
+    evidence.__dict__["inlined"] = dict.fromkeys(inlined, part)
+    assert {each.verdict for each in judge_named(ClaimNames(evidence), text, ABSENT)} == {verdict}
+    by_cxx = replace(part, host="_Z4mainv")
+    evidence = opened("13")
+    evidence.__dict__["inlined"] = dict.fromkeys(inlined, by_cxx)
+    found = {each.verdict for each in judge_named(ClaimNames(evidence), text, ABSENT)}
+    assert found == ({INCONCLUSIVE} if inlined == ("f",) else {verdict})
