@@ -200,6 +200,8 @@ class FunctionNames:
 _ABBREVIATED = frozenset(
     (b"allocator", b"basic_string", b"basic_istream", b"basic_ostream", b"basic_iostream")
 )
+# Of a name of C: clones (f.cold, f@4, f$variant), of Ada and Fortran: rows__f, __rows_MOD_f
+_WORDS = re.compile(rb"[.$@]|__+|_MOD_")
 _OTHER_LANGUAGES = (b"$s", b"_$s", b"$S", b"_$S", b"_T0", b"_R", b"_D", b"__R", b"__D")
 _NAMELESS = {DW_TAG_NAMESPACE: b"(anonymous namespace)"}
 
@@ -237,15 +239,20 @@ def scoped_names(info: Info, names: FunctionNames, places: Iterable[int]) -> dic
 
 
 def spells(linkage: bytes, source: bytes) -> bool:
-    """Return whether a symbol's name contains a function's name in the source.
+    """Return whether a symbol's name has a function's name in the source.
 
     True also if that cannot be told: of operators, closures and classes that have abbreviations,
     and in languages that abbreviate words (Swift, Rust, D).
     """
     name = re.split(rb"[<(]", source, maxsplit=1)[0].removeprefix(b"~")
-    if not name or name in _ABBREVIATED or name.startswith((b"operator", b"{")):
+    if source == linkage or not name or name in _ABBREVIATED:
         return True
-    return name in linkage or linkage.startswith(_OTHER_LANGUAGES)
+    if name.startswith((b"operator", b"{")) or linkage.startswith(_OTHER_LANGUAGES):
+        return True
+    if linkage.startswith((b"_Z", b"__Z")):
+        return b"%d%s" % (len(name), name) in linkage
+    wanted = name.strip(b"_")
+    return any(word.strip(b"_") == wanted for word in _WORDS.split(linkage))
 
 
 def _around(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.formats.dwarf import inline_frames
+from sizeguard.formats.dwarf.function_names import spells
 from sizeguard.names.demangle import demangle
 from tests.support.links.map_links import run
 from tests.support.places import DATA
@@ -64,6 +65,8 @@ def test_names_stay_short_unless_scopes_are_wanted(tmp_path: Path) -> None:
 LABELLED = """
 namespace outer {
 void gather(int* p) asm("plain");
+void add(int* p) asm("padding");
+[[gnu::noinline]] void add(int* p) { *p -= 9; asm volatile(""); }
 [[gnu::noinline]] void gather(int* p) { *p += 3; asm volatile(""); }
 template <typename T> void rows(T* p);
 template <> void rows<double>(double*) asm("row8");
@@ -78,6 +81,7 @@ inline void within(int* p) asm("row9");
 int main(int argc, char** argv) {
   double d = argc;
   outer::gather(&argc);
+  outer::add(&argc);
   outer::rows(&d);
   outer::within(reinterpret_cast<int*>(argv[0]));
   outer::Made made(&argc);
@@ -94,6 +98,7 @@ def test_a_function_is_inside_of_its_label(tmp_path: Path, compiler: str) -> Non
     frames = inline_frames(tmp_path / "image", scoped=True)
     over = {frames.plain_at(int(start))[-1]: frames.plain_at(int(start)) for start in frames.start}
     assert over["plain"] == ["outer::gather()", "plain"]
+    assert over["padding"] == ["outer::add()", "padding"]
     assert over["row8"] == ["outer::rows<double>()", "row8"]
     assert "outer::within()" in names_of(tmp_path / "image")
     members = [name for name in over if name.startswith("_ZN5outer4Made")]
@@ -113,3 +118,33 @@ def test_a_function_of_c_is_inside_of_its_label(tmp_path: Path, label: bool) -> 
     frames = inline_frames(tmp_path / "image", scoped=True)
     over = [frames.plain_at(int(start)) for start in frames.start]
     assert (["gather", "plain"] if label else ["gather"]) in over
+
+
+@pytest.mark.parametrize(
+    ("linkage", "source", "expected"),
+    [
+        ("_ZN2ns3addEPi", "add", True),
+        ("_ZN2ns3addIdEEvPT_", "add<double>", True),
+        ("_ZL3addv.constprop.0", "add", True),
+        ("_ZN3app4Made3runEv", "Made", True),
+        ("_ZN3app4MadeD2Ev", "~Made", True),
+        ("_ZN2ns6paddedEPi", "add", False),
+        ("_ZN2ns5added3addEv", "adde", False),
+        ("_ZNSsC1EPKc", "basic_string", True),
+        ("_ZN3appplEii", "operator+", True),
+        ("_RNvCs1_3app3run", "add", True),
+        ("$s3app3runyyF", "add()", True),
+        ("add", "add", True),
+        ("_add", "add", True),
+        ("add_", "add", True),
+        ("add.cold", "add", True),
+        ("__rows_MOD_add", "add", True),
+        ("rows__add", "add", True),
+        ("main.add", "main.add", True),
+        ("padding", "add", False),
+        ("add_rows", "add", False),
+        ("row8", "add<double>", False),
+    ],
+)
+def test_symbols_that_spell_a_name(linkage: str, source: str, *, expected: bool) -> None:
+    assert spells(linkage.encode(), source.encode()) == expected
