@@ -443,7 +443,7 @@ def test_a_text_leaves_only_the_absence_of_an_operator_undecided(
 def test_parameters_of_inlined_functions_may_be_unknown(
     opened: Opener, inlined: tuple[str, ...], text: str, verdict: str
 ) -> None:
-    """gcc's debug information has none of local functions."""
+    """gcc's debug information has no parameters of local functions."""
     evidence = opened("13")
     part = Inlined(0x1040, 4, "main")
     evidence.__dict__["inlined"] = dict.fromkeys(inlined, part)

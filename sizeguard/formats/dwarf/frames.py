@@ -253,11 +253,9 @@ def _named(
     at = outermost[rows]
     is_label = np.zeros(len(rows), np.bool_)
     if wanted.scoped:
-        functions, of = np.unique(index[at], return_inverse=True)
-        sources = [names.source(places[i]) for i in functions.tolist()]
-        is_label = _are_labels([name for name, _ in ids], known, sources, of)
+        is_label = _are_labels(names, places, index[at], [name for name, _ in ids], known)
     frame[at[~is_label]] = known[~is_label]
-    # A function is inside of its label, as if it was inlined there.
+    # A function with a label becomes one that is inlined into the label.
     more = np.zeros(len(first), np.int64)
     more[rows[is_label] + 1] = 1
     frame = np.insert(frame, at[is_label] + 1, known[is_label])
@@ -265,17 +263,15 @@ def _named(
 
 
 def _are_labels(
-    symbols: list[bytes], symbol: Int32, sources: list[bytes], source: Int
+    names: FunctionNames, places: list[int], function: Int, symbols: list[bytes], symbol: Int32
 ) -> npt.NDArray[np.bool_]:
     """Return which symbols do not spell the source names of their functions.
 
-    symbol, source: indices into the names, for each range
+    function, symbol: indices into places and symbols, for each range
     """
-    pairs, index = np.unique(source * len(symbols) + symbol, return_inverse=True)
-    is_label = [
-        not spells(symbols[pair % len(symbols)], sources[pair // len(symbols)])
-        for pair in pairs.tolist()
-    ]
+    pairs, index = np.unique(function * len(symbols) + symbol, return_inverse=True)
+    divided = (divmod(pair, len(symbols)) for pair in pairs.tolist())
+    is_label = [not spells(symbols[last], names.source(places[first])) for first, last in divided]
     return np.array(is_label, np.bool_)[index]
 
 

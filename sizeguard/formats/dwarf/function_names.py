@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sizeguard.formats.dwarf.abbreviations import DwarfError, leb
@@ -85,29 +85,29 @@ class FunctionNames:
 
     def source(self, place: int) -> bytes:
         """Return the source name of an entry, or of one it refers to; empty if there is none."""
-        here: int | None = place
-        for _ in range(LONGEST):
-            if here is None:
-                break
-            _, source, here = self._read(here)
-            if source:
-                return source
-        return b""
+        return next((own.source for _, own in self._chain(place) if own.source), b"")
 
     def plain_entry(self, place: int) -> int | None:
         """Return the entry that gives a function's source name, None if its linkage name does."""
         named: int | None = None
         linkage = plain = b""
+        for entry, own in self._chain(place):
+            linkage = linkage or own.linkage
+            if own.source and named is None:
+                named, plain = entry, own.source
+            if linkage and plain:
+                break
+        return None if linkage and spells(linkage, plain) else named
+
+    def _chain(self, place: int) -> Iterator[tuple[int, _OwnNames]]:
+        """Yield the entry, and the entries that it refers to, with their own names."""
         here: int | None = place
         for _ in range(LONGEST):
-            if here is None or (linkage and plain):
-                break
-            own, source, origin = self._read(here)
-            linkage = linkage or own
-            if source and named is None:
-                named, plain = here, source
-            here = origin
-        return None if linkage and spells(linkage, plain) else named
+            if here is None:
+                return
+            own = self._read(here)
+            yield here, own
+            here = own.origin
 
     def entries(self, place: int) -> list[int]:
         """Return the entry, and the entries that it refers to."""
@@ -196,11 +196,12 @@ class FunctionNames:
         return data[value:end]
 
 
-# Of std, with abbreviations in mangled names: St, Sa, Ss and Sb, Si, So, Sd
+# Classes of std that mangled names abbreviate: Sa, Sb and Ss, Si, So, Sd
 _ABBREVIATED = frozenset(
     (b"allocator", b"basic_string", b"basic_istream", b"basic_ostream", b"basic_iostream")
 )
-# Of a name of C: clones (f.cold, f@4, f$variant), of Ada and Fortran: rows__f, __rows_MOD_f
+# Between the words of a symbol: f.cold, f@4 and f$variant are clones; Ada writes rows__f, Fortran
+# __rows_MOD_f.
 _WORDS = re.compile(rb"[.$@]|__+|_MOD_")
 _OTHER_LANGUAGES = (b"$s", b"_$s", b"$S", b"_$S", b"_T0", b"_R", b"_D", b"__R", b"__D")
 _NAMELESS = {DW_TAG_NAMESPACE: b"(anonymous namespace)"}

@@ -52,7 +52,7 @@ class Block:
 
 
 def short_message(text: str) -> str:
-    """Shorten the message or the advice of one finding."""
+    """Truncate a finding's message or advice to the length that a comment shows."""
     return at_most(text, _MESSAGE)
 
 

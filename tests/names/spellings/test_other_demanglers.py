@@ -374,7 +374,7 @@ def test_the_nearest_name_is_written_as_it_was_asked_for() -> None:
 
 
 def test_types_of_functions_are_compared_as_a_whole() -> None:
-    """They have the same words, so the first ones by length may all be unlike the text."""
+    """They share all words, so the sixty names of the nearest length may not have the right one."""
     numbers = "cahstijlmxyfd"
     types = [f"_ZTSFv{''.join(p)}{15 * 'i'}R6TensorE" for p in itertools.product(numbers, repeat=2)]
     wanted = "typeinfo name for void (Tensor const&, Tensor const&, Tensor const&)"

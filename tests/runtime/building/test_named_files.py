@@ -288,7 +288,7 @@ def test_scripts_of_cmake_search_and_call_functions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_program", [True, False])
 def test_a_file_that_may_become_a_program_is_untold(tmp_path: Path, is_program: bool) -> None:
-    """Its content does not change then. Scripts count themselves, also what CMake does not list."""
+    """Its content stays the same. Each script that ran is recorded, even if CMake omits it."""
     home = tmp_path / "native"
     (tmp_path / "extra").mkdir()
     (tmp_path / "extra/tool.sh").touch(0o755 if is_program else 0o644)

@@ -1,1 +1,1 @@
-"""Check the gate, bisect and whole results on many changes."""
+"""Run the gate and bisect on repositories with many changes."""

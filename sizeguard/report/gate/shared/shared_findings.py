@@ -92,9 +92,9 @@ def once_per_cause(found: Sequence[GateFinding]) -> list[GateFinding]:
 def with_builds(
     found: Sequence[GateFinding],
 ) -> list[tuple[GateFinding, SharedFinding | None]]:
-    """Pair each finding to count with the shared one that it stands for, if it is of many builds.
+    """List each cause once: its first finding, and all builds that share the cause, if any.
 
-    Limits are counted one by one.
+    Findings on limits are listed one by one, as each build has other sizes.
     """
     shared = [each for each in shared_findings(found) if not each.is_size]
     again = {id(finding) for each in shared for finding in each.found[1:]}

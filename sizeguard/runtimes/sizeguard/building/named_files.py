@@ -113,12 +113,12 @@ def _words_in(paths: Iterable[str]) -> list[str]:
 def assembled_files(
     sources: Mapping[str, bytes], folders: Sequence[str]
 ) -> tuple[set[str], set[str]]:
-    """List the files that assembler directives name, and the missing paths that may precede them.
+    """List the files that assembler directives name, and where a new file could replace them.
 
     A source may read any file if a macro names the file of a directive. Included files may have
     directives of their own.
 
-    folders: search paths of assemblers, which differ in order: the build folder, include paths
+    folders: the build folder and all include paths; each source may search them in another order
     """
     files: set[str] = set()
     wanted: set[str] = set()
@@ -130,8 +130,8 @@ def assembled_files(
         if len(_READS.findall(text)) > len(named):
             files.add(untold(f"what {source} embeds"))
         for directive, _, name in named:
-            text_of = os.fsdecode(name)
-            paths = {os.path.normpath(os.path.join(each, text_of)) for each in folders}  # noqa: PTH118
+            file = os.fsdecode(name)
+            paths = {os.path.normpath(os.path.join(each, file)) for each in folders}  # noqa: PTH118
             found = {path for path in paths if os.path.isfile(path)}  # noqa: PTH113
             files |= found
             wanted |= paths - found

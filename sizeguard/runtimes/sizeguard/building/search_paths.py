@@ -89,7 +89,7 @@ def absent_headers(
             names = (name, f"{name}{PRECOMPILED}") if header in own else (name,)
             wanted += looked_for(names, path.folders, found_in)
             wanted += [f"{folder}/{each}" for folder in beside for each in names]
-            wanted += [f"{found_in}/{each}" for each in names]
+            wanted += [f"{found_in}/{each}" for each in names[1:]]
     asked = {name.decode("utf-8", "replace") for text in own.values() for name in
              _HAS_INCLUDE.findall(text)}  # fmt: skip
     wanted += [f"{folder}/{name}" for folder in (*path.folders, *beside) for name in asked]
