@@ -203,7 +203,10 @@ _ABBREVIATED = frozenset(
 # Between the words of a symbol: f.cold, f@4 and f$variant are clones; Ada writes rows__f, Fortran
 # __rows_MOD_f.
 _WORDS = re.compile(rb"[.$@]|__+|_MOD_")
-_OTHER_LANGUAGES = (b"$s", b"_$s", b"$S", b"_$S", b"_T0", b"_R", b"_D", b"__R", b"__D")
+_LENGTH = re.compile(rb"[1-9]\d{0,3}")
+# Their names have the length before each identifier: C++, Rust, D
+_WITH_LENGTHS = re.compile(rb"__?(?:Z|R[BCIMNXY]|D\d)")
+_SWIFT = (b"$s", b"_$s", b"$S", b"_$S", b"_T0")  # abbreviates words of identifiers
 _NAMELESS = {DW_TAG_NAMESPACE: b"(anonymous namespace)"}
 
 
@@ -242,18 +245,33 @@ def scoped_names(info: Info, names: FunctionNames, places: Iterable[int]) -> dic
 def spells(linkage: bytes, source: bytes) -> bool:
     """Return whether a symbol's name has a function's name in the source.
 
-    True also if that cannot be told: of operators, closures and classes that have abbreviations,
-    and in languages that abbreviate words (Swift, Rust, D).
+    True also if that cannot be told: of operators, closures, classes that have abbreviations, and
+    in Swift.
     """
-    name = re.split(rb"[<(]", source, maxsplit=1)[0].removeprefix(b"~")
+    name = re.split(rb"[<(!]", source, maxsplit=1)[0].removeprefix(b"~")
     if source == linkage or not name or name in _ABBREVIATED:
         return True
-    if name.startswith((b"operator", b"{")) or linkage.startswith(_OTHER_LANGUAGES):
+    if name.startswith((b"operator", b"{")) or linkage.startswith(_SWIFT):
         return True
-    if linkage.startswith((b"_Z", b"__Z")):
-        return b"%d%s" % (len(name), name) in linkage
+    if _WITH_LENGTHS.match(linkage):
+        name = name.rpartition(b".")[2]  # D: app.run
+        return (
+            name in _identifiers(linkage)
+            or re.search(rb"(?<!\d)%d_?%s" % (len(name), re.escape(name)), linkage) is not None
+        )
     wanted = name.strip(b"_")
     return any(word.strip(b"_") == wanted for word in _WORDS.split(linkage))
+
+
+def _identifiers(mangled: bytes) -> Iterator[bytes]:
+    """Yield the identifiers of a mangled name, as if each number was the length of one.
+
+    4vec23add contains vec2 and add; 13add_to_others does not contain add.
+    """
+    at = 0
+    while found := _LENGTH.search(mangled, at):
+        at = found.end() + int(found[0])
+        yield mangled[found.end() : at]
 
 
 def _around(
