@@ -1,14 +1,15 @@
 """Verify leaks with mutants that unit tests do not kill: none may turn a finding into a pass.
 
     python -m tests.soak.mutants.surviving_mutants --outcomes FILE [--module NAME]… [--leak NAME]…
-        [--tricks TEST]… [--minutes N] [--judged FILE]
+        [--build gcc] [--tricks TEST]… [--minutes N] [--judged FILE]
 
 --outcomes has the file that verdict_mutants or room_mutants wrote; --judged keeps the verdicts of
 this script, so that a run can be continued. The leaks are those of
-tests/verify/leaks/test_leaks.py, each linked once by gcc. A mutant verifies, in a forked process,
-the leaks whose verification runs its line. `--tricks tests/gate/test_later_tricks.py` runs these
-tests in their place; a test's id works, too. A mutant with which all findings stay is "harmless";
-the others are printed, and the exit code is 1.
+tests/verify/leaks/test_leaks.py, each linked once by gcc, or as --build says: macos for mutants of
+the modules that read Mach-O files. A mutant verifies, in a forked process, the leaks whose
+verification runs its line. `--tricks tests/gate/test_later_tricks.py` runs these tests in their
+place; a test's id works, too. A mutant with which all findings stay is "harmless"; the others are
+printed, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from sizeguard.gate.cache.requested_claims import RequestedClaims
 from sizeguard.gate.verified_builds import verify_build
 from tests.soak.mutants.room_mutants import ROOMS, modules_of
 from tests.soak.mutants.verdict_mutants import DECIDING, RECORDED, Mutant, mutants, probes
-from tests.soak.verifier.leaks import made
+from tests.soak.verifier.leaks import BUILDS, made
 from tests.support.leaks.all_leaks import ALL_LEAKS, CONTROL, COVERING
 from tests.support.leaks.leak_bench import LeakBench, findings_of
 from tests.support.mutant_outcomes import KILLED, LEFT, Outcomes, outcomes_in
@@ -51,9 +52,10 @@ def survivors(outcomes: Path, only: Sequence[str]) -> Iterator[Mutant]:
 class Leaks:
     """Linked leaks, and the lines that verifying each of them runs."""
 
-    def __init__(self, names: Sequence[str], folder: Path, changes: Sequence[Change]) -> None:
-        bench = LeakBench(made("gcc", "vision"), made("gcc", "full"), folder / "leaks")
-        leaks = [CONTROL, *(ALL_LEAKS[name] for name in names)]
+    def __init__(self, bench: LeakBench, names: Sequence[str], changes: Sequence[Change]) -> None:
+        form, folder = "macho" if bench.is_macho else "elf", bench.folder.parent
+        decided = [ALL_LEAKS[name] for name in names if ALL_LEAKS[name].is_decided(form, "")]
+        leaks = [CONTROL, *decided]
         self.builds = {leak.name: bench.link(leak.name, leak.make(bench)) for leak in leaks}
         self._folder = folder
         self._changes = changes
@@ -104,7 +106,8 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--outcomes", type=Path, required=True)
     parser.add_argument("--module", action="append", default=[])
-    parser.add_argument("--leak", action="append", choices=ALL_LEAKS)
+    parser.add_argument("--leak", action="append", choices=ALL_LEAKS, metavar="NAME")
+    parser.add_argument("--build", choices=BUILDS, default="gcc")
     parser.add_argument("--tricks", action="append")
     parser.add_argument("--minutes", type=float, default=10_000)
     parser.add_argument("--judged", type=Path, default=Path(os.devnull))
@@ -128,7 +131,9 @@ def main(arguments: list[str]) -> int:
         collected(chosen.tricks, probes(left), with_tests, marks="")
     elif left:
         with tempfile.TemporaryDirectory() as folder:
-            work(Leaks(chosen.leak or COVERING, Path(folder), probes(left)).judge)
+            builds = (made(chosen.build, kind) for kind in ("vision", "full"))
+            bench = LeakBench(*builds, Path(folder) / "leaks")
+            work(Leaks(bench, chosen.leak or COVERING, probes(left)).judge)
     counts = Counter(judged.known.get(mutant.key, LEFT).split(" ")[0] for mutant in every)
     print(", ".join(f"{count} {word}" for word, count in sorted(counts.items())))
     return int(any(word not in (HARMLESS, LEFT) for word in counts))

@@ -355,6 +355,16 @@ def test_functions_of_the_build_are_in_the_image_or_left_out(runtime: Evidence) 
     assert [c.name for c in nothing.gone] == ["x"]
 
 
+def test_only_functions_of_the_full_build_are_known(runtime: Evidence) -> None:
+    """One of a source that only the app compiles is not, however it is called."""
+    (piece,) = runtime.objects.find(CALLED)
+    others = tuple(f for n, f in enumerate(runtime.objects.files) if n != piece.object)
+    found = DeselectedCode(runtime, replace(runtime.objects, files=others))
+    assert CALLED in found._in_image
+    assert CALLED not in found.known
+    assert CALLED in DeselectedCode(runtime, None).known
+
+
 def test_offsets_are_of_the_full_build_in_the_same_object(runtime: Evidence) -> None:
     (piece,) = runtime.objects.find(CALLED)
     node = (piece.object, piece.section)
