@@ -55,15 +55,14 @@ static int is_one(const char* word, const char* const* list) {
 /* Commands that print names, ids and states, whatever their options. */
 static const char* const told_always[] = {
     "rev-parse",  "describe",    "symbolic-ref", "version",   "var",        "remote",
-    "name-rev",   "show-ref",    "merge-base", "ls-files",  "ls-tree",
-    "ls-remote",  "check-ignore", "check-attr",  "update-index", "help",    "submodule",
+    "name-rev",   "show-ref",    "merge-base", "ls-remote",  "check-ignore", "check-attr",  "update-index", "help",    "submodule",
     "submodule--helper", "fetch", "index-pack",  "unpack-objects", "maintenance", "init",
     "clean",      "update-server-info", "check-ref-format", "sh-i18n--envsubst", NULL};
 
 /* Options that add no text of files to a list of commits or of changed files. */
 static const char* const plain_options[] = {
-    "-s", "--no-patch", "-q", "--quiet", "--exit-code", "--name-only", "--name-status", "--stat",
-    "--stat=", "--shortstat", "--numstat", "--raw", "-z", "-r", "-M", "-C", "--cached", "--staged",
+    "-s", "--no-patch", "-q", "--quiet", "--exit-code", "--name-only", "--name-status", "--raw",
+    "-z", "-r", "-M", "-C", "--cached", "--staged",
     "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules",
     "--ignore-submodules=", "--diff-filter=", "--submodule=short", "--submodule=log", "--relative",
     "--text", "-n", "--max-count=", "--skip=", "--abbrev", "--abbrev=", "--abbrev-commit",
@@ -105,8 +104,8 @@ static int is_list(int count, char** word, int lists_commits) {
     } else if (text[0] == '-' && text[1] && !(strspn(text + 1, "0123456789") == strlen(text + 1))) {
       if (!is_one(text, plain_options) && !starts(text, "-n")) return 0;
       hides_texts |= is_one(text, (const char* const[]){"-s", "--no-patch", "-q", "--quiet",
-                                                        "--name-only", "--name-status", "--stat",
-                                                        "--shortstat", "--numstat", "--raw", NULL});
+                                                        "--name-only", "--name-status", "--raw",
+                                                        NULL});
     }
   }
   return lists_commits ? has_format : hides_texts;
@@ -132,7 +131,17 @@ static int shows_head(int count, char** word) {
   return 1;
 }
 
-/* Whether a command of git prints and writes no content of the objects' files. */
+/* Whether `git ls-tree` or `git ls-files` prints sizes or line ends of files. */
+static int lists_sizes(int count, char** word) {
+  for (int i = 0; i < count && strcmp(word[i], "--"); ++i) {
+    if (starts(word[i], "--lo") || starts(word[i], "--form") || starts(word[i], "--deb") ||
+        starts(word[i], "--eo") || (word[i][0] == '-' && word[i][1] != '-' && strchr(word[i], 'l')))
+      return 1;
+  }
+  return 0;
+}
+
+/* Whether a command of git prints and writes no content of the objects' files, nor their sizes. */
 static int is_told(const char* command, int count, char** word) {
   if (!strcmp(command, "status")) {
     for (int i = 0; i < count; ++i) /* -v prints differences, also as a part of -sv */
@@ -158,7 +167,8 @@ static int is_told(const char* command, int count, char** word) {
       !strcmp(command, "diff-files") || !strcmp(command, "diff-tree"))
     return is_list(count, word, 0);
   if (!strcmp(command, "cat-file"))
-    return has_word(count, word, (const char* const[]){"-e", "-t", "-s", NULL});
+    return has_word(count, word, (const char* const[]){"-e", "-t", NULL});
+  if (!strcmp(command, "ls-tree") || !strcmp(command, "ls-files")) return !lists_sizes(count, word);
   if (!strcmp(command, "branch")) { /* -v prints subjects of commits, also as a part of -av */
     for (int i = 0; i < count; ++i)
       if (starts(word[i], "--verb") || starts(word[i], "--form") || starts(word[i], "--edit") ||
