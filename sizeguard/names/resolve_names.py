@@ -22,7 +22,6 @@ from sizeguard.names.globs import is_glob
 from sizeguard.names.short import without_constraints
 from sizeguard.names.spelling import (
     Spelling,
-    has_global_scope,
     shown_symbol,
     spelling_of,
     spells,
@@ -30,7 +29,7 @@ from sizeguard.names.spelling import (
 )
 from sizeguard.names.spellings.compare_spellings import demangled_long, same_text, spelled
 from sizeguard.names.spellings.mangled_words import ABBREVIATED, HASH, TYPEDEFS, is_kept
-from sizeguard.names.spellings.nearest_symbol import nearest_symbol
+from sizeguard.names.spellings.nearest_symbol import corrections, nearest_symbol
 from sizeguard.names.spellings.other_languages import symbol_in_scope
 from sizeguard.names.spellings.patterns import WORD, NamePattern, has_wildcard, with_more_scopes
 from sizeguard.names.spellings.plain_paths import (
@@ -357,9 +356,9 @@ class SymbolNames:
 
     def nearest(self, text: str) -> str:
         """Find the symbol whose spelling is most like a text; empty if there is none."""
-        if has_global_scope(text):
-            text = without_global_scope(text)
-            if found := self.find(text):
+        text = without_global_scope(text)
+        for meant in (text, *corrections(text)):
+            if found := self.find(meant):
                 return shown_symbol(found[0])
         words = [self._coded(word) for word in self._words(text) if word not in ABBREVIATED]
         return nearest_symbol(text, words, self._holding, self.names)

@@ -64,6 +64,11 @@ _REWRITES = (
     # binutils names the destructor of a lambda after an earlier type.
     (re.compile(r"(?<=[})])::~\w+(?=\(\))"), "::~"),
 )
+# binutils writes the qualifier of a function's type first: int ( block_pointer)(bool)
+_QUALIFIED = re.compile(
+    r"\((?: (\w+)|\^)((?: [\w:]+::)?[*&]*)\)"
+    r"(\((?:[^()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))*+\))"
+)
 _TAG = re.compile(r"\[abi:\w+\]")
 _SPACED = re.compile(r"(?<=[\w>)]) :: |\A:: ")
 _NUMBERED = re.compile(r"\{(lambda|unnamed type)(\([^{}]*\))?#(\d{1,9})\}")
@@ -82,6 +87,8 @@ def normal(text: str) -> str:
     text = without_spaces(text)
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
+    while (moved := _QUALIFIED.sub(_llvm_qualified, text)) != text:
+        text = moved  # again, for those in its parameters
     text = _NUMBER.sub(_llvm_number_of_bits, _INTEGER.sub(_llvm_integer, text))
     return _PARAMETER.sub(_llvm_parameter, _NUMBERED.sub(_llvm_number, text))
 
@@ -143,6 +150,11 @@ def _llvm_number_of_bits(match: re.Match[str]) -> str:
         return match[0]
     mantissa, _, exponent = float(number).hex().partition("p")
     return f"{mantissa.rstrip('0').rstrip('.')}p{exponent}{suffix}"
+
+
+def _llvm_qualified(match: re.Match[str]) -> str:
+    """Spell int ( block_pointer)(bool), or int (^)(bool) of Apple, as int (bool) block_pointer."""
+    return f"{match[3]} {match[1] or 'block_pointer'}{match[2]}"
 
 
 def _llvm_number(match: re.Match[str]) -> str:

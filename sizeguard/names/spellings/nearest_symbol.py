@@ -19,13 +19,16 @@ _ALIKE = 20  # symbols to compare as a whole
 _TYPES = 500  # names of type information to compare as a whole: types of functions share all words
 _LENGTH = 0.5  # of a mangled name, in characters of its demangled text
 _CUTOFF = 0.6  # of difflib's ratio
+_LIKE_A_WORD = 0.85
 _PIECES = 6  # of a word that no symbol has
 _SHORTEST = 3  # characters in a piece
 _SHORT_WORD = 8  # characters; in a shorter word, pieces of two may be all that is right
 _LONGER = 2  # difference in length from a short word, in characters
 _FEW = 50_000  # names to search one by one: 5 ms a piece; a search of 76 MB takes 50 ms
 
-_DESTRUCTORS = ("D0Ev", "D1Ev", "D2Ev")  # instead of the class name after ~
+# Instead of the class name after ~, without and with an ABI tag
+_DESTRUCTORS = ("D0Ev", "D1Ev", "D2Ev")
+_TAGGED = ("D0B", "D1B", "D2B")
 # What mangled names have for operators, by the Itanium C++ ABI.
 _CODES = {
     "+": "pl", "-": "mi", "*": "ml", "/": "dv", "%": "rm", "^": "eo", "&": "an", "|": "or",
@@ -40,9 +43,23 @@ _OPERATOR = re.compile(r"::operator ?(\(\)|[^\w\s(]+)")
 _MANGLED = ("_Z", "__Z", "_R")
 _SPELLED = re.compile(r"::|[( <]")
 
+_LAST_WORD = re.compile(r"(?<=\)) \w+\Z")
+
 Scores = npt.NDArray[np.float64]
 Holding = Callable[[str], Int]
 _OF_TYPES = {"typeinfo name for ": "_ZTS", "typeinfo for ": "_ZTI", "vtable for ": "_ZTV"}
+
+
+def corrections(text: str) -> list[str]:
+    """Correct a word that no function's name has: `typeinfo for`, or the last `const`."""
+    from difflib import get_close_matches  # 3 ms
+
+    first, space, rest = text.partition(" for ")
+    begins = get_close_matches(first + space, _OF_TYPES, n=1, cutoff=_LIKE_A_WORD) if space else []
+    found = [begin + rest for begin in begins]
+    if last := _LAST_WORD.search(text):
+        found += [f"{text[: last.start()]} const", text[: last.start()]]
+    return found
 
 
 def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Sequence[str]) -> str:
@@ -93,7 +110,7 @@ def _wordless(text: str) -> Sequence[str]:
         if text.startswith(words):
             return (code,)
     if "::~" in text:
-        return _DESTRUCTORS
+        return _TAGGED if text.endswith("]()") else _DESTRUCTORS
     found = _OPERATOR.search(text)
     return [f"{_CODES[found[1]]}E"] if found and found[1] in _CODES else ()
 

@@ -57,6 +57,11 @@ SPELLINGS = {
         "vtable for std::ostream",
     ),
     "_ZTIPN2ns3BoxE": ("typeinfo for ns::Box*",),
+    "_ZN2ns4callEU13block_pointerFiPU13block_pointerFvbEPFvvEE": (
+        "ns::call(int ( block_pointer)(void ( block_pointer*)(bool), void (*)()))",
+        "ns::call(int (void (bool) block_pointer*, void (*)()) block_pointer)",
+        "ns::call(int (^)(void (^*)(bool), void (*)()))",
+    ),
     "_ZTSPKm": ("typeinfo name for unsigned long const*",),
     "_ZNK2ns4dataIKiEEPKT_v": (
         "int const* ns::data<int const>() const",
@@ -371,6 +376,31 @@ def test_the_nearest_name_is_written_as_it_was_asked_for() -> None:
         "plian_words": "plain_words",
     }.items():
         assert table.nearest(text) == nearest
+
+
+@pytest.mark.parametrize(
+    ("symbol", "text", "nearest"),
+    [
+        (
+            "_ZTSFvRK3BoxE",
+            "typeinko name for void (Box const&)",
+            "typeinfo name for void (Box const&)",
+        ),
+        ("_ZTV3Box", "vtaxle for Box", "vtable for Box"),
+        ("_ZNK3Box3getEv", "Box::get() conzt", "Box::get() const"),
+        ("_ZN3Box3setEv", "Box::set() x", "Box::set()"),
+        (
+            "_ZN3MapImED1B3tagEv",
+            "Map<unsigned lqng>::~Map[abi:tag]()",
+            "Map<unsigned long>::~Map[abi:tag]()",
+        ),
+    ],
+)
+def test_words_that_symbols_do_not_spell_are_corrected(
+    symbol: str, text: str, nearest: str
+) -> None:
+    others = [f"_ZN3Map3{name}ImED1Ev" for name in ("one", "two")]
+    assert SymbolNames.of([symbol, *others], NOT_ADDED).nearest(text) == nearest
 
 
 def test_types_of_functions_are_compared_as_a_whole() -> None:
