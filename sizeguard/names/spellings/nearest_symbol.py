@@ -44,6 +44,11 @@ _MANGLED = ("_Z", "__Z", "_R")
 _SPELLED = re.compile(r"::|[( <]")
 
 _LAST_WORD = re.compile(r"(?<=\)) \w+\Z")
+_SMALL_WORD = re.compile(r"\b[a-z]{3,}\b")
+_KEYWORDS = (
+    *("auto", "bool", "char", "const", "decltype", "double", "float", "int", "lambda", "long"),
+    *("operator", "short", "signed", "unnamed", "unsigned", "void", "volatile"),
+)
 
 Scores = npt.NDArray[np.float64]
 Holding = Callable[[str], Int]
@@ -51,15 +56,26 @@ _OF_TYPES = {"typeinfo name for ": "_ZTS", "typeinfo for ": "_ZTI", "vtable for 
 
 
 def corrections(text: str) -> list[str]:
-    """Correct a word that no function's name has: `typeinfo for`, or the last `const`."""
+    """Correct words that mangled names do not spell: `typeinfo for`, `const` and `unsigned`.
+
+    Return the texts with one of them corrected, and that without a last word.
+    """
     from difflib import get_close_matches  # 3 ms
 
     first, space, rest = text.partition(" for ")
     begins = get_close_matches(first + space, _OF_TYPES, n=1, cutoff=_LIKE_A_WORD) if space else []
     found = [begin + rest for begin in begins]
+    for word in dict.fromkeys(_SMALL_WORD.findall(text)):
+        alike = [each for each in _KEYWORDS if _differ_once(word, each)]
+        found += [re.sub(rf"\b{word}\b", each, text) for each in alike]
     if last := _LAST_WORD.search(text):
-        found += [f"{text[: last.start()]} const", text[: last.start()]]
+        found.append(text[: last.start()])
     return found
+
+
+def _differ_once(word: str, other: str) -> bool:
+    """Return whether two words of equal length differ in one letter."""
+    return len(word) == len(other) and sum(map(str.__ne__, word, other)) == 1
 
 
 def nearest_symbol(text: str, words: Sequence[str], holding: Holding, names: Sequence[str]) -> str:

@@ -389,6 +389,7 @@ def test_the_nearest_name_is_written_as_it_was_asked_for() -> None:
         ("_ZTV3Box", "vtaxle for Box", "vtable for Box"),
         ("_ZNK3Box3getEv", "Box::get() conzt", "Box::get() const"),
         ("_ZN3Box3setEv", "Box::set() x", "Box::set()"),
+        ("_Z3putRA9_KcmS1_", "put(char const (&) [9], uzsigned long, char const (&) [9])", ""),
         (
             "_ZN3MapImED1B3tagEv",
             "Map<unsigned lqng>::~Map[abi:tag]()",
@@ -400,7 +401,8 @@ def test_words_that_symbols_do_not_spell_are_corrected(
     symbol: str, text: str, nearest: str
 ) -> None:
     others = [f"_ZN3Map3{name}ImED1Ev" for name in ("one", "two")]
-    assert SymbolNames.of([symbol, *others], NOT_ADDED).nearest(text) == nearest
+    table = SymbolNames.of([symbol, *others], NOT_ADDED)
+    assert table.nearest(text) == (nearest or shown_symbol(symbol))
 
 
 def test_types_of_functions_are_compared_as_a_whole() -> None:
