@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from sizeguard.base.errors import InconclusiveError, InputError
+from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, check_no_outputs
 from sizeguard.base.input_files import readable
 from sizeguard.builds import RECORD as RECORD
-from sizeguard.builds import UNFINISHED
 from sizeguard.builds.build_inputs import BuildInputs, inputs_from_json
 from sizeguard.builds.sizes import Sizes
 
@@ -117,21 +116,9 @@ class Build:
 def read_build(path: Path) -> Build:
     """Read build.json, or the one in a folder.
 
-    Raises InputError for a file that is not one, is incomplete or has another version,
-    InconclusiveError if a later build of the folder failed, and OutputError if the running command
-    will replace a file of the build.
+    Raises InputError for a file that is not one, is incomplete or has another version, and
+    OutputError if the running command will replace a file of the build.
     """
-    file = path / RECORD if path.is_dir() else path
-    if file.with_name(UNFINISHED).exists():
-        raise InconclusiveError(
-            f"{file.parent}: its last build did not end, so its files may be of two builds; build"
-            " it again"
-        )
-    return read_record(file)
-
-
-def read_record(path: Path) -> Build:
-    """Read as read_build, also the record of a folder whose last build failed or still runs."""
     file = path / RECORD if path.is_dir() else path
     if path.is_dir() and not file.exists():
         raise InputError(

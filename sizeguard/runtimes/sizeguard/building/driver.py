@@ -19,7 +19,7 @@ from sizeguard.base.kept.hash_cache import HashCache
 from sizeguard.base.kept.moment import ask_again
 from sizeguard.base.progress import Progress
 from sizeguard.builds.build_inputs import BuildInputs, content_hash, input_changes
-from sizeguard.builds.build_record import RECORD, Build, read_record
+from sizeguard.builds.build_record import RECORD, Build, read_build
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.shipped_libraries import (
     STRIPPED,
@@ -269,7 +269,7 @@ def _record(
         inputs=inputs,
     )
     write_if_changed(record, json.dumps(result.to_json(), indent=2) + "\n")
-    return read_record(record)
+    return read_build(record)
 
 
 def _inputs(

@@ -14,9 +14,8 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.kept.hash_cache import HashCache, state_of
-from sizeguard.builds import RECORD, UNFINISHED
 from sizeguard.builds.build_inputs import UNKNOWN, BuildInputs, InputChanges
-from sizeguard.builds.build_record import read_record
+from sizeguard.builds.build_record import RECORD, read_build
 from sizeguard.builds.shipped_libraries import library_files
 from sizeguard.runtimes.sizeguard.building.read_inputs import (
     objects_that_read,
@@ -27,13 +26,16 @@ from sizeguard.runtimes.sizeguard.native_tree import CONFIGURED, STAMP
 from sizeguard.selection.write import OUTPUTS
 from sizeguard.toolchains.environment import build_environment, code_variables
 
+# Exists beside build.json while tools run. If it exists at the start, an earlier build was
+# interrupted.
+_UNFINISHED = ".unfinished"
 _TICK = 10_000_000  # ns by which file times may lag behind the clock
 
 
 def recorded_inputs(folder: Path) -> BuildInputs | None:
     """Read the recorded inputs of the last build in a folder; None if not recorded."""
     try:
-        return read_record(folder / RECORD).inputs
+        return read_build(folder / RECORD).inputs
     except InputError:
         return None
 
@@ -43,9 +45,9 @@ def begin(folder: Path) -> None:
 
     No record describes the inputs of those outputs.
     """
-    mark = state_of(str(folder / UNFINISHED))
+    mark = state_of(str(folder / _UNFINISHED))
     if mark is None:
-        write_atomic(folder / UNFINISHED, "")
+        write_atomic(folder / _UNFINISHED, "")
         return
     since = max(mark[3:]) - _TICK
     for path in folder.rglob("*"):
@@ -59,7 +61,7 @@ def begin(folder: Path) -> None:
 
 def finish(folder: Path) -> None:
     """Remove the mark, because the record describes everything in the folder."""
-    (folder / UNFINISHED).unlink(missing_ok=True)
+    (folder / _UNFINISHED).unlink(missing_ok=True)
 
 
 def forget_everything(folder: Path) -> None:
@@ -105,7 +107,7 @@ def _by_products(folder: Path) -> list[Path]:
 
     They ship, but the step that made them may be gone.
     """
-    build = read_record(folder / RECORD)
+    build = read_build(folder / RECORD)
     apart = filter(None, (build.image, build.shipped, build.model_tracer))
     declared = step_outputs(folder)
     return [path for path in library_files(folder, apart) if str(path) not in declared]
