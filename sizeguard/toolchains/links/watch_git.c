@@ -55,7 +55,8 @@ static int is_one(const char* word, const char* const* list) {
 /* Commands that print names, ids and states, whatever their options. */
 static const char* const told_always[] = {
     "rev-parse",  "describe",    "symbolic-ref", "version",   "var",        "remote",
-    "name-rev",   "show-ref",    "merge-base", "ls-remote",  "check-ignore", "check-attr",  "update-index", "help",    "submodule",
+    "name-rev",   "show-ref",    "merge-base", "ls-remote",  "check-ignore", "check-attr",
+    "update-index", "help",      "submodule",
     "submodule--helper", "fetch", "index-pack",  "unpack-objects", "maintenance", "init",
     "clean",      "update-server-info", "check-ref-format", "sh-i18n--envsubst", NULL};
 
@@ -131,10 +132,10 @@ static int shows_head(int count, char** word) {
   return 1;
 }
 
-/* Whether `git ls-tree` or `git ls-files` prints sizes or line ends of files. */
+/* Whether `git ls-tree` or `git ls-files` prints sizes or line ends of files; git takes --l, too */
 static int lists_sizes(int count, char** word) {
   for (int i = 0; i < count && strcmp(word[i], "--"); ++i) {
-    if (starts(word[i], "--lo") || starts(word[i], "--form") || starts(word[i], "--deb") ||
+    if (starts(word[i], "--l") || starts(word[i], "--fo") || starts(word[i], "--deb") ||
         starts(word[i], "--eo") || (word[i][0] == '-' && word[i][1] != '-' && strchr(word[i], 'l')))
       return 1;
   }
@@ -155,6 +156,8 @@ static int is_told(const char* command, int count, char** word) {
     return 1;
   }
   if (!strcmp(command, "rev-list")) {
+    for (int i = 0; i < count; ++i) /* both depend on sizes of files */
+      if (starts(word[i], "--disk-usage") || starts(word[i], "--filter")) return 0;
     for (int i = 0; i < count; ++i)
       if (starts(word[i], "--form") || starts(word[i], "--pre") || starts(word[i], "--head"))
         return is_list(count, word, 1);
