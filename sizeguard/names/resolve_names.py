@@ -356,8 +356,8 @@ class SymbolNames:
 
     def nearest(self, text: str) -> str:
         """Find the symbol whose spelling is most like a text; empty if there is none."""
-        text = without_global_scope(text)
-        for meant in (text, *corrections(text)):
+        asked, text = text, without_global_scope(text)
+        for meant in (*([text] if text != asked else []), *corrections(text)):
             if found := self.find(meant):
                 return shown_symbol(found[0])
         words = [self._coded(word) for word in self._words(text) if word not in ABBREVIATED]

@@ -19,14 +19,14 @@ _ALIKE = 20  # symbols to compare as a whole
 _TYPES = 500  # names of type information to compare as a whole: types of functions share all words
 _LENGTH = 0.5  # of a mangled name, in characters of its demangled text
 _CUTOFF = 0.6  # of difflib's ratio
-_LIKE_A_WORD = 0.85
+_LIKE_A_WORD = 0.85  # of difflib's ratio, of a misspelt `typeinfo for `
 _PIECES = 6  # of a word that no symbol has
 _SHORTEST = 3  # characters in a piece
 _SHORT_WORD = 8  # characters; in a shorter word, pieces of two may be all that is right
 _LONGER = 2  # difference in length from a short word, in characters
 _FEW = 50_000  # names to search one by one: 5 ms a piece; a search of 76 MB takes 50 ms
 
-# Instead of the class name after ~, without and with an ABI tag
+# How mangled names spell destructors, without and with an ABI tag
 _DESTRUCTORS = ("D0Ev", "D1Ev", "D2Ev")
 _TAGGED = ("D0B", "D1B", "D2B")
 # What mangled names have for operators, by the Itanium C++ ABI.
@@ -58,7 +58,7 @@ _OF_TYPES = {"typeinfo name for ": "_ZTS", "typeinfo for ": "_ZTI", "vtable for 
 def corrections(text: str) -> list[str]:
     """Correct words that mangled names do not spell: `typeinfo for`, `const` and `unsigned`.
 
-    Return the texts with one of them corrected, and that without a last word.
+    Returns a text for each possible correction, and the text without its last word.
     """
     from difflib import get_close_matches  # 3 ms
 
@@ -74,7 +74,7 @@ def corrections(text: str) -> list[str]:
 
 
 def _differ_once(word: str, other: str) -> bool:
-    """Return whether two words of equal length differ in one letter."""
+    """Return whether two words have the same length and differ in one letter."""
     return len(word) == len(other) and sum(map(str.__ne__, word, other)) == 1
 
 

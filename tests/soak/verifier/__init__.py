@@ -1,1 +1,1 @@
-"""Run the verifier on builds with known leaks, and on harmless changes that it must accept."""
+"""Check that the verifier reports known leaks and accepts harmless changes."""
