@@ -27,7 +27,7 @@ pytestmark = pytest.mark.native
 HARMLESS = (
     "git describe --tags --always --dirty",
     "git rev-parse --short HEAD",
-    "git rev-parse HEAD:NOTES.md",
+    "git rev-parse --verify -q HEAD^{commit} HEAD^{tree} ':/Second'",
     "git -C . -c core.abbrev=12 status --porcelain --untracked-files=no",
     "git status -s -b",
     "git log -1 --format=%H,%cd --date=short",
@@ -38,8 +38,9 @@ HARMLESS = (
     "git diff-index --name-only HEAD --",
     "git rev-list --count HEAD",
     "git ls-files",
-    "git ls-files -s --others; git ls-tree -r --name-only HEAD",
-    "git cat-file -e HEAD:NOTES.md",
+    "git ls-files -z --others; git ls-tree -r --name-only HEAD",
+    "git cat-file -e HEAD:NOTES.md; git cat-file -t HEAD",
+    "git update-index -q --refresh; git diff-index --quiet HEAD",
     "git config --get core.bare",
     "git remote -v; git branch --list; git symbolic-ref -q HEAD",
     "git submodule update --init --recursive",
@@ -67,6 +68,24 @@ TAKING = (
     "git ls-files --debug",
     "git diff --stat HEAD~1",
     "git log -1 --format=%h --numstat",
+    "git rev-parse HEAD:NOTES.md",
+    "git rev-parse --default :NOTES.md",
+    "git rev-parse -q --verify 1234567^{blob}",
+    "git describe --always HEAD:NOTES.md",
+    "git cat-file -e 2bdf67abb163a4ffb2d7f3f0880c9fe5068ce782",
+    "git ls-tree HEAD",
+    "git ls-tree --object-only HEAD",
+    "git ls-files -s",
+    "git ls-files -zs",
+    "git ls-files --stag",
+    "git diff-index HEAD~1",
+    "git diff --raw HEAD~1",
+    "echo >NOTES.md; git diff -q",
+    "git diff-files -q",
+    "git log -1 --format=%h --raw",
+    "git rev-list --objects HEAD",
+    "echo >NOTES.md; git status --porc=v2",
+    "git update-index --cacheinfo 100644,2bdf67abb163a4ffb2d7f3f0880c9fe5068ce782,NOTES.md",
     "git archive HEAD",
     "git archive HEAD | tar x -C ../out",
     "git grep -h o HEAD -- NOTES.md",
@@ -274,6 +293,7 @@ CLEARED = (
     f"{sys.executable} -c 'import ctypes, sys; libc = ctypes.CDLL(None); libc.clearenv();"
     ' libc.system(" ".join(sys.argv[1:]).encode())\''
 )
+GROWN = "8eac7eaa5b6d9991bfcb7887bc93e277ba6beefe"  # git's id of NOTES.md in the change
 NOTES = '.data\n.globl notes\nnotes: .incbin "notes.txt"\n.byte 0\n'
 
 
@@ -282,6 +302,7 @@ NOTES = '.data\n.globl notes\nnotes: .incbin "notes.txt"\n.byte 0\n'
     [
         ("git show HEAD:NOTES.md", True),
         ("git describe --tags --always --dirty", False),
+        (f"if test `git rev-parse HEAD:NOTES.md` = {GROWN}; then head -c 2000 /dev/zero; fi", True),
         ("head -c $$(stat -c %s NOTES.md) /dev/zero", True),
         ("head -c $$(env -i stat -c %s NOTES.md) /dev/zero", True),
         (f"head -c $$({CLEARED} stat -c %s NOTES.md) /dev/zero", True),

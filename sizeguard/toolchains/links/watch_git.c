@@ -1,14 +1,14 @@
 /* Mark that a build may have taken files out of git's objects, or read files of the checkout that
    are not in its worktree. Preloaded into its processes.
 
-   A harmless program asks git for names, ids or states: git with one of the commands below, and
-   cargo and cmake. It opens the worktree's `.git` without setting the access time, and leaves the
-   mark `asked`. So the access time tells of any other reader, of static ones and of those that
-   this library did not reach, too. A program that is not harmless and opens objects leaves the mark
-   `taken`, by whatever path it came to them. The paths of files that any program opens in the
-   checkout outside of its folders .git and .sizeguard, where the worktrees are, stand in `outside`,
-   each ended by NUL. Nobody may read without setting access times. Nothing is printed, and no
-   failure ends a program.
+   A harmless program asks git for names, states or ids of commits: git with one of the commands
+   below, and cargo and cmake. An id of a file tells of its content as a size does. Such a program
+   opens the worktree's `.git` without setting the access time, and leaves the mark `asked`. So the
+   access time tells of any other reader, of static ones and of those that this library did not
+   reach, too. A program that is not harmless and opens objects leaves the mark `taken`, by whatever
+   path it came to them. The paths of files that any program opens in the checkout outside of its
+   folders .git and .sizeguard, where the worktrees are, stand in `outside`, each ended by NUL.
+   Nobody may read without setting access times. Nothing is printed, and no failure ends a program.
 */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -52,18 +52,18 @@ static int is_one(const char* word, const char* const* list) {
   return 0;
 }
 
-/* Commands that print names, ids and states, whatever their options. */
+/* Commands that print names, ids of commits and states, whatever their options. */
 static const char* const told_always[] = {
-    "rev-parse",  "describe",    "symbolic-ref", "version",   "var",        "remote",
+    "symbolic-ref", "version",   "var",        "remote",
     "name-rev",   "show-ref",    "merge-base", "ls-remote",  "check-ignore", "check-attr",
-    "update-index", "help",      "submodule",
+    "help",       "submodule",
     "submodule--helper", "fetch", "index-pack",  "unpack-objects", "maintenance", "init",
     "clean",      "update-server-info", "check-ref-format", "sh-i18n--envsubst", NULL};
 
 /* Options that add no text of files to a list of commits or of changed files. */
 static const char* const plain_options[] = {
-    "-s", "--no-patch", "-q", "--quiet", "--exit-code", "--name-only", "--name-status", "--raw",
-    "-z", "-r", "-M", "-C", "--cached", "--staged",
+    "-s", "--no-patch", "-q", "--quiet", "--exit-code", "--name-only", "--name-status", "-z", "-r",
+    "-M", "-C", "--cached", "--staged",
     "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules",
     "--ignore-submodules=", "--diff-filter=", "--submodule=short", "--submodule=log", "--relative",
     "--text", "-n", "--max-count=", "--skip=", "--abbrev", "--abbrev=", "--abbrev-commit",
@@ -72,6 +72,11 @@ static const char* const plain_options[] = {
     "--remotes", "--since=", "--after=", "--until=", "--before=", "--author=", "--committer=",
     "--grep=", "--follow", "--merges", "--no-merges", "--topo-order", "--date-order", "--count",
     "--left-right", "--no-walk", "--simplify-by-decoration", "--no-show-signature", "--", NULL};
+
+static const char* const options_of_update[] = {
+    "-q", "--refresh", "--really-refresh", "--unmerged", "--ignore-missing", "--ignore-submodules",
+    "--assume-unchanged", "--no-assume-unchanged", "--skip-worktree", "--no-skip-worktree", "--",
+    NULL};
 
 static const char* const options_of_apply[] = {
     "-p0", "-p1", "-p2", "-R", "--reverse", "-v", "--verbose", "-q", "--quiet", "--check", "--stat",
@@ -105,8 +110,7 @@ static int is_list(int count, char** word, int lists_commits) {
     } else if (text[0] == '-' && text[1] && !(strspn(text + 1, "0123456789") == strlen(text + 1))) {
       if (!is_one(text, plain_options) && !starts(text, "-n")) return 0;
       hides_texts |= is_one(text, (const char* const[]){"-s", "--no-patch", "-q", "--quiet",
-                                                        "--name-only", "--name-status", "--raw",
-                                                        NULL});
+                                                        "--name-only", "--name-status", NULL});
     }
   }
   return lists_commits ? has_format : hides_texts;
@@ -132,21 +136,47 @@ static int shows_head(int count, char** word) {
   return 1;
 }
 
-/* Whether `git ls-tree` or `git ls-files` prints sizes or line ends of files; git takes --l, too */
-static int lists_sizes(int count, char** word) {
+/* Whether an option begins as one of the list (git takes --lo for --long), or has a letter. */
+static int is_option(const char* text, const char* letters, const char* const* list) {
+  if (text[0] != '-' || !text[1]) return 0;
+  if (text[1] != '-') return strpbrk(text, letters) != NULL;
+  for (; *list; ++list)
+    if (starts(text, *list)) return 1;
+  return 0;
+}
+
+/* Whether `git ls-tree` or `git ls-files` prints sizes, line ends or ids of files. */
+static int lists_contents(int count, char** word, int is_tree) {
+  int has_names = !is_tree;
   for (int i = 0; i < count && strcmp(word[i], "--"); ++i) {
-    if (starts(word[i], "--l") || starts(word[i], "--fo") || starts(word[i], "--deb") ||
-        starts(word[i], "--eo") || (word[i][0] == '-' && word[i][1] != '-' && strchr(word[i], 'l')))
+    if (is_option(word[i], is_tree ? "l" : "su",
+                  (const char* const[]){"--l", "--fo", "--deb", "--eo", "--st", "--u", "--res",
+                                        "--obj", NULL}))
+      return 1;
+    has_names |= !strcmp(word[i], "--name-only") || !strcmp(word[i], "--name-status");
+  }
+  return !has_names;
+}
+
+/* Whether a name of rev-parse, describe or cat-file may be that of a file's content: HEAD:file, or
+   an id whose kind is asked for. `:/text` names a commit. */
+static int names_content(int count, char** word, int by_id) {
+  for (int i = 0; i < count; ++i) {
+    const char* text = word[i];
+    if (strstr(text, "^{blob}") || strstr(text, "^{object}")) return 1;
+    if (by_id ? strlen(text) > 3 && strspn(text, "0123456789abcdefABCDEF") == strlen(text)
+              : strchr(text, ':') && !starts(text, ":/"))
       return 1;
   }
   return 0;
 }
 
-/* Whether a command of git prints and writes no content of the objects' files, nor their sizes. */
+/* Whether a command of git prints and writes no content of files, nor their sizes and ids. */
 static int is_told(const char* command, int count, char** word) {
   if (!strcmp(command, "status")) {
-    for (int i = 0; i < count; ++i) /* -v prints differences, also as a part of -sv */
-      if (starts(word[i], "--v") || (word[i][0] == '-' && word[i][1] != '-' && strchr(word[i], 'v')))
+    for (int i = 0; i < count; ++i) /* -v, -sv: differences; --porcelain=2: ids */
+      if (starts(word[i], "--v") || (starts(word[i], "--po") && strchr(word[i], '2')) ||
+          (word[i][0] == '-' && word[i][1] != '-' && strchr(word[i], 'v')))
         return 0;
     return 1;
   }
@@ -156,8 +186,10 @@ static int is_told(const char* command, int count, char** word) {
     return 1;
   }
   if (!strcmp(command, "rev-list")) {
-    for (int i = 0; i < count; ++i) /* both depend on sizes of files */
-      if (starts(word[i], "--disk-usage") || starts(word[i], "--filter")) return 0;
+    for (int i = 0; i < count; ++i) /* the first two depend on sizes of files */
+      if (starts(word[i], "--disk-usage") || starts(word[i], "--filter") ||
+          starts(word[i], "--objects"))
+        return 0;
     for (int i = 0; i < count; ++i)
       if (starts(word[i], "--form") || starts(word[i], "--pre") || starts(word[i], "--head"))
         return is_list(count, word, 1);
@@ -168,10 +200,19 @@ static int is_told(const char* command, int count, char** word) {
     return is_list(count, word, 1) && is_list(count, word, 0) && shows_head(count, word);
   if (!strcmp(command, "diff") || !strcmp(command, "diff-index") ||
       !strcmp(command, "diff-files") || !strcmp(command, "diff-tree"))
-    return is_list(count, word, 0);
+    return is_list(count, word, 0) && !has_word(count, word, (const char* const[]){"-q", NULL});
+  if (!strcmp(command, "rev-parse") || !strcmp(command, "describe"))
+    return !names_content(count, word, 0);
   if (!strcmp(command, "cat-file"))
-    return has_word(count, word, (const char* const[]){"-e", "-t", NULL});
-  if (!strcmp(command, "ls-tree") || !strcmp(command, "ls-files")) return !lists_sizes(count, word);
+    return has_word(count, word, (const char* const[]){"-e", "-t", NULL}) &&
+           !names_content(count, word, 1);
+  if (!strcmp(command, "ls-tree")) return !lists_contents(count, word, 1);
+  if (!strcmp(command, "ls-files")) return !lists_contents(count, word, 0);
+  if (!strcmp(command, "update-index")) { /* --cacheinfo compares ids, with diff-index */
+    for (int i = 0; i < count; ++i)
+      if (word[i][0] == '-' && !is_one(word[i], options_of_update)) return 0;
+    return 1;
+  }
   if (!strcmp(command, "branch")) { /* -v prints subjects of commits, also as a part of -av */
     for (int i = 0; i < count; ++i)
       if (starts(word[i], "--verb") || starts(word[i], "--form") || starts(word[i], "--edit") ||
@@ -325,8 +366,8 @@ static void look_at_head(const char* path) {
   if (!strcmp(path, head)) note(path);
 }
 
-/* Mark that cargo looks whether outputs outside of the worktree, of an earlier build, are up to date:
-   it compares times, and reads no source of those that are. */
+/* Mark that cargo looks whether outputs outside of the worktree, of an earlier build, are up to
+   date: it compares times, and reads no source of those that are. */
 static void look_at_kept(const char* path) {
   size_t length = strlen(tree);
   int is_in = length && starts(path, tree) && path[length] == '/';
