@@ -8,7 +8,8 @@
    reach, too. A program that is not harmless and opens objects leaves the mark `taken`, by whatever
    path it came to them. The paths of files that any program opens in the checkout outside of its
    folders .git and .sizeguard, where the worktrees are, stand in `outside`, each ended by NUL.
-   Nobody may read without setting access times. Nothing is printed, and no failure ends a program.
+   Other programs than the harmless ones cannot read without setting access times: O_NOATIME is
+   removed. The library prints nothing, and its failures do not end a program.
 */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -136,13 +137,26 @@ static int shows_head(int count, char** word) {
   return 1;
 }
 
-/* Whether an option begins as one of the list (git takes --lo for --long), or has a letter. */
+/* Whether an option has one of the letters, or begins as one of the list (git takes --lo for
+   --long). */
 static int is_option(const char* text, const char* letters, const char* const* list) {
   if (text[0] != '-' || !text[1]) return 0;
   if (text[1] != '-') return strpbrk(text, letters) != NULL;
   for (; *list; ++list)
     if (starts(text, *list)) return 1;
   return 0;
+}
+
+static int has_option(int count, char** word, const char* letters, const char* const* list) {
+  for (int i = 0; i < count; ++i)
+    if (is_option(word[i], letters, list)) return 1;
+  return 0;
+}
+
+static int has_only(int count, char** word, const char* const* options) {
+  for (int i = 0; i < count; ++i)
+    if (word[i][0] == '-' && !is_one(word[i], options)) return 0;
+  return 1;
 }
 
 /* Whether `git ls-tree` or `git ls-files` prints sizes, line ends or ids of files. */
@@ -171,29 +185,26 @@ static int names_content(int count, char** word, int by_id) {
   return 0;
 }
 
+static int is_status_with_ids(int count, char** word) {
+  for (int i = 0; i < count; ++i)
+    if (starts(word[i], "--po") && strchr(word[i], '2')) return 1;
+  return 0;
+}
+
 /* Whether a command of git prints and writes no content of files, nor their sizes and ids. */
 static int is_told(const char* command, int count, char** word) {
-  if (!strcmp(command, "status")) {
-    for (int i = 0; i < count; ++i) /* -v, -sv: differences; --porcelain=2: ids */
-      if (starts(word[i], "--v") || (starts(word[i], "--po") && strchr(word[i], '2')) ||
-          (word[i][0] == '-' && word[i][1] != '-' && strchr(word[i], 'v')))
-        return 0;
-    return 1;
-  }
-  if (!strcmp(command, "config")) { /* --blob=HEAD:file reads a file; git takes --blo, too */
-    for (int i = 0; i < count; ++i)
-      if (starts(word[i], "--bl")) return 0;
-    return 1;
-  }
-  if (!strcmp(command, "rev-list")) {
-    for (int i = 0; i < count; ++i) /* the first two depend on sizes of files */
-      if (starts(word[i], "--disk-usage") || starts(word[i], "--filter") ||
-          starts(word[i], "--objects"))
-        return 0;
-    for (int i = 0; i < count; ++i)
-      if (starts(word[i], "--form") || starts(word[i], "--pre") || starts(word[i], "--head"))
-        return is_list(count, word, 1);
-    return 1;
+  if (!strcmp(command, "status")) /* -v prints differences, --porcelain=2 ids */
+    return !has_option(count, word, "v", (const char* const[]){"--v", NULL}) &&
+           !is_status_with_ids(count, word);
+  if (!strcmp(command, "config")) /* --blob=HEAD:file reads a file */
+    return !has_option(count, word, "", (const char* const[]){"--bl", NULL});
+  if (!strcmp(command, "rev-list")) { /* the first two depend on sizes of files */
+    if (has_option(count, word, "",
+                   (const char* const[]){"--disk-usage", "--filter", "--objects", NULL}))
+      return 0;
+    int has_format =
+        has_option(count, word, "", (const char* const[]){"--form", "--pre", "--head", NULL});
+    return !has_format || is_list(count, word, 1);
   }
   if (!strcmp(command, "log")) return is_list(count, word, 1);
   if (!strcmp(command, "show"))
@@ -208,28 +219,18 @@ static int is_told(const char* command, int count, char** word) {
            !names_content(count, word, 1);
   if (!strcmp(command, "ls-tree")) return !lists_contents(count, word, 1);
   if (!strcmp(command, "ls-files")) return !lists_contents(count, word, 0);
-  if (!strcmp(command, "update-index")) { /* --cacheinfo compares ids, with diff-index */
-    for (int i = 0; i < count; ++i)
-      if (word[i][0] == '-' && !is_one(word[i], options_of_update)) return 0;
-    return 1;
-  }
-  if (!strcmp(command, "branch")) { /* -v prints subjects of commits, also as a part of -av */
-    for (int i = 0; i < count; ++i)
-      if (starts(word[i], "--verb") || starts(word[i], "--form") || starts(word[i], "--edit") ||
-          (word[i][0] == '-' && word[i][1] != '-' && strchr(word[i], 'v')))
-        return 0;
-    return 1;
-  }
+  if (!strcmp(command, "update-index")) /* --cacheinfo compares ids, with diff-index */
+    return has_only(count, word, options_of_update);
+  if (!strcmp(command, "branch")) /* -v prints subjects of commits */
+    return !has_option(count, word, "v",
+                       (const char* const[]){"--verb", "--form", "--edit", NULL});
   if (!strcmp(command, "tag") || !strcmp(command, "for-each-ref")) {
     for (int i = 0; i < count; ++i)
       if (starts(word[i], "-n") || strstr(word[i], "%(") || starts(word[i], "-F")) return 0;
     return 1;
   }
-  if (!strcmp(command, "apply")) { /* --3way, --index and --cached write from objects */
-    for (int i = 0; i < count; ++i)
-      if (word[i][0] == '-' && !is_one(word[i], options_of_apply)) return 0;
-    return 1;
-  }
+  if (!strcmp(command, "apply")) /* --3way, --index and --cached write from objects */
+    return has_only(count, word, options_of_apply);
   return is_one(command, told_always);
 }
 
