@@ -100,7 +100,7 @@ class FunctionNames:
         return None if linkage and spells(linkage, plain) else named
 
     def _chain(self, place: int) -> Iterator[tuple[int, _OwnNames]]:
-        """Follow the references of an entry; yield each entry with the names in it."""
+        """Yield an entry and the entries that it refers to in turn, each with its own names."""
         here: int | None = place
         for _ in range(LONGEST):
             if here is None:

@@ -406,7 +406,7 @@ def test_words_that_symbols_do_not_spell_are_corrected(
 
 
 def test_types_of_functions_are_compared_as_a_whole() -> None:
-    """They share all words, so the right name may not be among the 60 of similar length."""
+    """All these types have the same words, and more than 60 of them have the same length."""
     numbers = "cahstijlmxyfd"
     types = [f"_ZTSFv{''.join(p)}{15 * 'i'}R6TensorE" for p in itertools.product(numbers, repeat=2)]
     wanted = "typeinfo name for void (Tensor const&, Tensor const&, Tensor const&)"

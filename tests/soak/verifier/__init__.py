@@ -1,1 +1,1 @@
-"""Check that the verifier reports known leaks and accepts harmless changes."""
+"""Soak tests of the verifier: leaks that it must report, and changes that it must accept."""

@@ -92,7 +92,7 @@ def once_per_cause(found: Sequence[GateFinding]) -> list[GateFinding]:
 def with_builds(
     found: Sequence[GateFinding],
 ) -> list[tuple[GateFinding, SharedFinding | None]]:
-    """List each cause once, by its first finding; if several builds share it, list these, too.
+    """Return the first finding of each cause, with the builds that share the cause, if several do.
 
     Findings on limits are listed one by one, as each build has other sizes.
     """

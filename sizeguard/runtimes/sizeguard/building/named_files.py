@@ -113,7 +113,7 @@ def _words_in(paths: Iterable[str]) -> list[str]:
 def assembled_files(
     sources: Mapping[str, bytes], folders: Sequence[str]
 ) -> tuple[set[str], set[str]]:
-    """List the files that assembler directives name, and the missing paths that would hide them.
+    """Return the paths of files that assembler directives name: those that exist, and the others.
 
     A source may read any file if a macro names the file of a directive. Included files may have
     directives of their own.

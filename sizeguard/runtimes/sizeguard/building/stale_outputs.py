@@ -26,8 +26,7 @@ from sizeguard.runtimes.sizeguard.native_tree import CONFIGURED, STAMP
 from sizeguard.selection.write import OUTPUTS
 from sizeguard.toolchains.environment import build_environment, code_variables
 
-# Exists beside build.json while tools run. If it exists at the start, an earlier build was
-# interrupted.
+# A file beside build.json while tools run. If a build finds it, an earlier build was interrupted.
 _UNFINISHED = ".unfinished"
 _TICK = 10_000_000  # ns by which file times may lag behind the clock
 
