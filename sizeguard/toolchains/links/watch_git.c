@@ -172,15 +172,15 @@ static int lists_contents(int count, char** word, int is_tree) {
   return !has_names;
 }
 
-/* Whether a name of rev-parse, describe or cat-file may be that of a file's content: HEAD:file, or
-   an id whose kind is asked for. `:/text` names a commit. */
-static int names_content(int count, char** word, int by_id) {
+/* Whether a name may be that of a file's content: HEAD:file (is_path), or an id of at most `most`
+   digits, which git looks up. `:/text` names a commit. */
+static int names_content(int count, char** word, int is_path, size_t most) {
   for (int i = 0; i < count; ++i) {
     const char* text = word[i];
-    if (strstr(text, "^{blob}") || strstr(text, "^{object}")) return 1;
-    if (by_id ? strlen(text) > 3 && strspn(text, "0123456789abcdefABCDEF") == strlen(text)
-              : strchr(text, ':') && !starts(text, ":/"))
-      return 1;
+    size_t digits = strspn(text, "0123456789abcdefABCDEF");
+    int is_id = digits > 3 && digits <= most && (!text[digits] || strchr("~^@", text[digits]));
+    if (is_id || strstr(text, "^{blob}") || strstr(text, "^{object}")) return 1;
+    if (is_path && strchr(text, ':') && !starts(text, ":/")) return 1;
   }
   return 0;
 }
@@ -212,11 +212,12 @@ static int is_told(const char* command, int count, char** word) {
   if (!strcmp(command, "diff") || !strcmp(command, "diff-index") ||
       !strcmp(command, "diff-files") || !strcmp(command, "diff-tree"))
     return is_list(count, word, 0) && !has_word(count, word, (const char* const[]){"-q", NULL});
-  if (!strcmp(command, "rev-parse") || !strcmp(command, "describe"))
-    return !names_content(count, word, 0);
+  /* rev-parse prints a whole id whether or not there is such an object. */
+  if (!strcmp(command, "rev-parse")) return !names_content(count, word, 1, 39);
+  if (!strcmp(command, "describe")) return !names_content(count, word, 1, 64);
   if (!strcmp(command, "cat-file"))
     return has_word(count, word, (const char* const[]){"-e", "-t", NULL}) &&
-           !names_content(count, word, 1);
+           !names_content(count, word, 0, 64);
   if (!strcmp(command, "ls-tree")) return !lists_contents(count, word, 1);
   if (!strcmp(command, "ls-files")) return !lists_contents(count, word, 0);
   if (!strcmp(command, "update-index")) /* --cacheinfo compares ids, with diff-index */
