@@ -41,7 +41,7 @@ lint-texts:
 	.venv/bin/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	.venv/bin/check-jsonschema --quiet --builtin-schema vendor.github-actions action.yml
 	.venv/bin/check-jsonschema --quiet --builtin-schema vendor.gitlab-ci ci/gitlab/*.yml
-	clang-format-19 --dry-run -Werror $$(git ls-files 'native/*.cpp' 'native/*.h')
+	clang-format-19 --style=file:native/.clang-format --dry-run -Werror $$(git ls-files 'native/*.cpp' 'native/*.h' 'sizeguard/*/compiled/*')
 
 test: lint
 	.venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder

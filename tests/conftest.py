@@ -21,6 +21,7 @@ from sizeguard.runtimes.sizeguard.building.variants import Variant, checked_vari
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain
 from tests.support.builds.operator_table import pytest_terminal_summary  # noqa: F401  (pytest finds the hook here)
 from tests.support.builds.recorded_builds import recorded_runtime
+from tests.support.compiled_code import compile_all
 from tests.support.drawn import EXAMPLES
 from tests.support.images.macho_samples import MachoSamples, build_samples
 from tests.support.unit_guard import UnitGuard
@@ -52,6 +53,7 @@ _NATIVE = "\npytestmark = pytest.mark.native\n"
 
 def pytest_configure(config: pytest.Config) -> None:
     """Guard unit tests, and let examples take as long as they do: machines are shared."""
+    compile_all()
     config.pluginmanager.register(UnitGuard())
     # In CI the store is in the user's cache: tests have their own, wherever they run
     os.environ.pop("CI", None)

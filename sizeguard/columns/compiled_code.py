@@ -1,0 +1,58 @@
+"""C functions over columns, for loops that numpy needs many passes for."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.kept.compiled_library import compiled_library
+
+# Without -march=native: machines can share a home.
+FLAGS = ("-std=c17", "-O3", "-fPIC", "-shared", "-fvisibility=hidden")
+
+
+class CompiledCode:
+    """Functions of the C files in a folder, compiled on first use.
+
+    A function takes int64_t for an integer and a pointer for an array, and returns int64_t. It
+    trusts the lengths that it is told; callers check what a file says.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Do nothing yet: most commands need few of these libraries."""
+        self._folder = folder
+
+    def call(self, name: str, *arguments: npt.NDArray[np.generic] | int) -> int:
+        """Call a function, without the interpreter's lock.
+
+        Raises ValueError for an array that is not contiguous, and InconclusiveError without a
+        compiler.
+        """
+        function = getattr(self._library, name)
+        function.restype = ctypes.c_int64
+        return int(function(*map(_passed, arguments)))
+
+    @cached_property
+    def _library(self) -> ctypes.CDLL:
+        """The loaded library."""
+        sources = sorted(self._folder.glob("*.[ch]"))
+        library = compiled_library(sources, FLAGS)
+        if library is None:
+            raise InconclusiveError(
+                f"{self._folder}: cannot be compiled; reading binaries needs a C compiler the first"
+                " time: install gcc or clang, so that cc runs, and make ~/.cache writable"
+            )
+        return ctypes.CDLL(str(library))
+
+
+def _passed(argument: npt.NDArray[np.generic] | int) -> ctypes.c_int64 | ctypes.c_void_p:
+    if isinstance(argument, np.ndarray):
+        if not argument.flags.c_contiguous:
+            raise ValueError("an array must be contiguous")
+        return ctypes.c_void_p(argument.__array_interface__["data"][0])
+    return ctypes.c_int64(argument)
