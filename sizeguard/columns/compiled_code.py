@@ -50,9 +50,22 @@ class CompiledCode:
         return ctypes.CDLL(str(library))
 
 
+def addresses(*arrays: npt.NDArray[np.generic]) -> npt.NDArray[np.uintp]:
+    """Return the addresses of arrays, as a C structure of pointers.
+
+    The arrays must live as long as C uses them. Raises ValueError for one that is not contiguous.
+    """
+    return np.array([_address(array) for array in arrays], np.uintp)
+
+
+def _address(array: npt.NDArray[np.generic]) -> int:
+    if not array.flags.c_contiguous:
+        raise ValueError("an array must be contiguous")
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
 def _passed(argument: npt.NDArray[np.generic] | int) -> ctypes.c_int64 | ctypes.c_void_p:
     if isinstance(argument, np.ndarray):
-        if not argument.flags.c_contiguous:
-            raise ValueError("an array must be contiguous")
-        return ctypes.c_void_p(argument.__array_interface__["data"][0])
+        return ctypes.c_void_p(_address(argument))
     return ctypes.c_int64(argument)

@@ -12,15 +12,12 @@ import numpy.typing as npt
 
 from sizeguard.columns.label import Label
 from sizeguard.columns.pool import Pool
-from sizeguard.columns.sort import packed_order, sorted_hashes
 from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.names.rules import MANGLED_ANONYMOUS, Path, Rule, Rules
-from sizeguard.names.scan.dtype_scan import dtype_texts
+from sizeguard.names.scan.dtype_words import dtype_texts
 from sizeguard.names.scan.families import families
-from sizeguard.names.scan.identifiers import distinct
-from sizeguard.names.scan.rule_hits import Scanned
-from sizeguard.names.scan.rule_scan import scan_names
+from sizeguard.names.scan.scan_names import CODE, Members, Scanned, scan_names
 
 Int32 = npt.NDArray[np.int32]
 Bool = npt.NDArray[np.bool_]
@@ -68,17 +65,14 @@ def label_names(
         of_family = families(names, hashes)
         found = label_names(names.take(of_family.first), rules, dtypes=dtypes)
         return found.take(of_family.of)
-    unique = distinct(names)
     pool = Pool()
-    scanned = scan_names(unique.names, rules, dtypes=dtypes)
-    levels = _Levels(scanned, len(unique.names), rules, pool)
+    scanned = scan_names(names, rules, dtypes=dtypes)
+    levels = _Levels(scanned, len(names), rules, pool)
     columns = [levels.operator(), levels.kernel(), levels.component()]
     if dtypes:
         columns.append(levels.dtype())
     table = Texts.of(pool.texts)
-    operator, kernel, component, *dtype = (
-        Label(column[unique.inverse].astype(np.int32), table) for column in columns
-    )
+    operator, kernel, component, *dtype = (Label(column, table) for column in columns)
     return NameLabels(operator, kernel, dtype[0] if dtype else None, component)
 
 
@@ -101,7 +95,7 @@ class _Levels:
         self.by_rule = _rules(scanned, rules, pool)
         self.by_member = _members(scanned, rules, pool)
         # Rules for a namespace that the name only mentions are weaker than the others.
-        self.own = ~scanned.rules.is_mention
+        self.own = scanned.rules.is_mention == 0
 
     def operator(self) -> Int32:
         """Return the first operator; one from a rule for a single identifier precedes others.
@@ -111,8 +105,9 @@ class _Levels:
         """
         is_word = [bool(rule.identifier and not rule.within) for rule in self.rules.rules]
         hits = self.scanned.rules
-        # Places before the first one, so that they sort first.
-        earlier = np.where(np.array(is_word, bool)[hits.rule], self.scanned.names.places, 0)
+        # Places before the buffer, so that they come first.
+        buffer = self.scanned.names.buffer
+        earlier = np.where(np.array(is_word, bool)[hits.rule], len(buffer), 0)
         found = FirstValues(self.count)
         self._add_rules(found, self.by_rule.operator, self.own, hits.start - earlier)
         self._add_members(found, self.by_member.operator)
@@ -138,7 +133,7 @@ class _Levels:
         is_weak = np.array([rule.weak for rule in self.rules.rules], bool)[hits.rule]
         # Sorted by name, then by rule, instead of by place.
         scale = len(self.rules.rules) + 1
-        by_preset = hits.name * scale + hits.rule
+        by_preset = hits.name.astype(np.int64) * scale + hits.rule
         weak = FirstValues(self.count)
         self._add_rules(weak, self.by_rule.component, self.own & is_weak, by_preset)
         mentioned = FirstValues(self.count)
@@ -146,7 +141,7 @@ class _Levels:
         sure = FirstValues(self.count)
         self._add_rules(sure, self.by_rule.component, self.own & ~is_weak, by_preset)
         members = self.scanned.members
-        rank = members.name * scale + self.by_member.rule
+        rank = members.name.astype(np.int64) * scale + self.by_member.rule
         sure.add(members.name, rank, self.by_member.component)
         return sure.values(mentioned.values(weak.values()))
 
@@ -181,21 +176,18 @@ class FirstValues:
 
     def __init__(self, count: int) -> None:
         """Prepare for `count` names."""
-        self._count = count
-        self._columns: list[tuple[Int, Int, Int32]] = []
+        self._lowest = np.full(count, np.iinfo(np.int64).max)
+        self._result = np.zeros(count, np.int32)
 
-    def add(self, name: Int, place: Int, value: Int32) -> None:
+    def add(self, name: Int32, place: Int, value: Int32) -> None:
         """Add values of names; 0 is not a value."""
-        known = np.flatnonzero(value > 0)
-        self._columns.append((name[known], place[known], value[known]))
+        CODE.call("first_values", name, place, value, len(name), self._lowest, self._result)
 
     def values(self, otherwise: Int32 | None = None) -> Int32:
         """Return a value for each name; `otherwise`, or 0, for names without one."""
-        result = otherwise.copy() if otherwise is not None else np.zeros(self._count, np.int32)
-        name, place, value = (np.concatenate(column) for column in zip(*self._columns, strict=True))
-        order = packed_order(place)[::-1]  # the first one is written last
-        result[name[order]] = value[order]
-        return result
+        if otherwise is None:
+            return self._result
+        return np.where(self._result > 0, self._result, otherwise)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +201,7 @@ class _Outcomes:
     kernel: Int32
     dtype: Int32
     component: Int32
-    rule: Int
+    rule: Int32
 
 
 def _rules(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
@@ -221,8 +213,9 @@ def _rules(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
         ],
         np.int32,
     ).reshape(-1, 4)
-    rows = table[scanned.rules.rule]
-    return _Outcomes(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], scanned.rules.rule)
+    rule = scanned.rules.rule
+    operator, kernel, dtype, component = (table[:, level][rule] for level in range(4))
+    return _Outcomes(operator, kernel, dtype, component, rule)
 
 
 def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
@@ -231,14 +224,10 @@ def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
     libtorch_cpu.so has 400,000 members with 20,000 names.
     """
     members = scanned.members
-    # The factor spreads the small numbers of scopes over all bits.
-    key = members.hash ^ (members.scope.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-    order, ordered = sorted_hashes(key)
-    is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(order)]
-    first, inverse = order[is_new], np.empty(len(order), np.int64)
-    inverse[order] = np.cumsum(is_new) - 1
+    number, first = _distinct(members)
     by_scope = [_ScopeRules(rules, path, pool) for path in scanned.scopes]
-    texts = scanned.names.texts(members.start[first], members.length[first])
+    start = members.start[first]
+    texts = Texts(scanned.names.buffer, start, start + members.length[first]).all_raw()
     distinct_members = zip(texts, members.scope[first].tolist(), strict=True)
     rows = np.array(
         [
@@ -247,9 +236,19 @@ def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
         ],
         np.int64,
     )
-    rows = rows.reshape(-1, 5)[inverse]
-    operator, kernel, dtype, component = (rows[:, i].astype(np.int32) for i in range(4))
-    return _Outcomes(operator, kernel, dtype, component, rows[:, 4])
+    columns = rows.reshape(-1, 5).T.astype(np.int32)
+    return _Outcomes(*(column[number] for column in columns))
+
+
+def _distinct(members: Members) -> tuple[Int32, Int]:
+    """Return the number of each member among the distinct ones, and the first row of these."""
+    count = len(members.name)
+    number, first = np.empty(count, np.int32), np.empty(count, np.int64)
+    table = np.full(1 << (2 * count).bit_length(), -1, np.int32)
+    found = CODE.call(
+        "number_members", members.hash, members.scope, count, table, len(table), number, first
+    )
+    return number, first[:found]
 
 
 class _RuleValues(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,10 @@ from click.testing import CliRunner
 
 from sizeguard.attribution.open_analysis import analysis_of
 from sizeguard.cli.main import cli
-from sizeguard.names.scan.dtype_scan import DtypeScan
+from sizeguard.columns.texts import Texts
+from sizeguard.names import labels as labels_of_names
+from sizeguard.names.rules import Rules
+from sizeguard.names.scan.scan_names import Scanned, scan_names
 from tests.support.builds.recorded_builds import recorded_runtime
 from tests.support.links.read_images import read_images
 
@@ -29,13 +31,13 @@ def test_names_are_searched_for_dtypes_when_these_are_requested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     searched = []
-    usual: Callable[..., None] = DtypeScan.take
 
-    def counted(*given: object) -> None:
-        searched.append(given)
-        usual(*given)
+    def counted(names: Texts, rules: Rules, *, dtypes: bool) -> Scanned:
+        if dtypes:
+            searched.append(len(names))
+        return scan_names(names, rules, dtypes=dtypes)
 
-    monkeypatch.setattr(DtypeScan, "take", counted)
+    monkeypatch.setattr(labels_of_names, "scan_names", counted)
     image = recorded_runtime(tmp_path).build.image
     expected = analysis_of(image)
     levels = ("operator", "kernel", "dtype", "component")

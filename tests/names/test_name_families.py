@@ -1,10 +1,9 @@
-"""Families of names: each name is labelled as alone, and names are packed without gaps."""
+"""Families of names: each name is labelled as alone."""
 
 from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -12,9 +11,7 @@ from hypothesis import strategies as st
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Texts
 from sizeguard.names.labels import label_names
-from sizeguard.names.scan import packed_names
 from sizeguard.names.scan.families import families
-from sizeguard.names.scan.packed_names import PackedNames
 from tests.support.names.drawn_names import NAMES, RULES, rows_of
 from tests.support.names.packed_texts import side_by_side
 
@@ -46,7 +43,7 @@ def of_kind(kind: str, name: str, tail: str) -> str:
 def test_names_of_a_family_have_the_labels_that_each_has_alone(
     names: list[str], is_other: bool
 ) -> None:
-    texts = side_by_side(Texts.of(dict.fromkeys(names)))
+    texts = side_by_side(dict.fromkeys(names))
     hashes = hash_texts(texts)
     found = label_names(texts, RULES, hashes=~hashes if is_other else hashes)
     assert rows_of(found) == rows_of(label_names(texts, RULES))
@@ -82,33 +79,3 @@ def test_families_are_functions_with_their_clones_and_the_parts_of_a_class(
     found = families(texts, hash_texts(texts))
     first = {family: i for i, family in reversed(list(enumerate(map(family_of, names))))}
     assert found.first[found.of].tolist() == [first[family_of(name)] for name in names]
-
-
-@given(st.lists(st.tuples(st.binary(max_size=12), st.integers(0, 2)), max_size=12), st.data())
-def test_names_without_the_gaps_between_them_are_the_same(
-    drawn: list[tuple[bytes, int]], data: st.DataObject
-) -> None:
-    """Names that are apart precede those that may overlap; the others lie in gaps."""
-    texts = side_by_side(Texts.of([raw for raw, _ in drawn]))
-    apart, others = (
-        texts.take([i for i, (_, chosen) in enumerate(drawn) if chosen == which])
-        for which in (0, 1)
-    )
-    packed = PackedNames.of(apart, others)
-    expected = apart.all_raw() + others.all_raw()
-    assert packed.texts(packed.start, packed.end - packed.start) == expected
-    assert bool(np.all(packed.start[1:] > packed.end[:-1]))
-    # Gaps take at most an eighth of the range, or each is at most 8 bytes long.
-    found = slice(len(apart))
-    assert len(apart) < 2 or (
-        packed.end[found][-1] - packed.start[0] <= 1.125 * (apart.lengths() + 1).sum()
-        or bool(np.all(packed.start[found][1:] - packed.end[found][:-1] <= 8))
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed_names, "CHUNK", data.draw(st.integers(1, 40)))
-        chunks = list(packed.chunks())
-    assert [
-        chunk.text[a:b].tobytes()
-        for chunk in chunks
-        for a, b in zip(chunk.start.tolist(), chunk.end.tolist(), strict=True)
-    ] == expected

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
@@ -15,9 +14,8 @@ from hypothesis import strategies as st
 from sizeguard.columns.texts import Texts
 from sizeguard.names.labels import FirstValues, label_names
 from sizeguard.names.rules import MANGLED_ANONYMOUS
-from sizeguard.names.scan.dtype_scan import dtype_texts
-from sizeguard.names.scan.rule_hits import Scanned
-from sizeguard.names.scan.rule_scan import scan_names
+from sizeguard.names.scan.dtype_words import dtype_texts
+from sizeguard.names.scan.scan_names import Scanned, scan_names
 from tests.support.names.drawn_names import NAMES, OF_MEMBERS, RULES, rows_of
 from tests.support.names.packed_texts import side_by_side
 
@@ -38,7 +36,11 @@ def test_the_value_with_the_lowest_place_counts(
     found = FirstValues(4)
     for piece in pieces:
         name, place, value = np.array(piece, np.int64).reshape(-1, 3).T
-        found.add(name, place, value.astype(np.int32))
+        found.add(
+            np.ascontiguousarray(name, np.int32),
+            np.ascontiguousarray(place),
+            np.ascontiguousarray(value, np.int32),
+        )
     otherwise = np.array([7, 7, 0, 0], np.int32) if with_otherwise else None
     expected = [0] * 4 if otherwise is None else otherwise.tolist()
     best: dict[int, int] = {}
@@ -46,74 +48,6 @@ def test_the_value_with_the_lowest_place_counts(
         if value and place < best.get(name, 10):
             best[name], expected[name] = place, value
     assert found.values(otherwise).tolist() == expected
-
-
-def identifier_at(text: bytes, place: int) -> bytes:
-    """Return the identifier whose length is at `place`, or after an L (internal linkage) there."""
-    match = re.compile(rb"L?([1-9][0-9]{0,2})(?=[A-Za-z_])").match(text, place)
-    found = text[match.end() : match.end() + int(match[1])] if match else b""
-    return found if match and len(found) == int(match[1]) else b""
-
-
-def scopes_in(text: bytes) -> list[tuple[int, bool, int]]:
-    """Return the end of each namespace, whether it is transparent, and its scope (-1: none).
-
-    A transparent namespace takes the scope before it, preferably a certain one.
-    """
-    words = []
-    # The pattern skips the 6native of 16native_layernorm.
-    for match in re.finditer(rb"2at|(?:(?<![0-9])6native|6native(?![a-z_]))|12_GLOBAL__N_1", text):
-        before, is_transparent = text[: match.start()], match[0] != b"2at"
-        is_substituted = before.endswith(b"_") and b"2at" in before
-        scope, is_sure = -1, False
-        if match[0] == b"2at":
-            scope, is_sure = 0, True
-        elif match[0] == b"6native" and (before.endswith(b"2at") or is_substituted):
-            scope, is_sure = 1, not is_substituted
-        words.append([match.end(), is_transparent, scope, is_sure])
-    for only_certain in (True, False):
-        last = -1
-        for word in words:
-            if word[2] >= 0 and (not only_certain or word[3] or not word[1]):
-                last = word[2]
-            elif word[1] and last >= 0:
-                word[2] = last
-    return [(end, is_transparent, scope) for end, is_transparent, scope, _ in words]
-
-
-def plain_members(text: bytes, begin: int, end: int) -> list[tuple[bytes, int]]:
-    """Return identifiers after a namespace, and kernels after a substitution that follows one.
-
-    The name is text[begin:end]; an identifier of a damaged name may extend into the next name.
-    """
-    namespaces = [(begin + at, *others) for at, *others in scopes_in(text[begin:end])]
-    transparent = {at for at, is_transparent, _ in namespaces if is_transparent}
-    found = [
-        (identifier, scope)
-        for at, _, scope in namespaces
-        if scope >= 0 and (identifier := identifier_at(text, at))
-        if text.index(identifier, at) + len(identifier) not in transparent
-    ]
-    for match in re.compile(rb"(?<=[0-9A-Z])_(?=[0-9L])").finditer(text, begin, end):
-        identifier = identifier_at(text, match.end())
-        before = [scope for at, _, scope in namespaces if at <= match.end() and scope >= 0]
-        if before and identifier.endswith(b"_kernel") and len(identifier) > len(b"_kernel"):
-            found.append((identifier, before[-1]))
-    return sorted(found)
-
-
-@given(OF_MEMBERS)
-def test_members_are_those_of_a_loop_over_namespaces(names: list[str]) -> None:
-    places = side_by_side(Texts.of(names))
-    scanned = scan_names(places, RULES)
-    assert scanned.scopes == (("at",), ("at", "native"))
-    texts = scanned.names.texts(scanned.members.start, scanned.members.length)
-    rows = list(
-        zip(scanned.members.name.tolist(), texts, scanned.members.scope.tolist(), strict=True)
-    )
-    for i, (begin, end) in enumerate(zip(places.start.tolist(), places.end.tolist(), strict=True)):
-        expected = plain_members(places.buffer[: places.end[-1]].tobytes(), begin, end)
-        assert sorted((text, scope) for k, text, scope in rows if k == i) == expected, names[i]
 
 
 # Values, each with the place or rule number that orders it.
@@ -157,9 +91,10 @@ def plain_labels(scanned: Scanned, i: int) -> tuple[str, str, str, str]:
             (mentions if is_mention else weak if is_weak else own).append((rule, start))
     of_members = []
     for row in np.flatnonzero(members.name == i).tolist():
-        (text,) = scanned.names.texts(members.start[[row]], members.length[[row]])
-        said, first = judged(text.decode(), scanned.scopes[int(members.scope[row])])
-        of_members.append((int(members.start[row]), first, said))
+        start = int(members.start[row])
+        text = scanned.names.buffer[start : start + int(members.length[row])].tobytes().decode()
+        said, first = judged(text, scanned.scopes[int(members.scope[row])])
+        of_members.append((start, first, said))
 
     def by_rules(level: str, rows: list[tuple[int, int]], key: Callable[[int, int], int]) -> Said:
         values = [(key(rule, start), getattr(RULES.rules[rule], level)) for rule, start in rows]
@@ -176,7 +111,7 @@ def plain_labels(scanned: Scanned, i: int) -> tuple[str, str, str, str]:
         return start
 
     def word_first(rule: int, start: int) -> int:
-        return start - (scanned.names.places if RULES.rules[rule].identifier else 0)
+        return start - (len(scanned.names.buffer) if RULES.rules[rule].identifier else 0)
 
     def in_order(rule: int, start: int) -> int:
         return rule
@@ -206,7 +141,7 @@ def plain_labels(scanned: Scanned, i: int) -> tuple[str, str, str, str]:
 @given(st.one_of(NAMES, OF_MEMBERS))
 @example(["_ZN2at6nativeS0_999_12E", "_ZN2at6nativeES_999xE"])  # lengths beyond all names
 def test_labels_are_those_of_a_loop_over_rules_and_members(names: list[str]) -> None:
-    texts = side_by_side(Texts.of(names))
+    texts = side_by_side(names)
     scanned = scan_names(texts, RULES)
     found, few = label_names(texts, RULES), label_names(texts, RULES, dtypes=False)
     for i in range(len(names)):
@@ -226,9 +161,7 @@ OPERATOR = "_ZStlsIdcSt11char_traitsIcEERSt13basic_ostreamIT0_T1_ES6_RKSt7comple
 @example(["_ZN2at6native12_GLOBAL__N_13addE", "_ZN2at6native10add_kernelIdE"])
 def test_the_dtypes_of_a_name_do_not_depend_on_its_neighbours(names: list[str]) -> None:
     """A string table has a zero after each name, and a name alone has zeros after it."""
-    text = "".join(f"{name}\0" for name in names).encode()
-    end = np.flatnonzero(np.frombuffer(text, np.uint8) == 0)
-    together = Texts(np.frombuffer(text, np.uint8), np.append(0, end[:-1] + 1), end)
+    together = side_by_side(names)
     assert dtypes_of(together) == [each for name in names for each in dtypes_of(Texts.of([name]))]
 
 
@@ -237,17 +170,8 @@ def dtypes_of(names: Texts) -> list[str]:
     return [found.texts[i] for i in found.ids]
 
 
-def test_few_names_of_a_large_buffer_are_scanned_without_the_text_between() -> None:
+def test_few_names_of_a_large_buffer_are_labelled_like_the_names_alone() -> None:
     few = ["_ZN2at6native10add_kernelIfEEvv", "_ZN2at6native10mul_kernelIdEEvv"]
     texts = Texts.of([few[0], "_ZN4dnnl1fEv" * 10_000, few[1]])
-    scanned = scan_names(texts.take([0, 2]), RULES)
-    assert scanned.names.places < 100
     found, alone = label_names(texts.take([0, 2]), RULES), label_names(Texts.of(few), RULES)
     assert rows_of(found) == rows_of(alone)
-
-
-def test_a_member_ends_in_its_name() -> None:
-    """The 125 after _N_ is no length: a text of 125 bytes would end with the name behind it."""
-    names = [f"_ZN2at12_GLOBAL__N_125{'a' * 25}E", f"_Z{'f' * 89}_kernel"]
-    members = (scanned := scan_names(side_by_side(Texts.of(names)), RULES)).members
-    assert scanned.names.texts(members.start, members.length) == [b"a" * 25]
