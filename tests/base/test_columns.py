@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +36,43 @@ STRINGS = st.lists(
     ),
     max_size=20,
 )
+
+# Lengths around those of a word and of a piece of 512 words.
+LENGTHS = st.one_of(
+    st.integers(0, 40), st.sampled_from([4087, 4088, 4089, 4096, 4097, 4104, 8192, 8193])
+)
+WRAP = (1 << 64) - 1
+
+
+def mixed(value: int) -> int:
+    for _ in range(2):
+        value = (value ^ value >> 32) * 0xD6E8FEB86659FD93 & WRAP
+    return value ^ value >> 32
+
+
+def sum_of(words: list[bytes], seed: int) -> int:
+    """Return the sum of words, each mixed with its place."""
+    total = 0
+    for i, word in enumerate(words, 1):
+        place = i * 0x9E3779B97F4A7C15 & WRAP
+        factor = (place ^ place >> 29) * 0xBF58476D1CE4E5B9 & WRAP | 1
+        value = (int.from_bytes(word, "little") ^ (place + seed) & WRAP) * 0xD6E8FEB86659FD93 & WRAP
+        total += (value ^ value >> 32) * factor
+    return total & WRAP
+
+
+def hash_of(text: bytes) -> int:
+    """Hash one string in plain Python."""
+    total = 0
+    if len(text) <= 4096:
+        words = [text[i : i + 8] for i in range(0, len(text), 8)]
+        total = sum_of([*words[:-1], text[-8:]] if words else [], 0)
+    else:
+        for number, low in enumerate(range(0, len(text), 4096), 1):
+            piece = text[low : low + 4096]
+            words = [piece[i : i + 8] for i in range(0, len(piece), 8)]
+            total = total * 0xD6E8FEB86659FD93 + mixed(sum_of(words, number))
+    return mixed(total + len(text) * 0xA0761D6478BD642F & WRAP)
 
 
 @given(NUMBERS)
@@ -87,3 +127,17 @@ def test_equal_strings_have_equal_hashes_wherever_they_stand(strings: list[str])
     together = hash_texts(Texts.of(strings)).tolist()
     assert together == [int(hash_texts(Texts.of([text]))[0]) for text in strings]
     assert len(set(together)) == len(set(strings))
+
+
+@given(st.lists(LENGTHS, max_size=6), st.randoms(use_true_random=False))
+def test_hashes_are_those_of_plain_python(lengths: list[int], random: Random) -> None:
+    strings = [random.randbytes(length) for length in lengths]
+    assert hash_texts(Texts.of(strings)).tolist() == [hash_of(text) for text in strings]
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 2), (2, 1), (0, 4), (4, 4)])
+def test_a_string_outside_of_its_buffer_has_no_hash(start: int, end: int) -> None:
+    buffer = np.frombuffer(b"abc", np.uint8)
+    texts = Texts(buffer, np.array([0, start]), np.array([3, end]))
+    with pytest.raises(IndexError, match="string 1 is outside"):
+        hash_texts(texts)
