@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,6 +114,11 @@ class Layout:
     def header(self) -> str:
         """Format of the file header for struct, after the 16 bytes of identification."""
         return self.order + ("16xHHIQQQIHHHHHH" if self.is_64 else "16xHHIIIIIHHHHHH")
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the order is not that of this machine."""
+        return self.order != "<>"[sys.byteorder == "big"]
 
     @property
     def word_size(self) -> int:

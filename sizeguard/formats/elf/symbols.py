@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
+from sizeguard.columns.compiled_code import CompiledCode
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Bytes, Int, Int32, Texts
 from sizeguard.formats.elf.layout import SHN_LORESERVE, SHN_XINDEX, STT_FILE, STT_SECTION, Layout
@@ -19,7 +21,7 @@ from sizeguard.formats.elf.layout import SHN_LORESERVE, SHN_XINDEX, STT_FILE, ST
 MAX_SHARING = 16
 FREE_BYTES = 1 << 20
 
-_STEP = 1 << 20
+_CODE = CompiledCode(Path(__file__).with_name("compiled"))
 
 
 class DistinctStrings(NamedTuple):
@@ -85,21 +87,15 @@ class SymbolTable:
     @cached_property
     def distinct_names(self) -> DistinctStrings:
         """The strings that symbols name, without duplicates, in the file's order."""
-        order = packed_order(self.name)
-        ordered = self.name[order]
-        new = np.ones(len(ordered), bool)
-        new[1:] = ordered[1:] != ordered[:-1]
-        which = np.empty(len(order), np.int32)
-        which[order] = np.cumsum(new, dtype=np.int32) - np.int32(1)
-        start = ordered[new]
         low, high = self.strings
-        end = string_ends(self.data[:high], low, start)
+        found = distinct_strings(self.data[:high], self.name)
+        start, end = found.start, found.end
         if int((end - start).sum()) > MAX_SHARING * (high - low) + FREE_BYTES:
             raise InputError(
                 f"{self.path}: a damaged ELF file: symbols share names of a string table without"
                 " ends"
             )
-        return DistinctStrings(start, end, which)
+        return found
 
     def objects(self) -> tuple[Symbol, ...]:
         """Return the symbols as objects."""
@@ -195,31 +191,15 @@ def _sections(raw: Int32, extended: Bytes, layout: Layout) -> Int32:
     return section
 
 
-def string_ends(data: Bytes, low: int, start: Int) -> Int:
-    """Return the ends of strings: the next zero byte, or the end of the data.
-
-    start: sorted, distinct and in [low, len(data)].
-
-    Most strings end just before the next one begins. Zeros are counted, a megabyte at a time, and
-    searched only if there are others: counting those of 76 MB takes 3 ms, finding them 50 ms.
-    """
-    guess = np.append(start[1:] - 1, len(data))[: len(start)]
-    is_end = data[guess[:-1]] == 0
-    known = guess[:-1][is_end]
-    bounds = np.append(np.arange(low, len(data), _STEP), len(data))
-    expected = np.diff(np.searchsorted(known, bounds)).tolist()
-    others = [np.zeros(0, np.int64)]
-    for at, count in zip(bounds[:-1].tolist(), expected, strict=True):
-        piece = data[at : at + _STEP]
-        if len(piece) - int(np.count_nonzero(piece)) != count:
-            others.append(np.flatnonzero(piece == 0) + at)
-    more = np.concatenate(others)
-    if is_end.all():
-        mine = np.searchsorted(start, more, side="right") - 1
-        np.minimum.at(guess, mine[mine >= 0], more[mine >= 0])
-        return guess
-    zeros = np.append(np.sort(np.concatenate([known, more])), len(data))
-    return zeros[np.searchsorted(zeros, start)]
+def distinct_strings(data: Bytes, name: Int) -> DistinctStrings:
+    """Return the strings at the offsets in `name`, which end at a NUL or with the data."""
+    order = packed_order(name)
+    start, end = np.empty(len(name), np.int64), np.empty(len(name), np.int64)
+    which = np.empty(len(name), np.int32)
+    count = _CODE.call(
+        "distinct_strings", data, len(data), name, order, len(name), start, end, which
+    )
+    return DistinctStrings(start[:count], end[:count], which)
 
 
 def _at_most(column: npt.NDArray[Any], limit: int | np.uint64) -> npt.NDArray[Any]:

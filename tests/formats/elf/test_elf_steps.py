@@ -1,4 +1,4 @@
-"""Test steps of the ELF reader on columns against plain loops: string ends, RELR, CREL."""
+"""Test steps of the ELF reader on columns against plain loops: strings, RELR, CREL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sizeguard.base.errors import InputError
 from sizeguard.formats.elf import parse_elf
 from sizeguard.formats.elf.layout import Layout
 from sizeguard.formats.elf.relocations import read_crel, read_relr
-from sizeguard.formats.elf.symbols import string_ends
+from sizeguard.formats.elf.symbols import distinct_strings
 from tests.support.images.made_elf import SHT_STRTAB, Form, MadeSection, MadeSymbol, make_elf
 
 # Many strings share the end of another one, and the last may lack its NUL.
@@ -21,14 +21,13 @@ TABLES = st.lists(st.sampled_from(b"ab\0"), min_size=1, max_size=40).map(bytes)
 
 
 @given(TABLES, st.data())
-def test_strings_end_at_the_next_nul(table: bytes, data: st.DataObject) -> None:
-    low = data.draw(st.integers(0, len(table)))
-    places = data.draw(st.sets(st.integers(low, len(table))))
-    start = np.array(sorted(places), np.int64)
-    ends = string_ends(np.frombuffer(table, np.uint8), low, start).tolist()
-    assert ends == [
-        table.index(b"\0", at) if b"\0" in table[at:] else len(table) for at in sorted(places)
-    ]
+def test_distinct_strings_end_at_the_next_nul(table: bytes, data: st.DataObject) -> None:
+    places = data.draw(st.lists(st.integers(0, len(table)), max_size=12))
+    found = distinct_strings(np.frombuffer(table, np.uint8), np.array(places, np.int64))
+    ends = {at: table.find(b"\0", at) for at in sorted(set(places))}
+    strings = [(at, len(table) if end < 0 else end) for at, end in ends.items()]
+    assert list(zip(found.start.tolist(), found.end.tolist(), strict=True)) == strings
+    assert found.which.tolist() == [list(ends).index(at) for at in places]
 
 
 # Even words are addresses, odd words are bitmaps.
