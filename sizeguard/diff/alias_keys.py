@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from sizeguard.attribution.analysis import Aliases
+from sizeguard.columns.compiled_code import CompiledCode
 from sizeguard.columns.ranks import find_hashes, rank_hashes
-from sizeguard.columns.text_hash import Hash, words_of
+from sizeguard.columns.text_calls import call_for_texts
+from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.diff.stable_names import Keys, hashes_of, keys
+
+_CODE = CompiledCode(Path(__file__).with_name("compiled"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +85,9 @@ def alias_names(aliases: Aliases | None) -> AliasNames | None:
     if aliases is None or not len(aliases.names):
         return None
     found = keys(aliases.names)
-    length, letters = found.heads.end - found.heads.start, _first_letters(found.heads)
+    length, letters = found.heads.end - found.heads.start, first_letters(found.heads)
     which, odd = found.odd_texts()
-    length[which], letters[which] = odd.end - odd.start, _first_letters(odd)
+    length[which], letters[which] = odd.end - odd.start, first_letters(odd)
     return AliasNames(
         aliases.first, found, hashes_of(found, aliases.names, aliases.hashes), length, letters
     )
@@ -113,20 +118,14 @@ def alias_keys(both: Sequence[AliasNames | None]) -> AliasKeys | None:
     return AliasKeys(known, known[key], sides, first)
 
 
-def _first_letters(texts: Texts) -> Hash:
+def first_letters(texts: Texts) -> Hash:
     """Return the beginnings of names as numbers that sort like the names.
 
     Only the first eight bytes of a name count.
     """
-    words, start = words_of(texts)
-    length = texts.end - texts.start
-    at = np.where(length < 8, start + length - 8, start)
-    found: Hash = words[np.clip(at, 0, len(words) - 1)].astype(np.uint64, copy=False).byteswap()
-    return found & np.where(
-        length < 8,
-        (np.uint64(1) << (np.minimum(length, 7) * 8).astype(np.uint64)) - np.uint64(1),
-        ~np.uint64(0),
-    )
+    letters = np.empty(len(texts), np.uint64)
+    call_for_texts(_CODE, "first_letters", texts, letters)
+    return letters
 
 
 def connected(name: Int, group: Int, names: int, groups: int) -> Int:

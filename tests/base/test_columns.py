@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.columns.distinct import distinct, without
+from sizeguard.columns.family_parts import family_parts
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sort import descending, hash_order, lexical_order, packed_order
 from sizeguard.columns.text_hash import hash_texts
@@ -135,9 +138,35 @@ def test_hashes_are_those_of_plain_python(lengths: list[int], random: Random) ->
     assert hash_texts(Texts.of(strings)).tolist() == [hash_of(text) for text in strings]
 
 
+def part_of(name: bytes) -> bytes:
+    """Return the part of a name that its family shares, by regular expressions."""
+    suffixes = rb"(?s:(?<=.))(\.cold|\.(isra|part|constprop)\.\d{1,6}|\.localalias)+\Z"
+    head = re.sub(suffixes, b"", name)
+    head = re.sub(rb"\A(_ZN(?s:.*)D)[012]Ev\Z", rb"\1", head)
+    return re.sub(rb"\A_ZT[VIS](?=[NSZ](?s:.{3}))", b"", head)
+
+
+WORDS = [
+    b".cold", b".part.", b".isra.", b".constprop.", b".localalias", b"0", b"12", b"123456", b".",
+    b"_ZN", b"_ZTV", b"_ZTT", b"_ZTS", b"N1a", b"D0Ev", b"D3Ev", b"D2E", b"Ev", b"f", b"\n",
+]  # fmt: skip
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS), max_size=5).map(b"".join), max_size=8))
+def test_parts_of_families_are_those_of_regular_expressions(names: list[bytes]) -> None:
+    texts = Texts.of(names)
+    parts = family_parts(texts)
+    assert parts.all_raw() == list(map(part_of, names))
+    assert (texts.start <= parts.start).all()
+    assert (parts.end <= texts.end).all()
+
+
+@pytest.mark.parametrize("read", [hash_texts, family_parts])
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (2, 1), (0, 4), (4, 4)])
-def test_a_string_outside_of_its_buffer_has_no_hash(start: int, end: int) -> None:
+def test_a_string_outside_of_its_buffer_is_not_read(
+    read: Callable[[Texts], object], start: int, end: int
+) -> None:
     buffer = np.frombuffer(b"abc", np.uint8)
     texts = Texts(buffer, np.array([0, start]), np.array([3, end]))
-    with pytest.raises(IndexError, match="string 1 is outside"):
-        hash_texts(texts)
+    with pytest.raises(IndexError, match="text 1 is outside"):
+        read(texts)

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from sizeguard.base.errors import InputError
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Texts
-from sizeguard.diff.alias_keys import connected
+from sizeguard.diff.alias_keys import connected, first_letters
 from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff
 from sizeguard.diff.stable_names import hash_keys, key_of, keys
@@ -174,6 +175,7 @@ def test_other_names_are_not() -> None:
 SUFFIXES = [
     "", ".cold", ".isra.0", ".part.3", ".constprop.0", ".constprop.12", ".llvm.1234567890123",
     ".localalias", ".1", ".lto_priv.0", "._omp_fn.3", ".cpp", ".cold" + 20 * ".12",
+    ".localalias.1", ".clone.1", "7", "..1",
 ]  # fmt: skip
 HEADS = [
     "f",
@@ -181,9 +183,24 @@ HEADS = [
     "_ZN2at6native3addEv",
     "x.y",
     "_ZN4core3fmt17h0123456789abcdefE",
+    "_ZN4core3fmt17h0123456789abcdegE",
     "_RNvCs1a2b_4core3fmt",
     "abcdefgh",
+    "(function at 0x4711)",
 ]
+
+
+@given(st.lists(st.binary(max_size=12)))
+def test_first_letters_sort_like_names_of_the_same_length(names: list[bytes]) -> None:
+    found = first_letters(Texts.of(names)).tolist()
+    assert found == [int.from_bytes(name[:8], "big") for name in names]
+
+
+@pytest.mark.parametrize("read", [keys, first_letters])
+def test_a_name_outside_of_its_buffer_is_not_read(read: Callable[[Texts], object]) -> None:
+    texts = Texts(np.frombuffer(b"abc", np.uint8), np.array([0, 2]), np.array([3, 4]))
+    with pytest.raises(IndexError, match="text 1 is outside"):
+        read(texts)
 
 
 @given(

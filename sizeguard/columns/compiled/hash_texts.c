@@ -69,8 +69,8 @@ static uint64_t sum_of_pieces(const uint8_t* text, int64_t length, const Places*
   return total;
 }
 
-// Hashes the strings buffer[start[i]:end[i]]. Returns how many it hashed: fewer than `count` if the
-// next string is not inside the buffer's `size` bytes.
+// Hashes the strings buffer[start[i]:end[i]]. Returns `count`, or -1 - i if string i is not
+// inside the buffer's `size` bytes.
 __attribute__((visibility("default"))) int64_t hash_texts(const uint8_t* buffer, int64_t size,
                                                           const int64_t* start, const int64_t* end,
                                                           int64_t count, uint64_t* hashes) {
@@ -79,7 +79,7 @@ __attribute__((visibility("default"))) int64_t hash_texts(const uint8_t* buffer,
   for (int64_t i = 0; i < count; i++) {
     int64_t low = start[i], high = end[i];
     if (low < 0 || high < low || high > size) {
-      return i;
+      return -1 - i;
     }
     int64_t length = high - low;
     uint64_t sum = length <= WORD * LONGEST ? sum_of_words(buffer + low, length, &places)

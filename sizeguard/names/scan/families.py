@@ -5,19 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from sizeguard.columns.family_parts import family_parts
 from sizeguard.columns.sort import sorted_hashes
-from sizeguard.columns.tails import WORD, Tails, number_of
 from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Int, Texts
 
-_NUMBER = len("0Ev")  # what follows the D of a destructor: its number, and no parameters
-# _ZTV, _ZTI and _ZTS precede the name of a class, which is nested, of std, or local to a function.
-# The S of _ZTS and the digits of another class could be read as a substitution: _ZTS4_Foo.
-_OF_CLASS = len("_ZTV")
-_KINDS = np.isin(np.arange(256), np.frombuffer(b"VIS", np.uint8))
-_CLASSES = np.isin(np.arange(256), np.frombuffer(b"NSZ", np.uint8))
 _CLASS_KEY = np.uint64(0x9E3779B97F4A7C15)  # so that no key of a class is that of a name
 
 
@@ -39,18 +32,12 @@ def families(names: Texts, hashes: Hash) -> Families:
     hashes: different for different names; if they are those of text_hash, clones join their
         function, else only each other
     """
-    tails = Tails(names)
-    tails.cut_suffixes(np.arange(len(names)))
-    _cut_destructors(tails)
-    length = tails.length()
-    is_class = _are_of_classes(tails)
-    cut = np.flatnonzero(is_class | (length < names.lengths()))
-    start, is_class = names.start[cut], is_class[cut]
+    parts = family_parts(names)
+    is_class = parts.start > names.start
+    cut = np.flatnonzero(is_class | (parts.end < names.end))
     keys = hashes.copy()
-    keys[cut] = hash_texts(
-        Texts(names.buffer, start + np.where(is_class, _OF_CLASS, 0), start + length[cut])
-    )
-    keys[cut[is_class]] ^= _CLASS_KEY
+    keys[cut] = hash_texts(parts.take(cut))
+    keys[is_class] ^= _CLASS_KEY
     order, ordered = sorted_hashes(keys)
     is_new = np.ones(len(order), np.bool_)
     is_new[1:] = ordered[1:] != ordered[:-1]
@@ -62,24 +49,3 @@ def families(names: Texts, hashes: Hash) -> Families:
     of = np.empty(len(names), np.int64)
     of[order] = np.repeat(number[first], np.diff(begin, append=len(order)))
     return Families(np.flatnonzero(is_first), of)
-
-
-def _cut_destructors(tails: Tails) -> None:
-    """Remove what distinguishes the destructors D0, D1 and D2 of a class."""
-    last = tails.last >> np.uint64(32)
-    rows = np.flatnonzero(last & ~np.uint64(0xFF00) == number_of(b"D\0Ev"))
-    digits = (last[rows] >> np.uint64(8)) & np.uint64(0xFF)
-    rows = rows[(digits >= ord("0")) & (digits <= ord("2"))]
-    first = tails.first[rows] & np.uint64(0xFFFFFF)
-    tails.end[rows[first == number_of(b"_ZN")]] -= _NUMBER
-
-
-def _are_of_classes(tails: Tails) -> npt.NDArray[np.bool_]:
-    """Check which names are a class's virtual table or type information."""
-    first = tails.first
-    is_class = first & np.uint64(0xFFFFFF) == number_of(b"_ZT")
-    rows = np.flatnonzero(is_class)
-    kind, begin = ((first[rows] >> np.uint64(8 * at)) & np.uint64(0xFF) for at in (3, 4))
-    long = tails.length()[rows] >= WORD  # else the first word is not the name's
-    is_class[rows] = _KINDS[kind.view(np.int64)] & _CLASSES[begin.view(np.int64)] & long
-    return np.asarray(is_class)
