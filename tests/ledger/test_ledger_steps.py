@@ -1,6 +1,6 @@
 """Test steps of an ELF ledger on columns against plain loops.
 
-The steps are: merging aliases, cutting sections into symbols and gaps, finding strings in gaps.
+The steps are: merging aliases, and cutting sections into symbols and gaps.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Texts
-from sizeguard.ledger.elf.content import cut_by_symbols
+from sizeguard.ledger.elf.content import ContentSources, RowRanges, cut_sections
 from sizeguard.ledger.elf.disjoint_symbols import Defined, DisjointSymbols, merge_aliases
 from sizeguard.ledger.elf.distinct_names import DistinctNames
-from sizeguard.ledger.elf.gaps import SHORTEST_STRING, string_runs
 from sizeguard.ledger.elf.owner_table import cover
+from sizeguard.ledger.kinds import ANALYZER
 from sizeguard.ledger.ledger import NONE
 
 NAMES = ["f", "g", "h", "longer", "longest", "other"]
@@ -88,65 +88,52 @@ def test_ranges_and_the_gaps_between_cover_an_interval(
     assert list(zip(starts.tolist(), which.tolist(), strict=True)) == pieces
 
 
-# Sections: whether it is cut, lengths of gaps and symbols, and bytes after the last symbol.
+# Sections: whether it is cut, lengths of gaps and ranges, and bytes after the last range.
 SECTIONS = st.lists(st.tuples(st.booleans(), LENGTHS, st.integers(0, 3)), max_size=5)
 
 
-@given(SECTIONS)
-def test_sections_are_cut_into_symbols_and_gaps(
-    sections: list[tuple[bool, list[tuple[int, int]], int]],
+@given(SECTIONS, st.data())
+def test_sections_are_cut_into_symbols_functions_and_gaps(
+    sections: list[tuple[bool, list[tuple[int, int]], int]], data: st.DataObject
 ) -> None:
-    bounds, ranges, pieces, counts = [], [], [], []
+    bounds, pieces, gaps = [], [], []
+    ranges: tuple[list[tuple[int, int]], list[tuple[int, int]]] = [], []  # symbols, functions
     at = 0
-    for is_cut, lengths, rest in sections:
+    for index, (is_cut, lengths, rest) in enumerate(sections):
         low = at
         here = []
         for gap, length in lengths:
-            here += [(at, NONE)] if gap else []
-            here.append((at + gap, len(ranges)))
-            ranges.append((at + gap, at + gap + length))
-            at += gap + length
-        here += [(at, NONE)] if rest else []
+            here += [(at, at + gap, index, NONE, NONE, 0)] if gap else []
+            start, at = at + gap, at + gap + length
+            is_part = data.draw(st.booleans())
+            number = len(ranges[is_part])
+            of_symbol = NONE if is_part else number
+            of_part = number if is_part else NONE
+            here.append((start, at, index, of_symbol, of_part, (2 if is_part else 1) + number))
+            ranges[is_part].append((start, at))
+        here += [(at, at + rest, index, NONE, NONE, 0)] if rest else []
         at += rest
         if is_cut:
-            bounds.append((low, at))
+            gaps += [len(pieces) + i for i, piece in enumerate(here) if piece[3:5] == (NONE, NONE)]
+            bounds.append((low, at, index))
             pieces += here
-            counts.append(len(here))
-    low_, high = np.array(bounds, np.int64).reshape(-1, 2).T
-    start, end = np.array(ranges, np.int64).reshape(-1, 2).T
-    nothing = np.zeros(len(ranges), np.int32)
-    small = nothing.astype(np.int8)
-    symbols = DisjointSymbols(start, end, nothing, nothing, small)
-    starts, which, many = cut_by_symbols(low_, high, symbols)
-    assert list(zip(starts.tolist(), which.tolist(), strict=True)) == pieces
-    assert many.tolist() == counts
-
-
-# Bytes of gaps: text, NUL and others.
-GAPS = st.lists(st.lists(st.sampled_from([65, 66, 0, 1, 200]), max_size=14), min_size=1, max_size=4)
-
-
-@given(GAPS)
-def test_strings_are_text_between_nuls(gaps: list[list[int]]) -> None:
-    content: list[int] = []
-    last: list[int] = []
-    runs: list[list[int]] = []
-    for gap in gaps:
-        base = len(content)
-        begin = 0
-        while begin < len(gap):
-            after = begin
-            while after < len(gap) and gap[after] in (65, 66):
-                after += 1
-            is_first = begin == 0 or gap[begin - 1] == 0
-            is_ended = after < len(gap) and gap[after] == 0
-            if is_first and is_ended and after - begin >= SHORTEST_STRING:
-                if runs and runs[-1][1] == base + begin:
-                    runs[-1][1] = base + after + 1
-                else:
-                    runs.append([base + begin, base + after + 1])
-            begin = after + 1
-        content += [*gap, 1]
-        last.append(len(content) - 1)
-    first, end = string_runs(np.array(content, np.uint8), np.array(last, np.int64))
-    assert [list(run) for run in zip(first.tolist(), end.tolist(), strict=True)] == runs
+    low_, high, chosen = np.array(bounds, np.int64).reshape(-1, 3).T.copy()
+    start, end = np.array(ranges[0], np.int64).reshape(-1, 2).T.copy()
+    numbers = np.arange(len(start), dtype=np.int32)
+    symbols = DisjointSymbols(start, end, numbers, numbers, (numbers + 1).astype(np.int8))
+    parts = RowRanges(
+        *np.array(ranges[1], np.int64).reshape(-1, 2).T.copy(), np.arange(len(ranges[1]))
+    )
+    analyzers = (parts.row + 2).astype(np.int8)
+    nothing = np.zeros(0, np.int64)
+    sources = ContentSources(symbols, RowRanges(nothing, nothing, nothing), parts, analyzers)
+    rows, found = cut_sections(chosen, low_, high, (chosen + 3).astype(np.int8), sources)
+    part = np.full(len(rows.start), rows.part, np.int32)
+    columns = (rows.start, rows.stop, rows.section, rows.symbol, part, rows.analyzer)
+    nobody = ANALYZER["unattributed"]
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == [
+        (*piece[:5], piece[5] or nobody) for piece in pieces
+    ]
+    assert rows.group.tolist() == rows.symbol.tolist()
+    assert rows.kind.tolist() == [section + 3 for section in rows.section.tolist()]
+    assert found.tolist() == gaps

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.compiled_code import CompiledCode
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int, Int8, Int32, Texts
 from sizeguard.formats.elf import Elf, Section
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from sizeguard.formats.linkmap.link_map import InputSection
 
 T = TypeVar("T", bound=np.signedinteger)
+
+_CODE = CompiledCode(Path(__file__).with_name("compiled"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,17 +166,12 @@ def _uncut_rows(
     """
     low, high = line.at[chosen], line.at[chosen] + line.size[chosen]
     symbols, inputs, parts = evidence.symbols, evidence.inputs, evidence.parts
-    by_input: Int32 | int = NONE
-    by_part: Int32 | int = NONE
-    if not len(inputs.start) and not len(parts.start):
-        start, which, count = cut_by_symbols(low, high, symbols)
-    elif not len(inputs.start) and evidence.part_analyzers is not None:
-        start, which, by_part, count = _cut_by_both(low, high, symbols, parts)
-    else:
-        start = _by_all(low, high, evidence)
-        which = RowRanges(symbols.start, symbols.end, np.arange(len(symbols.start))).over(start)
-        count = np.diff(np.searchsorted(start, np.append(low, high[-1:])))
-        by_input, by_part = inputs.over(start).astype(np.int32), parts.over(start).astype(np.int32)
+    if not len(inputs.start) and (evidence.part_analyzers is not None or not len(parts.start)):
+        return cut_sections(chosen, low, high, kinds[chosen], evidence)
+    start = _by_all(low, high, evidence)
+    which = RowRanges(symbols.start, symbols.end, np.arange(len(symbols.start))).over(start)
+    count = np.diff(np.searchsorted(start, np.append(low, high[-1:])))
+    by_input, by_part = inputs.over(start).astype(np.int32), parts.over(start).astype(np.int32)
     # Other analyzers may own sections in between, so a piece ends with its section.
     stop = np.append(start[1:], 0)[: len(start)]
     filled = count > 0
@@ -188,20 +187,57 @@ def _uncut_rows(
         by_input,
         by_part,
     )
-    return rows, np.flatnonzero((which < 0) & (np.asarray(by_part) < 0))
+    return rows, np.flatnonzero((which < 0) & (by_part < 0))
 
 
-def _analyzers(
-    evidence: ContentSources, which: Int, by_input: Int32 | int, by_part: Int32 | int
-) -> Int8:
+def cut_sections(
+    chosen: Int, low: Int, high: Int, kinds: Int8, evidence: ContentSources
+) -> tuple[PieceRows, Int]:
+    """Cut sections into symbols, functions without one, and gaps; return rows and which are gaps.
+
+    low, high, kinds: of the chosen sections. The functions are outside symbols.
+    """
+    symbols, parts = evidence.symbols, evidence.parts
+    room = 2 * (len(symbols.start) + len(parts.start)) + len(chosen)
+    start, stop, section, gaps = (np.empty(room, np.int64) for _ in range(4))
+    kind, analyzer = np.empty(room, np.int8), np.empty(room, np.int8)
+    symbol, group, part = (np.empty(room, np.int32) for _ in range(3))
+    of_parts = evidence.part_analyzers
+    count = _CODE.call(
+        "cut_sections",
+        *(symbols.start, symbols.end, symbols.symbol, symbols.group, symbols.analyzer),
+        len(symbols.start),
+        *(parts.start, parts.end, parts.row),
+        np.zeros(0, np.int8) if of_parts is None else of_parts,
+        len(parts.start),
+        *(low, high, chosen, kinds),
+        len(chosen),
+        ANALYZER["unattributed"],
+        *(start, stop, section, kind, analyzer, symbol, group, part, gaps),
+        many := np.zeros(1, np.int64),
+    )
+    some = slice(count)
+    rows = PieceRows(
+        start[some],
+        stop[some],
+        section[some],
+        kind[some],
+        analyzer[some],
+        symbol[some],
+        group[some],
+        NONE,
+        part[some] if len(parts.start) else NONE,
+    )
+    return rows, gaps[: int(many[0])]
+
+
+def _analyzers(evidence: ContentSources, which: Int, by_input: Int32, by_part: Int32) -> Int8:
     """Return the analyzer of each row; which, by_input, by_part: its symbol, input and part."""
     analyzer = _of(evidence.symbols.analyzer, which, ANALYZER["unattributed"])
-    if not isinstance(by_input, int):
-        analyzer[(which < 0) & (by_input >= 0)] = ANALYZER["linker map"]
-    if not isinstance(by_part, int):
-        is_part = np.flatnonzero(by_part >= 0)
-        found = evidence.part_analyzers
-        analyzer[is_part] = ANALYZER["part"] if found is None else found[by_part[is_part]]
+    analyzer[(which < 0) & (by_input >= 0)] = ANALYZER["linker map"]
+    is_part = np.flatnonzero(by_part >= 0)
+    found = evidence.part_analyzers
+    analyzer[is_part] = ANALYZER["part"] if found is None else found[by_part[is_part]]
     return analyzer
 
 
@@ -241,61 +277,6 @@ def _pad(rows: PieceRows, which: Int) -> None:
     """Mark rows as padding."""
     rows.kind[which] = KIND["padding"]
     rows.analyzer[which] = ANALYZER["padding"]
-
-
-class _Ranges(NamedTuple):
-    """Ranges [start, end) on the line, sorted and disjoint."""
-
-    start: Int
-    end: Int
-
-
-def cut_by_symbols(low: Int, high: Int, symbols: DisjointSymbols | _Ranges) -> tuple[Int, Int, Int]:
-    """Cut the sections [low, high) into symbols and the gaps between them.
-
-    Returns the starts of all pieces, the index of each piece's symbol (NONE for a gap), and the
-    number of pieces of each section.
-    """
-    first, behind = np.searchsorted(symbols.start, low), np.searchsorted(symbols.start, high)
-    many = behind - first
-    section = np.repeat(np.arange(len(low)), many)  # of each symbol
-    symbol = np.arange(len(section)) + (first - (np.cumsum(many) - many))[section]
-
-    # The pieces of a section: a gap, a symbol, a gap, …, a gap. A gap begins where the previous
-    # symbol ends. So the number of gaps before symbol i is the number of symbols and sections
-    # before it.
-    slot = 2 * np.arange(len(symbol)) + section + 1
-    bounds = np.cumsum(2 * many + 1)
-    start = np.empty(2 * len(symbol) + len(low), np.int64)
-    start[bounds - (2 * many + 1)] = low
-    start[slot] = symbols.start[symbol]
-    start[slot + 1] = symbols.end[symbol]
-    stop = np.append(start[1:], 0)[: len(start)]
-    stop[bounds - 1] = high
-    which = np.full(len(start), NONE, np.int64)
-    which[slot] = symbol
-
-    filled = np.flatnonzero(start < stop)
-    return start[filled], which[filled], np.diff(np.searchsorted(filled, bounds), prepend=0)
-
-
-def _cut_by_both(
-    low: Int, high: Int, symbols: DisjointSymbols, parts: RowRanges
-) -> tuple[Int, Int, Int32, Int]:
-    """Cut sections into symbols, functions without one, and gaps.
-
-    Returns what cut_by_symbols does, and the index of each piece's function or NONE. Cutting at all
-    edges instead takes 35 ms more for libtorch_cpu.so, which has nine such functions.
-    """
-    at = np.searchsorted(symbols.start, parts.start)
-    ranges = _Ranges(
-        np.insert(symbols.start, at, parts.start), np.insert(symbols.end, at, parts.end)
-    )
-    symbol = np.append(np.insert(np.arange(len(symbols.start)), at, NONE), NONE)
-    part = np.full(len(symbol), NONE, np.int32)
-    part[at + np.arange(len(at))] = parts.row
-    start, which, count = cut_by_symbols(low, high, ranges)
-    return start, symbol[which], part[which], count
 
 
 def _by_all(low: Int, high: Int, evidence: ContentSources) -> Int:

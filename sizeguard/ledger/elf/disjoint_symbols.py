@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.compiled_code import CompiledCode
 from sizeguard.columns.sort import hash_order, lexical_order, packed_order
 from sizeguard.columns.texts import Int, Int8, Int32
 from sizeguard.formats.elf import (
     PT_TLS,
     SHF_TLS,
-    STB_LOCAL,
-    STB_WEAK,
-    STT_FILE,
-    STT_FUNC,
-    STT_SECTION,
-    STT_TLS,
     Elf,
     SymbolTable,
     signed,
@@ -30,6 +26,8 @@ from sizeguard.ledger.kinds import ANALYZER
 from sizeguard.ledger.ledger import NONE, AliasGroups
 
 Flags = npt.NDArray[np.bool_]
+
+_CODE = CompiledCode(Path(__file__).with_name("compiled"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +179,43 @@ def defined_symbols(image: Elf, names: Elf, line: Line) -> Defined:
     names: the same build with symbols, or the image itself. Names are not compared here.
     """
     homes = _homes(image, names, line)
-    parts = [_placed(table, homes, image.machine) for table in _tables(names)]
-    types = (np.bool_, np.int64, np.int64, np.int64, np.int8, np.int64)
-    inside, place, room, size, strength, home = (
-        _joined([part[i] for part in parts], kind) for i, kind in enumerate(types)
+    tables = _tables(names)
+    count = sum(map(len, tables))
+    place, room, home, rows, keys = (np.empty(count, np.int64) for _ in range(5))
+    strength = np.empty(count, np.int8)
+    base = found = 0
+    for table in tables:
+        here = slice(base, base + len(table))
+        found += _CODE.call(
+            "place_symbols",
+            *_symbol_columns(table),
+            *(homes.address, homes.thread_local, homes.section, homes.at, homes.size),
+            len(names.sections),
+            image.machine in ("arm", "armeb"),
+            *(base, place[here], room[here], strength[here], home[here]),
+            *(rows[found:], keys[found:]),
+        )
+        base += len(table)
+    size = _joined([table.size for table in tables], np.int64)
+    order = packed_order(keys[:found])
+    claims, labels = np.empty(found, np.int64), np.empty(found, np.int64)
+    many = _CODE.call("split_by_size", rows, order, found, size, claims, labels)
+    return Defined(place, room, size, strength, home, claims[:many], labels[: found - many])
+
+
+def _symbol_columns(table: SymbolTable) -> tuple[npt.NDArray[Any] | int, ...]:
+    """Return the columns of a table that place_symbols reads, and its length."""
+    strings = table.distinct_names
+    return (
+        table.address,
+        table.type,
+        table.binding,
+        np.ascontiguousarray(table.section, np.int32),
+        strings.which,
+        len(table),
+        strings.start,
+        strings.end,
     )
-    rows = np.flatnonzero(inside)
-    rows = rows[packed_order(place[rows])]
-    has_size = size[rows] > 0
-    claims, labels = rows.compress(has_size), rows.compress(~has_size)
-    return Defined(place, room, size, strength, home, claims, labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,30 +246,6 @@ def _homes(image: Elf, names: Elf, line: Line) -> _Homes:
     start = next((signed(s.address) for s in names.segments if s.type == PT_TLS), 0)
     is_tls = np.array([bool(s.flags & SHF_TLS) for s in names.sections] + [False])
     return _Homes(address, np.where(is_tls, start, 0), section, at, size)
-
-
-def _placed(
-    table: SymbolTable, homes: _Homes, machine: str
-) -> tuple[Flags, Int, Int, Int, Int8, Int]:
-    """Return a mask of a table's defined symbols, and the columns place to section of Defined."""
-    sections = len(homes.address) - 1
-    start, end, which = table.distinct_names
-    # Leave out symbols without a section or name, and symbols of files and sections.
-    inside = (table.section > 0) & (table.section < sections) & (end > start)[which]
-    inside &= (table.type != STT_SECTION) & (table.type != STT_FILE)
-    section = np.where(inside, table.section, np.int32(sections))
-    offset = table.address - homes.address[section]
-    tls = np.flatnonzero(table.type == STT_TLS)
-    offset[tls] += homes.thread_local[section[tls]]
-    if machine in ("arm", "armeb"):
-        offset -= (offset & 1) * (table.type == STT_FUNC)  # the lowest bit means Thumb
-    home = homes.section[section]
-    room = homes.size[section]
-    inside &= (offset >= 0) & (offset < room) & (home >= 0)
-    strength = np.int8(2) * (table.binding == STB_LOCAL) + (table.binding == STB_WEAK)
-    room -= offset
-    offset += homes.at[section]
-    return inside, offset, room, table.size, strength.astype(np.int8), home
 
 
 def _tables(names: Elf) -> tuple[SymbolTable, ...]:
