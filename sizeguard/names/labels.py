@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -225,18 +226,17 @@ def _members(scanned: Scanned, rules: Rules, pool: Pool) -> _Outcomes:
     """
     members = scanned.members
     number, first = _distinct(members)
-    by_scope = [_ScopeRules(rules, path, pool) for path in scanned.scopes]
     start = members.start[first]
     texts = Texts(scanned.names.buffer, start, start + members.length[first]).all_raw()
-    distinct_members = zip(texts, members.scope[first].tolist(), strict=True)
+    judge = _Judge(scanned.scopes, rules, pool)
     rows = np.array(
         [
-            _judge(text.decode("utf-8", "backslashreplace"), by_scope[scope], rules, pool)
-            for text, scope in distinct_members
+            judge.values(text.decode("utf-8", "backslashreplace"), scope)
+            for text, scope in zip(texts, members.scope[first].tolist(), strict=True)
         ],
-        np.int64,
+        np.int32,
     )
-    columns = rows.reshape(-1, 5).T.astype(np.int32)
+    columns = np.ascontiguousarray(rows.reshape(-1, 5).T)
     return _Outcomes(*(column[number] for column in columns))
 
 
@@ -276,56 +276,67 @@ class _RuleValues(NamedTuple):
 class _ScopeRules:
     """Rules for members of one namespace.
 
-    Most rules name one identifier, by which they are found.
+    Most rules name one identifier, by which they are found, or match all identifiers.
     """
 
     def __init__(self, rules: Rules, path: Path, pool: Pool) -> None:
         self._exact: dict[str, list[_RuleValues]] = {}
         self._patterns: list[tuple[re.Pattern[str], _RuleValues]] = []
+        self._of_all: list[_RuleValues] = []
         for number, rule in enumerate(rules.rules):
             if rule.within == path:
                 values = _RuleValues.of(number, rule, pool)
-                if rule.identifier.replace("_", "").isalnum():
+                if rule.identifier in ("", "*"):
+                    self._of_all.append(values)
+                elif rule.identifier.replace("_", "").isalnum():
                     self._exact.setdefault(rule.identifier, []).append(values)
                 else:
-                    pattern = fnmatch.translate(rule.identifier or "*")
+                    pattern = fnmatch.translate(rule.identifier)
                     self._patterns.append((re.compile(pattern), values))
 
     def of(self, identifier: str) -> list[_RuleValues]:
         """Return the values of the rules that match a member, in their order."""
+        exact = self._exact.get(identifier, [])
         fits = [values for pattern, values in self._patterns if pattern.match(identifier)]
-        if identifier not in self._exact:
-            return fits
-        return sorted([*self._exact[identifier], *fits])
+        return sorted([*exact, *fits, *self._of_all]) if exact or fits else self._of_all
 
 
-def _judge(
-    identifier: str, of_scope: _ScopeRules, rules: Rules, pool: Pool
-) -> tuple[int, int, int, int, int]:
-    """Return the values from rules for a member: for each level, the first one.
+class _Judge:
+    """Values from rules for members. libtorch_cpu.so has 24,000 different ones."""
 
-    The last number is that of the first rule with any value.
-    """
-    values = [0, 0, 0, 0]
-    first = len(rules.rules)
-    if identifier == MANGLED_ANONYMOUS:
-        return 0, 0, 0, 0, first
-    known = None
-    for number, constants, patterns in of_scope.of(identifier):
-        for level, value in constants:
-            if not values[level]:
-                values[level] = value
-                first = min(first, number)
-        for level, pattern in patterns:
-            if values[level]:
-                continue
-            if "{operator}" in pattern:
-                if known is None:
-                    known = "" if identifier in rules.shared else rules.names.find(identifier)
-                if not known:
+    def __init__(self, scopes: Iterable[Path], rules: Rules, pool: Pool) -> None:
+        self._by_scope = [_ScopeRules(rules, path, pool) for path in scopes]
+        self._rules = rules
+        self._pool = pool
+
+    def values(self, identifier: str, scope: int) -> tuple[int, int, int, int, int]:
+        """Return the values for a member: for each level, the first one.
+
+        The last number is that of the first rule with any value.
+        """
+        values = [0, 0, 0, 0]
+        first = len(self._rules.rules)
+        if identifier == MANGLED_ANONYMOUS:
+            return 0, 0, 0, 0, first
+        known = None
+        for number, constants, patterns in self._by_scope[scope].of(identifier):
+            for level, value in constants:
+                if not values[level]:
+                    values[level] = value
+                    first = number if number < first else first
+            for level, pattern in patterns:
+                if values[level]:
                     continue
-                pattern = pattern.replace("{operator}", known)
-            values[level] = pool.number(pattern.replace("{name}", identifier))
-            first = min(first, number)
-    operator, kernel, dtype, component = values
-    return operator, kernel, dtype, component, first
+                if "{operator}" in pattern:
+                    if known is None:
+                        known = self._operator(identifier)
+                    if not known:
+                        continue
+                    pattern = pattern.replace("{operator}", known)
+                values[level] = self._pool.number(pattern.replace("{name}", identifier))
+                first = number if number < first else first
+        operator, kernel, dtype, component = values
+        return operator, kernel, dtype, component, first
+
+    def _operator(self, identifier: str) -> str:
+        return "" if identifier in self._rules.shared else self._rules.names.find(identifier)
