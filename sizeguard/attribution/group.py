@@ -13,9 +13,11 @@ from sizeguard.attribution.alias_rows import MergesNames, SymbolAliases, symbols
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import matching_rows, parse_filters
 from sizeguard.attribution.levels import LEVELS, SORTS, unknown_level
+from sizeguard.attribution.owner_rows import CODE
 from sizeguard.attribution.owners.inline_pieces import levels_asked, span_counts, uncounted_pieces
 from sizeguard.attribution.size_report import UNATTRIBUTED, ByteSums, Report
 from sizeguard.base.errors import InputError
+from sizeguard.columns.compiled_code import addresses
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sort import descending, sorted_hashes
@@ -27,8 +29,6 @@ from sizeguard.formats.magics import SEVERAL_IMAGES
 # The largest report whose rows of equal size are sorted by name. In larger reports such rows keep
 # the order in which they are found.
 SORTED_BY_NAME = 50_000
-
-_PIECE = 1 << 16  # rows
 
 
 def check_levels(by: Sequence[str]) -> tuple[str, ...]:
@@ -210,21 +210,20 @@ def _combined(
     numbers: Sequence[npt.NDArray[np.int32]],
     counts: Sequence[int],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
-    """Combine each row's values into one number; also return which numbers occur.
-
-    It works in pieces that fit the cache. Otherwise, with three million rows, each further column
-    would take as long as everything else.
-    """
+    """Combine each row's values into one number; also return which numbers occur."""
     combination = np.empty(len(ids[0]), np.int32)
     occurs = np.zeros(math.prod(counts), np.bool_)
-    for low in range(0, len(combination), _PIECE):
-        some = slice(low, low + _PIECE)
-        number = numbers[0][ids[0][some]]
-        for column, value, count in zip(ids[1:], numbers[1:], counts[1:], strict=True):
-            number *= np.int32(count)
-            number += value[column[some]]
-        occurs[number] = True
-        combination[some] = number
+    columns = [np.ascontiguousarray(column, np.int32) for column in ids]
+    CODE.call(
+        "combine",
+        addresses(*columns),
+        addresses(*numbers),
+        np.array(counts, np.int64),
+        len(counts),
+        len(combination),
+        combination,
+        occurs,
+    )
     return combination, occurs
 
 
@@ -252,7 +251,7 @@ def _by_hash(label: Label, ids: npt.NDArray[np.int32]) -> tuple[Int, Int]:
     Returns the ids, and the positions at which a different text begins.
     """
     is_used = np.zeros(len(label.texts), np.bool_)
-    is_used[ids] = True
+    CODE.call("mark_used", np.ascontiguousarray(ids, np.int32), len(ids), is_used)
     if label.order is not None:
         used = label.order[np.flatnonzero(is_used[label.order])]
         return used, np.arange(len(used))

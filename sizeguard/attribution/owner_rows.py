@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.compiled_code import CompiledCode
 from sizeguard.columns.sums import WHAT, Counts, SumsById
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
 from sizeguard.ledger.ledger import Ledger
 
 Bool = npt.NDArray[np.bool_]
+
+CODE = CompiledCode(Path(__file__).with_name("compiled"))
 
 
 class OwnerRows:
@@ -93,10 +97,7 @@ class OwnerRows:
 
     def of_symbol(self, ids: Int32, otherwise: int = 0, rows: Int | None = None) -> Int32:
         """Expand a column by symbol to rows; rows without a symbol get `otherwise`."""
-        symbol = self.symbol if rows is None else self.symbol[rows]
-        # NONE is -1, so it finds the last entry.
-        found: Int32 = np.append(ids, np.int32(otherwise))[symbol]
-        return found
+        return at(ids, self.symbol if rows is None else self.symbol[rows], otherwise)
 
     def owner(self, rows: Int) -> Int:
         """Return the owners of some rows."""
@@ -107,10 +108,13 @@ class OwnerRows:
 
     def has_kind(self, kinds: Sequence[str], rows: Int | None = None) -> Bool:
         """Return a mask of the rows of some kinds, of all rows or of some."""
-        is_kind = np.zeros(len(KINDS), bool)
+        is_kind = np.zeros(len(KINDS), np.bool_)
         is_kind[[KIND[kind] for kind in kinds]] = True
         kind = self._spread(self.ledger.owners.kind)
-        found: Bool = is_kind[kind if rows is None else kind[rows]]
+        if rows is not None:
+            kind = kind[rows]
+        found = np.empty(len(kind), np.bool_)
+        CODE.call("match_kinds", is_kind, np.ascontiguousarray(kind, np.int8), len(kind), found)
         return found
 
     def is_unexplained(self, rows: Int | None = None) -> Bool:
@@ -203,9 +207,12 @@ def _nth_name(ledger: Ledger, owner: Int, nth: Int) -> Int32:
     return symbol
 
 
-def at(values: Int32, index: Int32) -> Int32:
-    """Return values[index], 0 where the index is NONE."""
-    return np.where(index >= 0, values[np.maximum(index, 0)], 0).astype(np.int32)
+def at(values: Int32, index: Int32, otherwise: int = 0) -> Int32:
+    """Return values[index], `otherwise` where the index is NONE."""
+    found = np.empty(len(index), np.int32)
+    where = np.ascontiguousarray(index, np.int32)
+    CODE.call("gather", np.ascontiguousarray(values, np.int32), where, len(where), otherwise, found)
+    return found
 
 
 def first_known(ids: Int32, otherwise: Int32 | int) -> Int32:
