@@ -8,19 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from sizeguard.attribution.analysis import Aliases
-from sizeguard.columns.compiled_code import CompiledCode
 from sizeguard.columns.ranks import find_hashes, rank_hashes
 from sizeguard.columns.text_calls import call_for_texts
 from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Texts
+from sizeguard.diff.code import CODE
 from sizeguard.diff.stable_names import Keys, hashes_of, keys
-
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +121,7 @@ def first_letters(texts: Texts) -> Hash:
     Only the first eight bytes of a name count.
     """
     letters = np.empty(len(texts), np.uint64)
-    call_for_texts(_CODE, "first_letters", texts, letters)
+    call_for_texts(CODE, "first_letters", texts, letters)
     return letters
 
 

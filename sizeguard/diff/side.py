@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,8 @@ from sizeguard.columns.sums import Counts, sum_by
 from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.diff.alias_keys import AliasNames, alias_names
-from sizeguard.diff.holdings import HeldBytes, Holdings
+from sizeguard.diff.code import CODE
+from sizeguard.diff.holdings import Holdings, holdings
 from sizeguard.diff.symbol_keys import UsedNames
 from sizeguard.ledger.ledger import ImageInfo
 
@@ -28,7 +29,8 @@ _INSTANCES = frozenset(
 )
 _PADDING = frozenset((b"padding", b"page slack", b"section gap"))
 
-_BATCH = 1 << 16  # rows at a time
+# Flags of a kind, see compiled/rows.c.
+_IS_PIECE, _IS_PADDING = 1, 2
 
 Mask = npt.NDArray[np.bool_]
 
@@ -105,9 +107,9 @@ def side_of(
         left_out = tuple(int(column[~mask].sum()) for column in columns)
     labels = [analysis.label(level) for level in levels]
     symbols, kinds = analysis.label("symbol"), analysis.label("kind")
-    groups, ids = _groups(labels, size)
-    held = HeldBytes(len(symbols.texts)) if tuple(levels) != ("symbol",) else None
-    amounts = _amounts(kinds, span_counts(analysis, asked), size, groups, symbols.ids, held)
+    size = np.ascontiguousarray(size, np.int64)
+    group, groups, ids = _groups(labels, size)
+    amounts = amounts_of(kinds, span_counts(analysis, asked), size, group, groups)
     used = np.flatnonzero(amounts.size)
     return Side(
         analysis.image,
@@ -116,83 +118,61 @@ def side_of(
             _values(level, label, of_groups[used])
             for level, label, of_groups in zip(levels, labels, ids, strict=True)
         ),
-        None if held is None else held.holdings(symbols, used, groups.count),
+        None if tuple(levels) == ("symbol",) else holdings(symbols, group, size, used, groups),
         _alias_names(analysis.aliases()),
         left_out,
         mask is None or bool(mask.any()),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    """The group of each row, or only of some rows; there are `count` groups.
+def _groups(labels: Sequence[Label], size: Int) -> tuple[Int32, int, list[Int | Int32]]:
+    """Group rows by their values.
 
-    Rows without bytes cannot differ, so they are skipped. Leaving out the symbols of the file's
-    symbol table leaves two thirds of the rows.
+    Returns each row's group, the number of groups, and the values of each group, as ids of each
+    label. Rows without bytes cannot differ, so with several labels they are all in group 0. Leaving
+    out the symbols of the file's symbol table leaves two thirds of the rows.
     """
-
-    of: npt.NDArray[np.signedinteger]
-    count: int
-    rows: Int | None = None
-
-    def batches(self, size: Int) -> Iterator[tuple[Int | slice, npt.NDArray[np.signedinteger]]]:
-        """Yield rows with bytes and their groups, in batches that fit the cache.
-
-        size: bytes by row
-        """
-        for low in range(0, len(self.of), _BATCH):
-            some = slice(low, min(low + _BATCH, len(self.of)))
-            if self.rows is not None:
-                yield self.rows[some], self.of[some]
-                continue
-            is_filled = size[some] != 0
-            if is_filled.all():
-                yield some, self.of[some]  # views, as in most batches
-            elif len(filled := np.flatnonzero(is_filled)):
-                yield filled + low, self.of[some][filled]
-
-
-def _groups(labels: Sequence[Label], size: Int) -> tuple[_Groups, list[Int | Int32]]:
-    """Group rows by their values; also return the values of each group, as ids of each label."""
     if len(labels) == 1:
         count = len(labels[0].texts)
-        return _Groups(labels[0].ids, count), [np.arange(count)]
+        return labels[0].ids, count, [np.arange(count)]
     rows = np.flatnonzero(size)
     columns = [label.ids[rows] for label in labels]
-    group, first = pack(columns)
-    return _Groups(group, len(first), rows), [column[first] for column in columns]
+    packed, first = pack(columns)
+    group = np.zeros(len(size), np.int32)
+    group[rows] = packed
+    return group, len(first), [column[first] for column in columns]
 
 
-# More than 6 parameters: columns of the same rows.
-def _amounts(
-    kinds: Label,
-    count: Counts,
-    size: Int,
-    groups: _Groups,
-    symbol: Int32,
-    held: HeldBytes | None,
-) -> Amounts:
-    """Sum the amounts of each group, and collect the bytes of symbols in `held`."""
-    is_piece, is_padding = _is_of(kinds, _INSTANCES), _is_of(kinds, _PADDING)
-    found = Amounts(*(np.zeros(groups.count, np.int64) for _ in range(3)))
-    for rows, of in groups.batches(size):
-        kind, bytes_ = kinds.ids[rows], size[rows]
-        np.add.at(found.size, of, bytes_)
-        pieces = np.flatnonzero(is_piece[kind])
-        # With numbers of another type, add.at takes five times as long.
-        np.add.at(found.instances, of[pieces], count[rows][pieces].astype(np.int64, copy=False))
-        padding = np.flatnonzero(is_padding[kind])
-        np.add.at(found.padding, of[padding], bytes_[padding])
-        if held is not None:
-            held.add(symbol[rows], of, bytes_)
-    return found
+def amounts_of(kinds: Label, count: Counts, size: Int, group: Int32, groups: int) -> Amounts:
+    """Sum the amounts of each group."""
+    flags = np.zeros(len(kinds.texts), np.uint8)
+    flags[_is_of(kinds, _INSTANCES)] |= _IS_PIECE
+    flags[_is_of(kinds, _PADDING)] |= _IS_PADDING
+    count = np.ascontiguousarray(count, np.int8 if count.dtype == np.int8 else np.int64)
+    is_wide = int(count.dtype == np.int64)
+    rows = [np.ascontiguousarray(ids, np.int32) for ids in (group, kinds.ids)]
+    sums = np.zeros((3, groups), np.int64)
+    done = CODE.call(
+        "sum_rows",
+        len(size),
+        rows[0],
+        groups,
+        size,
+        rows[1],
+        flags,
+        len(flags),
+        count,
+        is_wide,
+        sums,
+    )
+    if done < 0:
+        raise IndexError(f"row {-1 - done} has no group or kind")
+    return Amounts(*sums)
 
 
 def _is_of(kinds: Label, names: frozenset[bytes]) -> Mask:
     """Check which of the kinds are among the names."""
-    return np.array(
-        [kinds.texts.raw(i) in names for i in range(len(kinds.texts))] or [False], np.bool_
-    )
+    return np.array([kinds.texts.raw(i) in names for i in range(len(kinds.texts))], np.bool_)
 
 
 def _alias_names(aliases: Aliases | None) -> Callable[[], AliasNames | None]:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.compiled_code import CompiledCode
 from sizeguard.columns.text_calls import call_for_texts
 from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Texts
+from sizeguard.diff.code import CODE
 
 _SUFFIX = rb"\.(?<!\A\.)(?:(?:cold|part|isra|constprop|lto_priv|llvm|clone)(?:\.\d+)*|localalias)"
 # It begins with a dot, which is quick to find; a name cannot begin with a suffix.
@@ -27,8 +26,6 @@ _RUST_CRATE = re.compile(rb"(?<=C)s[0-9A-Za-z]*_(?=\d)")
 # A function without a name is called by its address, which changes between builds.
 _NAMELESS = b"(function at "
 _ALL_NAMELESS = b"(functions without a name)"
-
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
 
 
 def key_of(name: bytes) -> bytes:
@@ -68,7 +65,7 @@ class Keys:
 def keys(texts: Texts) -> Keys:
     """Return the keys of names."""
     ends, odd = np.empty((2, len(texts)), np.int64)
-    count = call_for_texts(_CODE, "stable_ends", texts, ends, odd)
+    count = call_for_texts(CODE, "stable_ends", texts, ends, odd)
     heads = Texts(texts.buffer, texts.start, ends)
     return Keys(heads, {i: key_of(heads.raw(i)) for i in odd[:count].tolist()})
 
