@@ -294,18 +294,6 @@ def _by_all(low: Int, high: Int, evidence: ContentSources) -> Int:
 
 def _classes(kind: Int8, symbol: Int32, names: Texts) -> None:
     """Find virtual tables and type information by the prefix of their names."""
-    rows = np.flatnonzero((kind != KIND["code"]) & (symbol >= 0))
-    first = names.start[symbol[rows]]
-    long = names.end[symbol[rows]] - first >= 4
-    rows, first = rows[long], first[long]
-    if not len(rows):
-        return
-    buffer = names.buffer
-    special = (
-        (buffer[first] == ord("_"))
-        & (buffer[first + 1] == ord("Z"))
-        & (buffer[first + 2] == ord("T"))
-    )
-    fourth = buffer[first + 3]
-    kind[rows[special & ((fourth == ord("V")) | (fourth == ord("T")))]] = KIND["vtable"]
-    kind[rows[special & ((fourth == ord("I")) | (fourth == ord("S")))]] = KIND["typeinfo"]
+    kinds = (KIND["code"], KIND["vtable"], KIND["typeinfo"])
+    texts = (names.buffer, names.start, names.end)
+    _CODE.call("name_kinds", kind, symbol, len(symbol), *texts, *kinds)

@@ -80,12 +80,12 @@ def look_into(image: Elf, line: Line, start: Int, end: Int, section: Int) -> tup
         *(start, end, section, len(start)),
     )
     whole, counts = np.empty(len(start), np.int64), np.zeros(2, np.int64)
-    nothing = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int8))
-    _CODE.call("look_into", *gaps, whole, *nothing, 0, counts)
-    many, count = counts.tolist()
-    found = FilledGaps(
-        np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int8)
-    )
-    if count:
-        _CODE.call("look_into", *gaps, whole, found.start, found.end, found.what, count, counts)
-    return whole[:many], found
+    room = 2 * len(start) + 1000
+    while True:
+        first, last = np.empty(room, np.int64), np.empty(room, np.int64)
+        what = np.empty(room, np.int8)
+        _CODE.call("look_into", *gaps, whole, first, last, what, room, counts)
+        many, count = counts.tolist()
+        if count <= room:
+            return whole[:many], FilledGaps(first[:count], last[:count], what[:count])
+        room = count

@@ -32,7 +32,7 @@ def add_slots(image: Elf, book: Book, holders: Holders, fixed: Fixed) -> None:
         at = int(book.line.at[section.index])
         start = at + width * np.arange(section.size // width, dtype=np.int64)
         name, target = fixed.at(start - at + int(book.line.address[section.index]))
-        held = holders.columns(holders.at(target))
+        held = holders.columns(holders.rows_at(target))
         pointed = (name < 0) & (held["symbol"] >= 0)
         symbol = np.where(pointed, held["symbol"], name).astype(np.int32)
         held["group"] = np.where(pointed, held["group"], NONE).astype(np.int32)

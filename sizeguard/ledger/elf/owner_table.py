@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.compiled_code import CompiledCode
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.formats.elf import Elf, Section, signed
@@ -22,6 +24,8 @@ from sizeguard.ledger.partition import NOBODY, strongest
 
 Column = int | npt.NDArray[np.signedinteger]
 T = TypeVar("T", bound=np.signedinteger)
+
+_CODE = CompiledCode(Path(__file__).with_name("compiled"))
 
 COLUMNS = ("start", "kind", "analyzer", "symbol", "group", "input", "part")
 
@@ -187,10 +191,18 @@ class Book:
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """The rows so far by address, to find the row that contains an address of the image."""
+    """The rows so far by address, to find the row that contains an address of the image.
 
-    start: Int
-    end: Int
+    address, size, at: of sections in order of address, and their places on the line
+    first: of each section, its first row; then the number of rows
+    start: of each row on the line
+    """
+
+    address: Int
+    size: Int
+    at: Int
+    first: Int
+    start: npt.NDArray[np.signedinteger]
     symbol: Int32
     group: Int32
     input: Int32 | None
@@ -202,60 +214,47 @@ class Holders:
 
         Thread-local NOBITS sections are left out, since they take no memory of the image.
         """
-        kept = _apart(book, image)
-        if not kept:
-            nothing = np.zeros(0, np.int32)
-            return Holders(
-                np.zeros(0, np.int64), np.zeros(0, np.int64), nothing, nothing, None, None
-            )
-        found = [book.of_section(i) for i in kept]
-        line = book.line
-        shifts = [int(line.address[i] - line.at[i]) for i in kept]
-        starts = [_rows_of(book.parts["start"][number], rows) for number, rows in found]
-        ends = [
-            np.append(column[1:], line.at[i] + line.size[i])
-            for column, i in zip(starts, kept, strict=True)
-        ]
+        kept = np.array(_apart(book, image), np.int64)
+        found = [book.of_section(i) for i in kept.tolist()]
 
-        def whose(name: str) -> Int32:
-            return np.concatenate(
-                [_rows_of(book.parts[name][number], rows) for number, rows in found]
-            ).astype(np.int32, copy=False)
+        def of_rows(name: str, kind: type[np.signedinteger]) -> npt.NDArray[np.signedinteger]:
+            columns = [_rows_of(book.parts[name][number], rows) for number, rows in found]
+            return np.concatenate([np.zeros(0, kind), *columns]).astype(kind, copy=False)
 
         def if_any(name: str) -> Int32 | None:
             is_known = any(not isinstance(book.parts[name][number], int) for number, _ in found)
-            return whose(name) if is_known else None
+            return of_rows(name, np.int32) if is_known else None
 
+        line = book.line
         return Holders(
-            _shifted(starts, shifts),
-            _shifted(ends, shifts),
-            whose("symbol"),
-            whose("group"),
+            line.address[kept],
+            line.size[kept],
+            line.at[kept],
+            np.cumsum([0, *(rows.stop - rows.start for _, rows in found)]),
+            of_rows("start", line.place),
+            of_rows("symbol", np.int32),
+            of_rows("group", np.int32),
             if_any("input"),
             if_any("part"),
         )
 
-    def at(self, addresses: Int) -> Int:
+    def rows_at(self, addresses: Int) -> Int:
         """Return the index of the row that contains each address; NONE if there is none."""
-        if not len(self.start):
-            return np.full(len(addresses), NONE, np.int64)
-        found = np.searchsorted(self.start, addresses, side="right")
-        found -= 1
-        # Before the first row the index is NONE, which is -1 and finds the last end.
-        found[addresses >= self.end[found]] = NONE
+        addresses = np.ascontiguousarray(addresses, np.int64)
+        found = np.empty(len(addresses), np.int64)
+        sections = (self.address, self.size, self.at, self.first, len(self.address))
+        is_wide = self.start.dtype == np.int64
+        _CODE.call("rows_at", addresses, len(addresses), *sections, self.start, is_wide, found)
         return found
 
     def columns(self, found: Int) -> dict[str, Int32 | int]:
         """Return symbol, group, input and part of the found rows, as arguments of Pieces."""
-        if not len(self.start):
-            return {"symbol": NONE, "group": NONE, "input": NONE, "part": NONE}
-        unknown = found < 0
 
         def of(column: Int32 | None) -> Int32 | int:
-            if column is None:
+            if column is None or not len(self.start):
                 return NONE
-            held = column[found]
-            held[unknown] = NONE
+            held = np.empty(len(found), np.int32)
+            _CODE.call("take_known", column, found, len(found), held)
             return held
 
         return {
@@ -272,13 +271,6 @@ def _rows_of(column: Column, rows: slice) -> npt.NDArray[np.signedinteger]:
         np.full(rows.stop - rows.start, column, np.int32)
         if isinstance(column, int)
         else column[rows]
-    )
-
-
-def _shifted(columns: Sequence[npt.NDArray[np.signedinteger]], shifts: Sequence[int]) -> Int:
-    """Add a shift to each column, and concatenate them."""
-    return np.concatenate(
-        [column + np.int64(shift) for column, shift in zip(columns, shifts, strict=True)]
     )
 
 

@@ -119,7 +119,7 @@ def _entries(line: Line, holders: Holders, table: RelocationTable) -> Pieces:
     start, end = table.entries.start[some] + shift, table.entries.end[some] + shift
     edges, which = cover(at, at + table.section.size, start, end)
     # NONE is -1, so it finds the last entry.
-    found = np.append(holders.at(table.address[some]), NONE)[which]
+    found = np.append(holders.rows_at(table.address[some]), NONE)[which]
     held = holders.columns(found)
     said = np.full(len(edges), ANALYZER["relocation"], np.int8)
     said[found < 0] = ANALYZER["section"]

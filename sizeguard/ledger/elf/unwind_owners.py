@@ -118,7 +118,7 @@ def unwind_pieces(
     listed = of_listed = _nothing()
     if read.header is not None:
         listed = read.header[1].function
-        of_listed = holders.at(listed)
+        of_listed = holders.rows_at(listed)
         yield _header(line, holders, read.header[0], of_listed)
     held, tables = [_nothing()], [_nothing()]
     for section, frames, records in read.frames:
@@ -131,7 +131,7 @@ def unwind_pieces(
             tables.append(lsda)
         # The table of .eh_frame_hdr has nearly always these functions. Finding those of
         # libtorch_cpu.so again would take 15 ms.
-        found = of_listed if np.array_equal(function, listed) else holders.at(function)
+        found = of_listed if np.array_equal(function, listed) else holders.rows_at(function)
         held.append(found)
         yield _frames(section, line, holders, frames, records, found)
     exceptions = (

@@ -1,4 +1,5 @@
 #include <stdint.h>
+#include <string.h>
 
 enum { STRING = 0, PADDING = 1 };
 enum { SHORTEST_STRING = 4, WIDEST_PADDING = 64, WIDEST_FILL = 4096, FUNCTION_ALIGNMENT = 16 };
@@ -127,10 +128,8 @@ static int64_t next_strings(const uint8_t* data, int64_t size, int64_t at, int64
     if (!is_string && start >= 0) {
       break;
     }
-    while (after < size && data[after] != 0) {
-      after++;
-    }
-    at = after + 1;
+    const uint8_t* nul = after < size ? memchr(data + after, 0, (size_t)(size - after)) : NULL;
+    at = nul != NULL ? nul - data + 1 : size;
     *end = at;
   }
   return start;
