@@ -13,12 +13,13 @@ case $system in
   *) refuse "sizeguard runs on Linux and macOS, and this is $system" ;;
 esac
 
-# A container has neither Python nor git: root installs them where there is apt-get.
+# A container has neither Python nor git nor a C compiler: root installs them where there is apt-get.
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   missing=
   command -v python3 >/dev/null || missing="python3 python3-venv"
   { [ -n "$missing" ] || python3 -I -c 'import ensurepip' 2>/dev/null; } || missing=python3-venv
   command -v git >/dev/null || missing="$missing git"
+  command -v cc >/dev/null || command -v clang >/dev/null || missing="$missing gcc libc6-dev"
   if [ -n "$missing" ]; then
     echo "installing $missing"
     apt-get update -qq >/dev/null
@@ -38,6 +39,8 @@ if [ -z "$python" ]; then
   here=$(python3 --version 2>/dev/null || echo "no python3")
   refuse "sizeguard needs Python 3.11 or later with venv, and here is $here; add a step with actions/setup-python before this one"
 fi
+command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
+  refuse "sizeguard needs a C compiler, which compiles a part of it; install gcc or clang"
 command -v git >/dev/null || refuse "sizeguard needs git; install it before actions/checkout, which else fetches no history"
 
 # actions/checkout without git downloads the files alone.

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.base.errors import InconclusiveError
+from sizeguard.base.errors import InputError
 from sizeguard.base.kept.compiled_library import compiled_library
 
 # Without -march=native: machines can share a home.
@@ -30,8 +30,7 @@ class CompiledCode:
     def call(self, name: str, *arguments: npt.NDArray[np.generic] | int) -> int:
         """Call a function, without the interpreter's lock.
 
-        Raises ValueError for an array that is not contiguous, and InconclusiveError without a
-        compiler.
+        Raises ValueError for an array that is not contiguous, and InputError without a compiler.
         """
         function = getattr(self._library, name)
         function.restype = ctypes.c_int64
@@ -43,9 +42,10 @@ class CompiledCode:
         sources = sorted(self._folder.glob("*.[ch]"))
         library = compiled_library(sources, FLAGS)
         if library is None:
-            raise InconclusiveError(
+            raise InputError(
                 f"{self._folder}: cannot be compiled; reading binaries needs a C compiler the first"
-                " time: install gcc or clang, so that cc runs, and make ~/.cache writable"
+                " time: install gcc or clang with the headers of the C library, and make"
+                " ~/.cache/sizeguard/tools writable for you alone"
             )
         return ctypes.CDLL(str(library))
 
