@@ -6,15 +6,11 @@ _ZN1aD0Ev  _ZN1aD1Ev  _ZN1aD2Ev  →  _ZN1aD      _ZTVN1aE  _ZTIN1aE  _ZTSN1aE  
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.column_code import CODE
 from sizeguard.columns.text_calls import call_for_texts
 from sizeguard.columns.texts import Texts
-
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
 
 
 def family_parts(names: Texts) -> Texts:
@@ -24,5 +20,5 @@ def family_parts(names: Texts) -> Texts:
     class's table.
     """
     low, high = np.empty((2, len(names)), np.int64)
-    call_for_texts(_CODE, "family_parts", names, low, high)
+    call_for_texts(CODE, "family_parts", names, low, high)
     return Texts(names.buffer, low, high)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from sizeguard.columns.column_code import CODE
 from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int
-
-Number = TypeVar("Number", np.int64, np.uint64)
 
 _FEW = 1000  # numbers that are nearly never sorted by chance
 
@@ -23,7 +20,7 @@ def packed_order(keys: Int) -> Int:
     low = int(keys.min())
     if not _is_room(int(keys.max()) - low, len(keys)):
         return np.argsort(keys, kind="stable")
-    return _order(keys - low)
+    return _order(keys, low=low)
 
 
 def lexical_order(keys: Sequence[Int]) -> Int:
@@ -57,10 +54,10 @@ def sorted_hashes(hashes: Hash) -> tuple[Int, Hash]:
     The index replaces the low bits of each hash. Among a million hashes, the chance that two differ
     only in their low bits is 3 %; such hashes are sorted again.
     """
-    bits = np.uint64(len(hashes).bit_length())
-    order = _order(hashes >> bits)
-    ordered = hashes[order]
-    if bool((ordered[1:] < ordered[:-1]).any()):
+    hashes = np.ascontiguousarray(hashes, np.uint64)
+    order = _order(hashes, drop=len(hashes).bit_length())
+    ordered = np.empty(len(hashes), np.uint64)
+    if CODE.call("take_hashes", hashes, order, len(hashes), ordered):
         order = np.argsort(hashes, kind="stable")
         ordered = hashes[order]
     return order, ordered
@@ -71,15 +68,16 @@ def _is_room(largest: int, count: int) -> bool:
     return largest.bit_length() + count.bit_length() <= 62
 
 
-def _order(keys: npt.NDArray[Number]) -> Int:
-    """Return the stable argsort of numbers whose high bits are zero; the numbers are overwritten.
+def _order(keys: Int | Hash, low: int = 0, drop: int = 0) -> Int:
+    """Return the stable argsort of numbers, without `low` and without their `drop` lowest bits.
 
-    Key and index are packed into one number and sorted by value. That takes half the time of an
-    argsort, a third for hashes.
+    Then their high bits must be zero. Key and index are packed into one number and sorted by value.
+    That takes half the time of an argsort, a third for hashes.
     """
-    bits = keys.dtype.type(len(keys).bit_length())
-    keys <<= bits
-    keys |= np.arange(len(keys), dtype=keys.dtype)
-    keys.sort()
-    keys &= (keys.dtype.type(1) << bits) - keys.dtype.type(1)
-    return keys.view(np.int64)
+    dtype = np.uint64 if keys.dtype == np.uint64 else np.int64
+    count, bits = len(keys), len(keys).bit_length()
+    packed = np.empty(count, np.uint64)
+    CODE.call("pack_keys", np.ascontiguousarray(keys, dtype), count, low, drop, bits, packed)
+    packed.sort()
+    CODE.call("unpack_order", packed, count, bits)
+    return packed.view(np.int64)

@@ -6,18 +6,15 @@ The hash is not secret: crafted names can make rows merge, but they cannot chang
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.column_code import CODE
 from sizeguard.columns.text_calls import call_for_texts
 from sizeguard.columns.texts import Texts
 
 Hash = npt.NDArray[np.uint64]
 
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
 # A factor and a shift that spread a number's bits.
 MULTIPLY = np.uint64(0xD6E8FEB86659FD93)
 SHIFT = np.uint64(32)
@@ -30,5 +27,5 @@ def hash_texts(texts: Texts) -> Hash:
     512 words are hashed in pieces. Returns uint64[len(texts)].
     """
     hashes = np.empty(len(texts), np.uint64)
-    call_for_texts(_CODE, "hash_texts", texts, hashes)
+    call_for_texts(CODE, "hash_texts", texts, hashes)
     return hashes

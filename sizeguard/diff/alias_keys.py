@@ -16,7 +16,7 @@ from sizeguard.columns.ranks import find_hashes, rank_hashes
 from sizeguard.columns.text_calls import call_for_texts
 from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Texts
-from sizeguard.diff.code import CODE
+from sizeguard.diff.diff_code import CODE
 from sizeguard.diff.stable_names import Keys, hashes_of, keys
 
 

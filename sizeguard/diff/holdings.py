@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sizeguard.columns.label import Label
 from sizeguard.columns.texts import Int, Int32, Texts
-from sizeguard.diff.code import CODE
+from sizeguard.diff.diff_code import CODE
 from sizeguard.diff.symbol_keys import UsedNames
 
 

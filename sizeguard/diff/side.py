@@ -17,7 +17,7 @@ from sizeguard.columns.sums import Counts, sum_by
 from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.diff.alias_keys import AliasNames, alias_names
-from sizeguard.diff.code import CODE
+from sizeguard.diff.diff_code import CODE
 from sizeguard.diff.holdings import Holdings, holdings
 from sizeguard.diff.symbol_keys import UsedNames
 from sizeguard.ledger.ledger import ImageInfo

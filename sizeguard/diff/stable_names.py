@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sizeguard.columns.text_calls import call_for_texts
 from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Texts
-from sizeguard.diff.code import CODE
+from sizeguard.diff.diff_code import CODE
 
 _SUFFIX = rb"\.(?<!\A\.)(?:(?:cold|part|isra|constprop|lto_priv|llvm|clone)(?:\.\d+)*|localalias)"
 # It begins with a dot, which is quick to find; a name cannot begin with a suffix.
