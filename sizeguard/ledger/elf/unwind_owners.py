@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.compiled_code import CompiledCode
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import Elf, Section
@@ -25,7 +27,8 @@ from sizeguard.ledger.elf.relocation_holders import Fixed
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE
 
-_ALIGNMENT = 4  # of exception tables, in bytes; compilers pad with zeros
+_CODE = CompiledCode(Path(__file__).with_name("compiled"))
+_LAST = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +95,15 @@ def described_code(image: Elf, line: Line, read: Unwinding) -> tuple[Int, Int]:
         return _nothing(), _nothing()
     starts, ends = [_nothing()], [_nothing()]
     for _, frames, rows in read.frames:
-        known = rows[frames.extent[rows] > 0]
-        function, extent = frames.function[known], frames.extent[known]
         for section in image.sections:
-            if not section.is_executable or not section.load_size:
-                continue
-            address = int(line.address[section.index])
-            low, high = np.searchsorted(function, (address, address + section.size))
-            place = function[low:high] + (int(line.at[section.index]) - address)
-            starts.append(place)
-            stop = int(line.at[section.index]) + section.size
-            ends.append(place + np.minimum(extent[low:high], stop - place))
+            if section.is_executable and section.load_size:
+                start, end = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+                i = section.index
+                place = (int(line.address[i]), int(line.at[i]), section.size)
+                columns = (rows, len(rows), frames.function, frames.extent)
+                count = _CODE.call("described", *columns, *place, start, end)
+                starts.append(start[:count])
+                ends.append(end[:count])
     start, end = np.concatenate(starts), np.concatenate(ends)
     order = packed_order(start)
     return start[order], end[order]
@@ -194,23 +195,29 @@ def _exceptions(image: Elf, line: Line, lsda: Int) -> list[_Exceptions]:
 
     lsda: address of each function's table; negative for none.
     """
-    functions = np.flatnonzero(lsda >= 0)
+    order = np.flatnonzero(lsda >= 0)
+    order = order[packed_order(lsda[order])]
+    places = lsda[order]
     found = []
     for section in image.sections:
         if section.name.startswith(".gcc_except_table") and section.load_size:
-            start = lsda[functions] - int(line.address[section.index])
-            inside = (start >= 0) & (start < section.size)
-            if inside.any():
-                found.append(
-                    _cut(
-                        image,
-                        section,
-                        int(line.at[section.index]),
-                        start[inside],
-                        functions[inside],
-                    )
-                )
+            address = int(line.address[section.index])
+            bounds = np.array([address, min(address + section.size, _LAST)], np.int64)
+            low, high = np.searchsorted(places, bounds).tolist()
+            if low < high:
+                tables = _tables(lsda, order[low:high], address)
+                found.append(_cut(image, section, int(line.at[section.index]), *tables))
     return found
+
+
+def _tables(lsda: Int, order: Int, address: int) -> tuple[Int, Int]:
+    """Return the offsets of tables in a section, ascending, and the function of each.
+
+    order: of the functions with a table in it. Functions that share one count as the first.
+    """
+    start, function = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+    count = _CODE.call("distinct_tables", lsda, order, len(order), address, start, function)
+    return start[:count], function[:count]
 
 
 def _cut(image: Elf, section: Section, at: int, start: Int, function: Int) -> _Exceptions:
@@ -219,23 +226,12 @@ def _cut(image: Elf, section: Section, at: int, start: Int, function: Int) -> _E
     These bytes are tables of removed functions, or up to three zeros.
     """
     content = image.view(section)
-    order = np.argsort(start, kind="stable")
-    start, function = start[order], function[order]
-    first = np.diff(start, prepend=-1) > 0
-    start, function = start[first], function[first]
     end = table_ends(content, start, np.append(start[1:], section.size))
-    # Bytes before the first table also count as a tail.
-    head = np.array([0] if start[0] else [], np.int64)
-    edges = np.concatenate([head, np.column_stack([start, end]).ravel()])
-    owner = np.concatenate(
-        [np.full(len(head), NONE), np.column_stack([function, np.full(len(start), NONE)]).ravel()]
-    )
-    size = np.diff(edges, append=section.size)
-    edges, owner, size = edges[size > 0], owner[size > 0], size[size > 0]
-    zero = (owner < 0) & (size < _ALIGNMENT) & ((edges + size) % _ALIGNMENT == 0)
-    for i in range(_ALIGNMENT - 1):
-        zero &= (content[np.minimum(edges + i, section.size - 1)] == 0) | (i >= size)
-    return _Exceptions(section.index, edges + at, owner, zero)
+    room = 2 * len(start) + 1
+    edges, owner, is_zero = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, bool)
+    tables = (start, end, function, len(start))
+    count = _CODE.call("cut_tables", content, section.size, at, *tables, edges, owner, is_zero)
+    return _Exceptions(section.index, edges[:count], owner[:count], is_zero[:count])
 
 
 def _exception_pieces(table: _Exceptions, holders: Holders, held: Int) -> Pieces:

@@ -50,10 +50,9 @@ static int is_nop(uint8_t byte) {
   }
 }
 
-static int is_character(uint8_t byte) {
-  return (byte >= 0x20 && byte < 0x7f) || byte == 0x09 || byte == 0x0a || byte == 0x0d ||
-         byte == 0x1b;
-}
+// Bytes of text: printable ASCII, tabs, ends of lines and escapes.
+static const uint8_t IS_TEXT[256] = {
+    [0x09] = 1, [0x0a] = 1, [0x0d] = 1, [0x1b] = 1, [0x20 ... 0x7e] = 1};
 
 // Check that a range of the file has only zeros or, in code, only nops or one repeated filler byte.
 static int is_blank(const uint8_t* data, int64_t size, int in_code) {
@@ -118,7 +117,7 @@ static int64_t next_strings(const uint8_t* data, int64_t size, int64_t at, int64
   int64_t start = -1;
   while (at < size) {
     int64_t after = at;
-    while (after < size && is_character(data[after])) {
+    while (after < size && IS_TEXT[data[after]]) {
       after++;
     }
     int is_string = after < size && data[after] == 0 && after - at >= SHORTEST_STRING;
@@ -128,8 +127,11 @@ static int64_t next_strings(const uint8_t* data, int64_t size, int64_t at, int64
     if (!is_string && start >= 0) {
       break;
     }
-    const uint8_t* nul = after < size ? memchr(data + after, 0, (size_t)(size - after)) : NULL;
-    at = nul != NULL ? nul - data + 1 : size;
+    if (after < size && data[after] != 0) {
+      const uint8_t* nul = memchr(data + after, 0, (size_t)(size - after));
+      after = nul != NULL ? nul - data : size;
+    }
+    at = after + 1;
     *end = at;
   }
   return start;
