@@ -10,13 +10,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sizeguard.columns.texts import Texts
-from sizeguard.names.rules import Rules
+from sizeguard.names.rules import MANGLED_ANONYMOUS, Rules
 from sizeguard.names.scan import scan_names as module
 from sizeguard.names.scan.dtype_words import dtype_texts
 from sizeguard.names.scan.scan_names import Scanned, scan_names
 from sizeguard.operators.dtypes import CODE_OF_NAME
 from tests.support.drawn import at_least
-from tests.support.names.drawn_names import ANY_NAMES, DRAWN_RULES, NAMES, OF_MEMBERS, RULES
+from tests.support.names.drawn_names import (
+    ANY_NAMES,
+    DRAWN_RULES,
+    NAMES,
+    OF_MEMBERS,
+    RULES,
+    all_rules,
+)
 from tests.support.names.packed_texts import side_by_side
 from tests.support.names.plain_scan import PlainName
 
@@ -26,6 +33,31 @@ ANY_OF_NAMES = st.one_of(
     ANY_NAMES,
     *(few.map(lambda names: [name.encode() for name in names]) for few in (NAMES, OF_MEMBERS)),
 )
+SPECIAL = [
+    *(b"_ZN2at6nativeS0_999_12E", b"_ZN2at6nativeES_999xE", b"_ZN2at12_GLOBAL__N_125add"),
+    *(b"_ZN2at6native12_GLOBAL__N_125" + b"a" * 25 + b"E", b"f" * 89 + b"_kernel"),
+    *(b"_ZN2at1000" + b"a" * 1000, b"_ZN2at999" + b"a" * 999, b"_ZN2at03maxE"),
+    *(b"_ZN2at6native3addILi16EEEv", b"_ZStlsIdcSt11char_traitsIcEERKSt7complexIT_E"),
+    # Words with two scopes, or after a substitution
+    *(b"_ZN2at3maxES0_6native3max", b"_ZN5torch3jitES0_6native3max", b"_ZNS0_6nativeE2at3max"),
+    *(b"_ZN2at3maxES_L10add_kernelES0_7_kernelES_10add_kernel", b"_ZN2at6native12_GLOBAL__N_13max"),
+    # What the first length is
+    *(
+        b"_ZN16native_layernorm2at3maxE",
+        b"_ZN016native_layernorm2at",
+        b"_ZS123_2at6native",
+        b"_ZUlvE999_2at",
+        b"_ZNSt3maxE",
+    ),
+    *(b"_ZThn16_N2at3maxE", b"_ZTv0_N2at3maxE", b"_ZTv0_n24_N2at3maxE", b"_ZTch0_N2at", b"_ZTh"),
+    *(b"_ZN4loopUllfE", b"_ZN4loopUlllE", b"_ZN4loopclIllE", b"_ZN3abcUllfE", b"_ZN3abcUlllE"),
+    # Places of types
+    *(b"_ZN2at12a2r_IdE", b"_ZN3abcIffffdE", b"_ZN3abcILi123456EfE", b"_ZN8internalILi1Li2Lb1EfE"),
+    *(b"_ZN8internalIiLi123EfLi1234EdLi12345EhLi123456EbE", b"_ZUllllllE_UllllfE_4loopUllllE"),
+    *(b"_ZN8internalILi1ELi2ELi3ELi4ELi5ELi6ELi7EfdhE", b"_ZIf", b"If_ZUlf", b"_ZSSS_IdESAS_IfE"),
+    *(b"_ZN7complexIN4HalfE7complexIN5abc104HalfE", b"_ZN7complexIN6abc1_04HalfE_N_13addIdE"),
+    *(b"_ZN10ScalarTypeE6E10ScalarTypeE15E10ScalarTypeE43E", b"_ZN7complexE4Half7complexIN4HalfE"),
+]
 ANY_RULES = st.one_of(st.just(RULES), DRAWN_RULES)
 
 
@@ -64,13 +96,9 @@ def check(texts: Texts, rules: Rules, *, dtypes: bool) -> None:
 
 @given(ANY_OF_NAMES, ANY_RULES, st.booleans())
 @at_least(400)
-@example([b"_ZN2at6nativeS0_999_12E", b"_ZN2at6nativeES_999xE"], RULES, True)
-@example([b"_ZN2at6native", b"_ZN2at12_GLOBAL__N_125" + b"a" * 25 + b"E"], RULES, True)
-@example([b"_ZN2at12_GLOBAL__N_125add", b"f" * 89 + b"_kernel"], RULES, True)
-@example(
-    [b"_ZN2at6native3addILi16EEEv", b"_ZStlsIdcSt11char_traitsIcEERKSt7complexIT_E"], RULES, True
-)
-@example([b"_ZN2at1000" + b"a" * 1000, b"_ZN2at999" + b"a" * 999], RULES, True)
+@example(SPECIAL, RULES, True)
+@example(SPECIAL, all_rules([MANGLED_ANONYMOUS], ["_kernel"]), True)
+@example(SPECIAL, all_rules([], ["e", "l"]), True)
 def test_all_that_is_found_in_a_name_is_what_a_loop_finds(
     names: list[bytes], rules: Rules, dtypes: bool
 ) -> None:

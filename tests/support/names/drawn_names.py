@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from hypothesis import strategies as st
@@ -150,6 +151,11 @@ def _with(
     drivers: tuple[str, ...],
 ) -> Rules:
     return replace(RULES, rules=tuple(rules), transparent=transparent, marks=marks, drivers=drivers)
+
+
+def all_rules(transparent: Iterable[str], marks: Iterable[str]) -> Rules:
+    """Return rules with all conditions that are drawn, and with these words."""
+    return _with(list(_CONDITIONS), tuple(transparent), tuple(marks), ("loop",))
 
 
 # Rules with the words of RULES, and other conditions, some or all of them in any order.
