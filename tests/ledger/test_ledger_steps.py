@@ -83,7 +83,7 @@ def test_ranges_and_the_gaps_between_cover_an_interval(
         at += gap + length
     if rest:
         pieces.append((at, NONE))
-    start, end = np.array(ranges, np.int64).reshape(-1, 2).T
+    start, end = np.array(ranges, np.int64).reshape(-1, 2).T.copy()
     starts, which = cover(low, at + rest, start, end)
     assert list(zip(starts.tolist(), which.tolist(), strict=True)) == pieces
 

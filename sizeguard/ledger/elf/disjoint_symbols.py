@@ -106,16 +106,32 @@ def symbol_ranges(
     label_stop = _label_ends(defined, free.row, [start, label_start, starts], described)
     # Groups of labels are numbered after those of symbols with a size.
     label_group = np.where(free.group >= 0, free.group + len(claims.groups.first) - 1, NONE)
-    at = np.searchsorted(start, label_start)
-    by_table = np.full(len(start), ANALYZER["symbol table"], np.int8)
-    ranges = DisjointSymbols(
-        start=np.insert(start, at, label_start),
-        end=np.insert(stop, at, label_stop),
-        symbol=np.insert(symbol[which], at, ids[free.row]),
-        group=np.insert(claims.group[which], at, label_group).astype(np.int32),
-        analyzer=np.insert(by_table, at, ANALYZER["label"]),
+    ranges = _merged(
+        (start, stop, symbol[which], claims.group[which].astype(np.int32)),
+        (label_start, label_stop, ids[free.row], label_group.astype(np.int32)),
     )
     return ranges, _both(claims.groups, free.groups)
+
+
+def _merged(
+    symbols: tuple[Int, Int, Int32, Int32], labels: tuple[Int, Int, Int32, Int32]
+) -> DisjointSymbols:
+    """Merge symbols and labels, given as start, end, symbol and group."""
+    count, more = len(symbols[0]), len(labels[0])
+    found = DisjointSymbols(
+        np.empty(count + more, np.int64),
+        np.empty(count + more, np.int64),
+        np.empty(count + more, np.int32),
+        np.empty(count + more, np.int32),
+        np.empty(count + more, np.int8),
+    )
+    _CODE.call(
+        "merge_ranges",
+        *(*symbols, count, ANALYZER["symbol table"]),
+        *(*labels, more, ANALYZER["label"]),
+        *(found.start, found.end, found.symbol, found.group, found.analyzer),
+    )
+    return found
 
 
 def _label_ends(

@@ -299,14 +299,9 @@ def cover(low: int, high: int, start: Int, end: Int) -> tuple[Int, Int]:
 
     Returns the starts of all pieces, and the index of each piece's range, NONE for a gap.
     """
-    some = np.arange(len(start))
-    if (start == end).any():
-        some = np.flatnonzero(start < end)
-        start, end = start[some], end[some]
-    # Nearly all ranges are adjacent, so few gaps are inserted: before each range, after the last.
-    gap_start = np.append(np.int64(low), end)
-    gaps = np.flatnonzero(gap_start < np.append(start, np.int64(high)))
-    return np.insert(start, gaps, gap_start[gaps]), np.insert(some, gaps, NONE)
+    edges, which = np.empty(2 * len(start) + 1, np.int64), np.empty(2 * len(start) + 1, np.int64)
+    count = _CODE.call("cover", low, high, start, end, len(start), edges, which)
+    return edges[:count], which[:count]
 
 
 class DisjointPieces(NamedTuple):

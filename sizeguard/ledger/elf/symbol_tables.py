@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
+from sizeguard.columns.compiled_code import CompiledCode
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.formats.elf import (
@@ -19,9 +21,11 @@ from sizeguard.formats.elf import (
     SymbolTable,
 )
 from sizeguard.ledger.elf.distinct_names import DistinctNames
-from sizeguard.ledger.elf.owner_table import Line, Pieces, cover
+from sizeguard.ledger.elf.owner_table import Line, Pieces
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE
+
+_CODE = CompiledCode(Path(__file__).with_name("compiled"))
 
 
 def table_pieces(
@@ -82,17 +86,13 @@ def _strings(
     if len(users) > 1:
         order = packed_order(start)
         start, end, ids = start[order], end[order], ids[order]
-    # A string includes its NUL. If it ends where an earlier string ends, it is a suffix of that
-    # string, or equal to it.
-    is_first = ids >= 0
-    is_first[1:] &= np.maximum.accumulate(end)[:-1] < end[1:]
-    first = np.flatnonzero(is_first)
-    start, end, ids = start[first] + shift, end[first] + (shift + 1), ids[first]
-    np.minimum(end, at + section.size, out=end)
-    edges, which = cover(at, at + section.size, start, end)
-    symbol = np.append(ids, np.int32(NONE))[which]  # NONE is -1, so it finds the last entry
+    room = 2 * len(start) + 1
+    edges, symbol = np.empty(room, np.int64), np.empty(room, np.int32)
+    strings = (start, end, ids, len(start))
+    count = _CODE.call("cut_strings", *strings, shift, at, at + section.size, edges, symbol)
+    edges, symbol = edges[:count], symbol[:count]
     said = np.full(len(edges), ANALYZER["string table"], np.int8)
-    said[which < 0] = ANALYZER["section"]
+    said[symbol < 0] = ANALYZER["section"]
     return Pieces(edges, section.index, KIND["string table"], said, symbol=symbol)
 
 
