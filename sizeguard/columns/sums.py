@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.column_code import CODE
 from sizeguard.columns.texts import Int
 
 Int32 = npt.NDArray[np.int32]
@@ -73,8 +74,19 @@ class ColumnSums:
         return SumsById(*(sum_by(self.columns[what], ids, count) for what in WHAT))
 
 
-def sum_by(column: Int, ids: Int | Int32, count: int) -> Int:
-    """Sum a column over entries with equal id: int64[count]."""
+def sum_by(column: Int, ids: Int | Int32, count: int, *, has_none: bool = False) -> Int:
+    """Sum a column over entries with equal id: int64[count].
+
+    has_none: whether entries with the id -1 belong to no sum. Raises IndexError for other ids that
+    are not one of `count`, so that no value is lost.
+    """
     sums = np.zeros(count, np.int64)
-    np.add.at(sums, ids, column)
+    values = np.ascontiguousarray(column, np.int64)
+    is_wide = ids.dtype != np.int32
+    of = np.ascontiguousarray(ids, np.int64 if is_wide else np.int32)
+    if len(values) != len(of):
+        raise ValueError(f"{len(values)} values have {len(of)} ids")
+    done = CODE.call("sum_by", values, of, int(is_wide), int(has_none), len(of), sums, count)
+    if done < 0:
+        raise IndexError(f"id {ids[-1 - done]} is not one of {count}")
     return sums

@@ -49,9 +49,8 @@ class Amounts:
 
     def sums(self, row: Int32, rows: int) -> Amounts:
         """Sum by row; -1 marks entries outside all rows."""
-        taken = np.flatnonzero(row >= 0)
         columns = (self.size, self.instances, self.padding)
-        return Amounts(*(sum_by(column[taken], row[taken], rows) for column in columns))
+        return Amounts(*(sum_by(column, row, rows, has_none=True) for column in columns))
 
 
 @dataclass(frozen=True, slots=True)

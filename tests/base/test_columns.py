@@ -15,6 +15,7 @@ from sizeguard.columns.distinct import distinct, without
 from sizeguard.columns.family_parts import family_parts
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sort import descending, hash_order, lexical_order, packed_order
+from sizeguard.columns.sums import sum_by
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Texts
 
@@ -170,3 +171,32 @@ def test_a_string_outside_of_its_buffer_is_not_read(
     texts = Texts(buffer, np.array([0, start]), np.array([3, end]))
     with pytest.raises(IndexError, match="text 1 is outside"):
         read(texts)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-(1 << 60), 1 << 60), st.integers(-1, 4)), max_size=30),
+    st.booleans(),
+)
+def test_sums_by_id_are_those_of_a_loop(entries: list[tuple[int, int]], is_narrow: bool) -> None:
+    expected = [0] * 5
+    for value, at in entries:
+        expected[at] += value if at >= 0 else 0
+    column = np.array([value for value, _ in entries], np.int64)
+    ids = np.array([at for _, at in entries], np.int64)
+    ids = ids.astype(np.int32) if is_narrow else ids
+    found = sum_by(column, ids, 5, has_none=True)
+    assert found.tolist() == expected
+
+
+def test_ids_of_sums_have_to_be_known() -> None:
+    ids = np.array([0, 3], np.int64)
+    with pytest.raises(IndexError, match="id 3 is not one of 3"):
+        sum_by(np.ones(2, np.int64), ids, 3)
+    with pytest.raises(IndexError, match="id 3 is not one of 3"):
+        sum_by(np.ones(2, np.int64), ids.astype(np.int32), 3, has_none=True)
+    with pytest.raises(IndexError, match="id -1 is not one of 3"):
+        sum_by(np.ones(2, np.int64), np.array([0, -1]), 3)
+    with pytest.raises(IndexError, match="id -2 is not one of 3"):
+        sum_by(np.ones(2, np.int64), np.array([0, -2]), 3, has_none=True)
+    with pytest.raises(ValueError, match="2 values have 1 ids"):
+        sum_by(np.ones(2, np.int64), np.zeros(1, np.int64), 3)
