@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from sizeguard.columns.compiled_code import CompiledCode
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Int, Int32
-from sizeguard.formats.elf import RELOCATION_TYPES, Elf, Relocations, Section
+from sizeguard.formats.elf import RELOCATION_TYPES, Elf, Relocations, Section, SymbolTable
 from sizeguard.ledger.elf.distinct_names import DistinctNames
 from sizeguard.ledger.elf.owner_table import Holders, Line, Pieces, cover
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE
+
+_CODE = CompiledCode(Path(__file__).with_name("compiled"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,26 +86,41 @@ def fixed_places(
         linked = image.table_of(table.section)
         index = table.entries.symbol
         symbol = np.full(len(index), NONE, np.int32)
-        target = table.entries.addend.copy()
+        target = table.entries.addend
         if linked is not None and len(linked):
-            inside = (index > 0) & (index < len(linked))
-            row = np.where(inside, index, 0)
-            symbol = np.where(inside, known.of(image, linked)[row], NONE).astype(np.int32)
-            base = linked.address[row]
-            if image.is_relocatable:
-                section = linked.section[row]
-                base = base + np.where(
-                    (section > 0) & (section < len(line.at)),
-                    line.at[np.clip(section, 0, len(line.at) - 1)],
-                    0,
-                )
-            target += np.where(inside, base, 0)
+            bases = line.at if image.is_relocatable else line.at[:0]
+            symbol, target = _targets(table.entries, linked, known.of(image, linked), bases)
         addresses.append(table.address)
         symbols.append(symbol)
         targets.append(target)
     address = np.concatenate(addresses)
     order = packed_order(address)
     return Fixed(address[order], np.concatenate(symbols)[order], np.concatenate(targets)[order])
+
+
+def _targets(
+    entries: Relocations, linked: SymbolTable, ids: Int32, bases: Int
+) -> tuple[Int32, Int]:
+    """Return the name that each relocation refers to, or NONE, and the address that it writes.
+
+    ids: the name of each symbol; bases: to add to the addresses of a section's symbols.
+    """
+    symbol, target = np.empty(len(entries), np.int32), np.empty(len(entries), np.int64)
+    _CODE.call(
+        "pointer_targets",
+        np.ascontiguousarray(entries.symbol, np.int64),
+        np.ascontiguousarray(entries.addend, np.int64),
+        len(entries),
+        ids,
+        linked.address,
+        np.ascontiguousarray(linked.section, np.int32),
+        len(linked),
+        bases,
+        len(bases),
+        symbol,
+        target,
+    )
+    return symbol, target
 
 
 def relocation_pieces(
