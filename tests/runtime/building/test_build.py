@@ -150,6 +150,18 @@ def test_a_changed_operator_recompiles_no_kernels(
     assert more.fingerprint != before.fingerprint
 
 
+@pytest.mark.parametrize("lost", ["CMakeFiles/rules.ninja", "build.ninja", "CMakeCache.txt"])
+def test_a_folder_that_lost_a_file_of_cmake_is_configured_again(
+    changing: Callable[[Selection], Build], selection: Callable[..., Path], lost: str
+) -> None:
+    """A configuration that is killed leaves parts of its files; ninja cannot go on from there."""
+    chosen = read_selection(selection("mlp")).selection
+    before = changing(chosen)
+    (before.image.parent / lost).unlink()
+    assert changing(chosen).fingerprint == before.fingerprint
+    assert (before.image.parent / lost).is_file()
+
+
 @pytest.mark.parametrize("source", ["CMakeLists.txt", "native/runtime/tensor.h"])
 def test_a_folder_of_sources_is_no_build_folder(
     source: str, root: Path, tmp_path: Path, native_tools: None

@@ -64,6 +64,9 @@ from sizeguard.toolchains.toolchain import Toolchain, require
 _NOTHING = "ninja: no work to do."
 _ATTEMPTS = 3  # retries; files that still change then change all the time
 _TICK = 0.01  # seconds by which file times may lag behind the clock
+# Files of CMake without which ninja fails, or starts CMake a hundred times. An interruption can
+# leave a folder without them.
+_OF_CMAKE = ("build.ninja", "CMakeCache.txt", "CMakeFiles/rules.ninja")
 _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 
 
@@ -161,7 +164,8 @@ def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path)
     command = _cmake_command(root, variant, toolchain, folder)
     text = "\n".join(command)
     record = folder / CONFIGURED
-    if record.is_file() and record.read_text() == text and (folder / "build.ninja").is_file():
+    is_whole = all((folder / name).is_file() for name in (CONFIGURED, *_OF_CMAKE))
+    if is_whole and record.read_text() == text:
         return  # ninja configures again when CMake's files change
     # Remove the configuration until this one succeeds, because a failed one leaves partial files.
     record.unlink(missing_ok=True)
