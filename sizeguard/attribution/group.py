@@ -13,11 +13,10 @@ from sizeguard.attribution.alias_rows import MergesNames, SymbolAliases, symbols
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import matching_rows, parse_filters
 from sizeguard.attribution.levels import LEVELS, SORTS, unknown_level
-from sizeguard.attribution.owner_rows import CODE
 from sizeguard.attribution.owners.inline_pieces import levels_asked, span_counts, uncounted_pieces
 from sizeguard.attribution.size_report import UNATTRIBUTED, ByteSums, Report
 from sizeguard.base.errors import InputError
-from sizeguard.columns.compiled_code import addresses
+from sizeguard.columns.compiled_code import addresses, compiled_beside
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sort import descending, sorted_hashes
@@ -25,6 +24,8 @@ from sizeguard.columns.sums import sum_by
 from sizeguard.columns.text_hash import hash_texts
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats.magics import SEVERAL_IMAGES
+
+_CODE = compiled_beside(__file__)
 
 # The largest report whose rows of equal size are sorted by name. In larger reports such rows keep
 # the order in which they are found.
@@ -214,7 +215,7 @@ def _combined(
     combination = np.empty(len(ids[0]), np.int32)
     occurs = np.zeros(math.prod(counts), np.bool_)
     columns = [np.ascontiguousarray(column, np.int32) for column in ids]
-    CODE.call(
+    _CODE.call(
         "combine",
         addresses(*columns),
         addresses(*numbers),
@@ -251,7 +252,7 @@ def _by_hash(label: Label, ids: npt.NDArray[np.int32]) -> tuple[Int, Int]:
     Returns the ids, and the positions at which a different text begins.
     """
     is_used = np.zeros(len(label.texts), np.bool_)
-    CODE.call("mark_used", np.ascontiguousarray(ids, np.int32), len(ids), is_used)
+    _CODE.call("mark_used", np.ascontiguousarray(ids, np.int32), len(ids), is_used)
     if label.order is not None:
         used = label.order[np.flatnonzero(is_used[label.order])]
         return used, np.arange(len(used))

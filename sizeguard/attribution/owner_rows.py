@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.sums import WHAT, Counts, SumsById
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.ledger.kinds import ANALYZER, ANALYZERS, KIND, KINDS
@@ -18,7 +17,7 @@ from sizeguard.ledger.ledger import Ledger
 
 Bool = npt.NDArray[np.bool_]
 
-CODE = CompiledCode(Path(__file__).with_name("compiled"))
+_CODE = compiled_beside(__file__)
 
 
 class OwnerRows:
@@ -114,7 +113,7 @@ class OwnerRows:
         if rows is not None:
             kind = kind[rows]
         found = np.empty(len(kind), np.bool_)
-        CODE.call("match_kinds", is_kind, np.ascontiguousarray(kind, np.int8), len(kind), found)
+        _CODE.call("match_kinds", is_kind, np.ascontiguousarray(kind, np.int8), len(kind), found)
         return found
 
     def is_unexplained(self, rows: Int | None = None) -> Bool:
@@ -211,7 +210,9 @@ def at(values: Int32, index: Int32, otherwise: int = 0) -> Int32:
     """Return values[index], `otherwise` where the index is NONE."""
     found = np.empty(len(index), np.int32)
     where = np.ascontiguousarray(index, np.int32)
-    CODE.call("gather", np.ascontiguousarray(values, np.int32), where, len(where), otherwise, found)
+    _CODE.call(
+        "gather", np.ascontiguousarray(values, np.int32), where, len(where), otherwise, found
+    )
     return found
 
 

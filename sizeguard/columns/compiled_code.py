@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +48,16 @@ class CompiledCode:
                 " ~/.cache/sizeguard/tools writable for you alone"
             )
         return ctypes.CDLL(str(library))
+
+
+def compiled_beside(file: str) -> CompiledCode:
+    """Return the code in the folder `compiled` beside a module; file: the module's __file__."""
+    return _code_in(Path(file).with_name("compiled"))
+
+
+@cache
+def _code_in(folder: Path) -> CompiledCode:
+    return CompiledCode(folder)
 
 
 def addresses(*arrays: npt.NDArray[np.generic]) -> npt.NDArray[np.uintp]:

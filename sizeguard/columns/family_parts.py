@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sizeguard.columns.column_code import CODE
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.text_calls import call_for_texts
 from sizeguard.columns.texts import Texts
+
+_CODE = compiled_beside(__file__)
 
 
 def family_parts(names: Texts) -> Texts:
@@ -20,5 +22,5 @@ def family_parts(names: Texts) -> Texts:
     class's table.
     """
     low, high = np.empty((2, len(names)), np.int64)
-    call_for_texts(CODE, "family_parts", names, low, high)
+    call_for_texts(_CODE, "family_parts", names, low, high)
     return Texts(names.buffer, low, high)

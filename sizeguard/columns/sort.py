@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sizeguard.columns.column_code import CODE
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int
+
+_CODE = compiled_beside(__file__)
 
 _FEW = 1000  # numbers that are nearly never sorted by chance
 
@@ -57,7 +59,7 @@ def sorted_hashes(hashes: Hash) -> tuple[Int, Hash]:
     hashes = np.ascontiguousarray(hashes, np.uint64)
     order = _order(hashes, drop=len(hashes).bit_length())
     ordered = np.empty(len(hashes), np.uint64)
-    if CODE.call("take_hashes", hashes, order, len(hashes), ordered):
+    if _CODE.call("take_hashes", hashes, order, len(hashes), ordered):
         order = np.argsort(hashes, kind="stable")
         ordered = hashes[order]
     return order, ordered
@@ -77,7 +79,7 @@ def _order(keys: Int | Hash, low: int = 0, drop: int = 0) -> Int:
     dtype = np.uint64 if keys.dtype == np.uint64 else np.int64
     count, bits = len(keys), len(keys).bit_length()
     packed = np.empty(count, np.uint64)
-    CODE.call("pack_keys", np.ascontiguousarray(keys, dtype), count, low, drop, bits, packed)
+    _CODE.call("pack_keys", np.ascontiguousarray(keys, dtype), count, low, drop, bits, packed)
     packed.sort()
-    CODE.call("unpack_order", packed, count, bits)
+    _CODE.call("unpack_order", packed, count, bits)
     return packed.view(np.int64)

@@ -9,8 +9,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.column_code import CODE
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.texts import Int
+
+_CODE = compiled_beside(__file__)
 
 Int32 = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.signedinteger]  # nearly always 0 or 1, so usually in 8 bits
@@ -86,7 +88,7 @@ def sum_by(column: Int, ids: Int | Int32, count: int, *, has_none: bool = False)
     of = np.ascontiguousarray(ids, np.int64 if is_wide else np.int32)
     if len(values) != len(of):
         raise ValueError(f"{len(values)} values have {len(of)} ids")
-    done = CODE.call("sum_by", values, of, int(is_wide), int(has_none), len(of), sums, count)
+    done = _CODE.call("sum_by", values, of, int(is_wide), int(has_none), len(of), sums, count)
     if done < 0:
         raise IndexError(f"id {ids[-1 - done]} is not one of {count}")
     return sums

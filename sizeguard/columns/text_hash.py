@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.column_code import CODE
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.text_calls import call_for_texts
 from sizeguard.columns.texts import Texts
+
+_CODE = compiled_beside(__file__)
 
 Hash = npt.NDArray[np.uint64]
 
@@ -27,5 +29,5 @@ def hash_texts(texts: Texts) -> Hash:
     512 words are hashed in pieces. Returns uint64[len(texts)].
     """
     hashes = np.empty(len(texts), np.uint64)
-    call_for_texts(CODE, "hash_texts", texts, hashes)
+    call_for_texts(_CODE, "hash_texts", texts, hashes)
     return hashes

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sizeguard.attribution.analysis import Aliases
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.ranks import find_hashes, rank_hashes
 from sizeguard.columns.text_calls import call_for_texts
 from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Texts
-from sizeguard.diff.diff_code import CODE
 from sizeguard.diff.stable_names import Keys, hashes_of, keys
+
+_CODE = compiled_beside(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ def first_letters(texts: Texts) -> Hash:
     Only the first eight bytes of a name count.
     """
     letters = np.empty(len(texts), np.uint64)
-    call_for_texts(CODE, "first_letters", texts, letters)
+    call_for_texts(_CODE, "first_letters", texts, letters)
     return letters
 
 

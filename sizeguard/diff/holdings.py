@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.label import Label
 from sizeguard.columns.texts import Int, Int32, Texts
-from sizeguard.diff.diff_code import CODE
 from sizeguard.diff.symbol_keys import UsedNames
+
+_CODE = compiled_beside(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def _held(symbols: Label, group: Int32, size: Int) -> tuple[Int32, Int, tuple[In
     other, of = np.empty((2, len(size)), np.int32)
     sizes = np.empty(len(size), np.int64)
     ids, group = (np.ascontiguousarray(column, np.int32) for column in (symbols.ids, group))
-    found = CODE.call(
+    found = _CODE.call(
         "hold_rows", len(size), ids, count, group, size, first, held, other, of, sizes
     )
     if found < 0:

@@ -11,16 +11,18 @@ import numpy.typing as npt
 from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.filters import Filter, matching_rows
 from sizeguard.attribution.owners.inline_pieces import span_counts
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack
 from sizeguard.columns.sums import Counts, sum_by
 from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.diff.alias_keys import AliasNames, alias_names
-from sizeguard.diff.diff_code import CODE
 from sizeguard.diff.holdings import Holdings, holdings
 from sizeguard.diff.symbol_keys import UsedNames
 from sizeguard.ledger.ledger import ImageInfo
+
+_CODE = compiled_beside(__file__)
 
 # Kinds of pieces that count as instances. Unwind tables, relocations and the like only describe
 # them.
@@ -151,7 +153,7 @@ def amounts_of(kinds: Label, count: Counts, size: Int, group: Int32, groups: int
     is_wide = int(count.dtype == np.int64)
     rows = [np.ascontiguousarray(ids, np.int32) for ids in (group, kinds.ids)]
     sums = np.zeros((3, groups), np.int64)
-    done = CODE.call(
+    done = _CODE.call(
         "sum_rows",
         len(size),
         rows[0],

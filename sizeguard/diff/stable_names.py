@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.text_calls import call_for_texts
 from sizeguard.columns.text_hash import Hash, hash_texts
 from sizeguard.columns.texts import Texts
-from sizeguard.diff.diff_code import CODE
+
+_CODE = compiled_beside(__file__)
 
 _SUFFIX = rb"\.(?<!\A\.)(?:(?:cold|part|isra|constprop|lto_priv|llvm|clone)(?:\.\d+)*|localalias)"
 # It begins with a dot, which is quick to find; a name cannot begin with a suffix.
@@ -65,7 +67,7 @@ class Keys:
 def keys(texts: Texts) -> Keys:
     """Return the keys of names."""
     ends, odd = np.empty((2, len(texts)), np.int64)
-    count = call_for_texts(CODE, "stable_ends", texts, ends, odd)
+    count = call_for_texts(_CODE, "stable_ends", texts, ends, odd)
     heads = Texts(texts.buffer, texts.start, ends)
     return Keys(heads, {i: key_of(heads.raw(i)) for i in odd[:count].tolist()})
 

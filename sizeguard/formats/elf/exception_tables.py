@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.texts import Bytes, Int
 
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
+_CODE = compiled_beside(__file__)
 
 
 def table_ends(content: Bytes, start: Int, limit: Int) -> Int:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.errors import InputError
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Bytes, Int, Int32, Texts
 from sizeguard.formats.elf.layout import SHN_LORESERVE, SHN_XINDEX, STT_FILE, STT_SECTION, Layout
@@ -21,7 +20,7 @@ from sizeguard.formats.elf.layout import SHN_LORESERVE, SHN_XINDEX, STT_FILE, ST
 MAX_SHARING = 16
 FREE_BYTES = 1 << 20
 
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
+_CODE = compiled_beside(__file__)
 
 
 class DistinctStrings(NamedTuple):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Bytes, Int
 from sizeguard.formats.elf.cie import OMIT, pointer_forms, pointer_width
@@ -18,7 +17,7 @@ from sizeguard.formats.elf.layout import Layout, signed
 NOWHERE = -(1 << 62)
 CIE, FDE, END = 0, 1, 2
 
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
+_CODE = compiled_beside(__file__)
 _HEADER = 12  # bytes of .eh_frame_hdr's header, with the encodings that linkers write
 
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int, Int8, Int32, Texts
 from sizeguard.formats.elf import Elf, Section
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=np.signedinteger)
 
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
+_CODE = compiled_beside(__file__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.sort import hash_order, lexical_order, packed_order
 from sizeguard.columns.texts import Int, Int8, Int32
 from sizeguard.formats.elf import (
@@ -27,7 +26,7 @@ from sizeguard.ledger.ledger import NONE, AliasGroups
 
 Flags = npt.NDArray[np.bool_]
 
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
+_CODE = compiled_beside(__file__)
 
 
 @dataclass(frozen=True, slots=True)

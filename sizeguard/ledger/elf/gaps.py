@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.texts import Int, Int8
 from sizeguard.formats.elf import SHF_STRINGS, Elf
 from sizeguard.ledger.elf.owner_table import Line
@@ -17,7 +16,7 @@ STRING, PADDING = 0, 1
 
 Flags = npt.NDArray[np.bool_]
 
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
+_CODE = compiled_beside(__file__)
 
 
 @dataclass(frozen=True, slots=True)

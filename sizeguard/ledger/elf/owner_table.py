@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.formats.elf import Elf, Section, signed
@@ -25,7 +24,7 @@ from sizeguard.ledger.partition import NOBODY, strongest
 Column = int | npt.NDArray[np.signedinteger]
 T = TypeVar("T", bound=np.signedinteger)
 
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
+_CODE = compiled_beside(__file__)
 
 COLUMNS = ("start", "kind", "analyzer", "symbol", "group", "input", "part")
 

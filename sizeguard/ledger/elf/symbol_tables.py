@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.formats.elf import (
@@ -25,7 +24,7 @@ from sizeguard.ledger.elf.owner_table import Line, Pieces
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE
 
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
+_CODE = compiled_beside(__file__)
 
 
 def table_pieces(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.compiled_code import CompiledCode
+from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import Elf, Section
@@ -27,7 +26,7 @@ from sizeguard.ledger.elf.relocation_holders import Fixed
 from sizeguard.ledger.kinds import ANALYZER, KIND
 from sizeguard.ledger.ledger import NONE
 
-_CODE = CompiledCode(Path(__file__).with_name("compiled"))
+_CODE = compiled_beside(__file__)
 _LAST = np.iinfo(np.int64).max
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sizeguard.columns.compiled_code import CompiledCode, addresses
+from sizeguard.columns.compiled_code import addresses, compiled_beside
 from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Int32, Texts
 from sizeguard.names.rules import Path, Rules
@@ -18,7 +17,7 @@ from sizeguard.names.scan.scan_tables import NONE, ScanTables
 
 Columns = tuple[npt.NDArray[Any], ...]
 
-CODE = CompiledCode(FilePath(__file__).with_name("compiled"))
+CODE = compiled_beside(__file__)
 
 _FRONT, _PAD = 16, 80  # zeros around a name, as in compiled/names.h
 _LONGEST = 1 << 30  # bytes of a name that are read

@@ -1,9 +1,0 @@
-"""C functions of diffs."""
-
-from __future__ import annotations
-
-from pathlib import Path
-
-from sizeguard.columns.compiled_code import CompiledCode
-
-CODE = CompiledCode(Path(__file__).with_name("compiled"))
