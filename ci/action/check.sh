@@ -39,8 +39,6 @@ if [ -z "$python" ]; then
   here=$(python3 --version 2>/dev/null || echo "no python3")
   refuse "sizeguard needs Python 3.11 or later with venv, and here is $here; add a step with actions/setup-python before this one"
 fi
-command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
-  refuse "sizeguard needs a C compiler, which compiles a part of it; install gcc or clang"
 command -v git >/dev/null || refuse "sizeguard needs git; install it before actions/checkout, which else fetches no history"
 
 # actions/checkout without git downloads the files alone.
@@ -50,6 +48,9 @@ case ${missing:-} in
       refuse "git was missing when actions/checkout ran, so there is no history: add a step before it, apt-get update && apt-get install -y git"
     ;;
 esac
+
+command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null ||
+  refuse "sizeguard needs a C compiler, which compiles a part of it; install gcc or clang"
 
 # The runner's user owns the workspace, and in a container somebody else runs the steps.
 if [ -n "${GITHUB_WORKSPACE:-}" ] && ! git -C "$GITHUB_WORKSPACE" rev-parse --git-dir >/dev/null 2>&1; then

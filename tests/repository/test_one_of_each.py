@@ -294,7 +294,7 @@ ONE_OF_EACH: Mapping[Callable[[Sources], set[str]], set[str]] = {
     demanglers: {"names.demangle"},
     name_scanners: {"names.short"},
     dtype_tables: {"operators.dtypes"},
-    low_bit_sorts: {"columns.sort._order"},
+    low_bit_sorts: set(),  # C does it for columns.sort
     sorted_uniques: {"columns.distinct.distinct"},
     releases: {"base.memory.release"},
     first_errors: {"toolchains.logged.first_error"},

@@ -205,6 +205,21 @@ def test_a_checkout_without_git_is_told(tmp_path: Path) -> None:
     assert "git was missing when actions/checkout ran" in done.stdout
 
 
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_a_container_without_a_compiler_gets_one_or_is_refused(
+    tmp_path: Path, is_installed: bool
+) -> None:
+    """A part of sizeguard is compiled when it reads the first binary."""
+    compiler = f"{tmp_path}/bin/cc"
+    install = (
+        f"printf '#!/bin/sh\\n' >{compiler}; chmod 755 {compiler}" if is_installed else "exit 0"
+    )
+    done = checked(tmp_path, **{"git": 'exec /usr/bin/git "$@"', "apt-get": install})
+    assert done.stdout.splitlines()[0] == "installing  gcc libc6-dev"
+    assert ("sizeguard needs a C compiler" in done.stdout) != is_installed
+    assert done.returncode == (0 if is_installed else 2), done.stdout + done.stderr
+
+
 def test_tools_that_cannot_be_installed_are_named(tmp_path: Path) -> None:
     """Such as clang-19 on Ubuntu 22.04."""
     own, bin_ = tmp_path / "own", tmp_path / "sizeguard" / "bin"
