@@ -30,7 +30,8 @@ class CompiledCode:
     def call(self, name: str, *arguments: npt.NDArray[np.generic] | int) -> int:
         """Call a function, without the interpreter's lock.
 
-        Raises ValueError for an array that is not contiguous, and InputError without a compiler.
+        Raises ValueError for an array that is not contiguous, and InputError without a compiler or
+        if the library cannot be loaded.
         """
         function = getattr(self._library, name)
         function.restype = ctypes.c_int64
@@ -47,7 +48,13 @@ class CompiledCode:
                 " time: install gcc or clang with the headers of the C library, and make"
                 " ~/.cache/sizeguard/tools writable for you alone"
             )
-        return ctypes.CDLL(str(library))
+        try:
+            return ctypes.CDLL(str(library))
+        except OSError as error:  # damaged, or on a disk from which nothing may be run
+            raise InputError(
+                f"{library}: cannot be loaded: {error}; remove it, or set XDG_CACHE_HOME to a"
+                " folder from which programs may run"
+            ) from error
 
 
 def compiled_beside(file: str) -> CompiledCode:

@@ -15,6 +15,7 @@ import pytest
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.kept.compiled_library import FLAGS, compiled_library
+from sizeguard.columns import compiled_code
 from sizeguard.columns.compiled_code import CompiledCode, addresses
 
 pytestmark = pytest.mark.native
@@ -227,6 +228,18 @@ def test_a_compiler_that_makes_nothing_gives_no_library(place: Place, tmp_path: 
     (tmp_path / "bin" / "cc").write_text("#!/bin/sh\nexit 0\n")
     assert place.library() is None
     assert place.files() == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF", b"no library\n"])
+def test_a_damaged_library_is_named(place: Place, content: bytes) -> None:
+    library = compiled_library(sorted(place.code.glob("*.[ch]")), compiled_code.FLAGS)
+    assert library is not None
+    library.write_bytes(content)
+    said = rf"{re.escape(str(library))}: cannot be loaded: .*; remove it"
+    with pytest.raises(InputError, match=said):
+        CompiledCode(place.code).call("total", np.zeros(1, np.int64), 1)
+    library.unlink()
+    assert CompiledCode(place.code).call("total", np.ones(1, np.int64), 1) == 1
 
 
 def test_a_function_takes_arrays_and_numbers(place: Place) -> None:
