@@ -24,7 +24,7 @@ class CompiledCode:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Do nothing yet: most commands need few of these libraries."""
+        """Store the folder; the first call compiles or loads its library."""
         self._folder = folder
 
     def call(self, name: str, *arguments: npt.NDArray[np.generic] | int) -> int:

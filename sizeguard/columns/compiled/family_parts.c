@@ -44,9 +44,9 @@ static const uint8_t* end_of_part(const uint8_t* begin, const uint8_t* end) {
   return is_destructor ? end - 3 : end;
 }
 
-// Returns whether a name is a class's virtual table or type information: _ZTV, _ZTI or _ZTS, and a
-// class that is nested, of std, or local to a function. The S of _ZTS and the digits of another
-// class could be read as a substitution: _ZTS4_Foo.
+// Returns whether a name is a class's virtual table or type information: _ZTV, _ZTI or _ZTS, then
+// the name of a class that is nested, in std, or local to a function. Other classes are left out:
+// in _ZTS4_Foo, S4_ would look like a substitution.
 static bool is_of_class(const uint8_t* begin, const uint8_t* end) {
   return end - begin >= 8 && memcmp(begin, "_ZT", 3) == 0 &&
          (begin[3] == 'V' || begin[3] == 'I' || begin[3] == 'S') &&

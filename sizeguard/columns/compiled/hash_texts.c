@@ -7,8 +7,8 @@ enum { WORD = 8, LONGEST = 512 };  // words; longer strings are hashed in pieces
 static const uint64_t MULTIPLY = 0xD6E8FEB86659FD93;
 static const uint64_t LENGTH = 0xA0761D6478BD642F;
 
-// For each place in a string, a random number and a random odd number. So the same words in another
-// order have another sum.
+// For each place in a string, a random number and a random odd number. They make the sum depend on
+// the order of the words.
 typedef struct {
   uint64_t place[LONGEST];
   uint64_t factor[LONGEST];

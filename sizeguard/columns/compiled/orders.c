@@ -50,7 +50,8 @@ __attribute__((visibility("default"))) int64_t rank_hashes(const int64_t* order,
 }
 
 // Enters the index of each known hash into the slot that its low bits select. slots: mask + 1
-// entries of -1. lost: the indices of hashes whose slot is taken; returns their number.
+// entries of -1. Writes to `lost` the indices of the hashes whose slot is taken already, and
+// returns how many they are.
 __attribute__((visibility("default"))) int64_t fill_slots(const uint64_t* known, int64_t count,
                                                           int32_t* slots, uint64_t mask,
                                                           int32_t* lost) {

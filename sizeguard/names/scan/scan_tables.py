@@ -102,7 +102,7 @@ def _use_columns(uses: Sequence[Use], words: Sequence[int], count: int) -> list[
 
 
 def _leads(rules: Rules) -> tuple[list[tuple[int, bytes]], int]:
-    """Return the paths that names begin with, with their rules, and the rule of std.
+    """Return the rule and the mangled path of each leading namespace, and the rule of std.
 
     The deepest namespace comes last, and so is compared first.
     """

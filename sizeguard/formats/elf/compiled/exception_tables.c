@@ -21,7 +21,8 @@ static Number uleb(const uint8_t* content, int64_t size, int64_t at) {
   return number;
 }
 
-// Find the end of each exception table: after its types, or after its call sites without types.
+// Find the end of each exception table. It ends after its types or, without types, after its call
+// sites.
 //
 // content[size]: of the section, not empty; start[count]: offsets in it; limit[count]: where a
 // table that cannot be read ends. Writes end[count].

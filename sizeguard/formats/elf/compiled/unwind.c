@@ -113,7 +113,7 @@ __attribute__((visibility("default"))) int64_t are_marked(const uint8_t* marks,
   return 1;
 }
 
-// Find the kind of each record, and the offset of the CIE that an FDE names.
+// Find the kind of each record and, for an FDE, the offset of its CIE.
 //
 // Writes kind[count], cie[count] (0 for other kinds), and to runs[count] the CIEs without equal
 // neighbours among FDEs. Returns the number of runs.
