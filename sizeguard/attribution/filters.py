@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from sizeguard.attribution.alias_rows import with_their_aliases
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.levels import LEVELS, OTHER_NAMES, level_hint
 from sizeguard.attribution.size_report import UNATTRIBUTED
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import nearest_names
 from sizeguard.columns.label import rows_with, used_texts

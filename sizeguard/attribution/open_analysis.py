@@ -8,7 +8,7 @@ total.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from sizeguard.attribution.owners.link_owners import (
     serve_owners,
 )
 from sizeguard.attribution.rows import LabelSources, LedgerAnalysis
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.files import is_folder, is_there
 from sizeguard.base.input_files import readable

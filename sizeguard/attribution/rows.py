@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from sizeguard.attribution.owner_rows import OwnerRows
 from sizeguard.attribution.owners.library_rows import LibraryRows
 from sizeguard.attribution.teams.placed_components import placed_components
 from sizeguard.attribution.teams.team_levels import derived_label, regions
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.label import Label
 from sizeguard.columns.sums import WHAT, Counts, SumsById
 from sizeguard.columns.texts import Int, Int32, Texts, without_underscore

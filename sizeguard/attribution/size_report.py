@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sizeguard.attribution.levels import LEVELS
+from sizeguard.base.dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.diff.diff_result import DiffRow
 from sizeguard.git.commits import Commit
 from sizeguard.measurement.metric import Metric

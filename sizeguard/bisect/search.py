@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from sizeguard.base.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

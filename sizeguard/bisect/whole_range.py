@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.group import group
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.fingerprint import fingerprint
 from sizeguard.bisect.bisect_result import (

@@ -11,10 +11,11 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from sizeguard.base import OWN_FOLDER
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.digest import content_digest
 from sizeguard.base.fingerprint import fingerprint
 from sizeguard.base.kept.hash_cache import HashCache

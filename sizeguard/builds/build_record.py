@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, check_no_outputs
 from sizeguard.base.input_files import readable

@@ -10,9 +10,9 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.digest import digest
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic

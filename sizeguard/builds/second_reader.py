@@ -6,12 +6,12 @@ import io
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import SizeguardError
 from sizeguard.base.input_files import readable
 from sizeguard.builds.measured_sizes import measure

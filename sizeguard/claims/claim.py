@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.listed_names import FeatureMarks
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.listed_names import BuildNames
 from sizeguard.operators.library import Operator
 from sizeguard.selection.resolve import check_names, effective_selection

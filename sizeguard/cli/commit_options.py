@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from sizeguard.base import OWN_FOLDER
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.cli import candidates
 from sizeguard.cli.option_groups import Seconds, option_group

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.cli.option_groups import option_group
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ depend on which name a linker keeps or a reader finds first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from sizeguard.attribution.analysis import Aliases
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.ranks import find_hashes, rank_hashes
 from sizeguard.columns.text_calls import call_for_texts

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.sums import sum_by
 from sizeguard.columns.texts import Int
 from sizeguard.diff.diff_result import CAUSES

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.diff.alias_keys import AliasKeys
 from sizeguard.diff.stable_names import key_of

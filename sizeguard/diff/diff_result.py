@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.size_report import ByteSums
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.label import TextList
 from sizeguard.columns.texts import Int
 from sizeguard.ledger.ledger import ImageInfo

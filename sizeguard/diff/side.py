@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.filters import Filter, matching_rows
 from sizeguard.attribution.owners.inline_pieces import span_counts
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.label import Label
 from sizeguard.columns.pack import pack

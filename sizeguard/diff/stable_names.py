@@ -7,11 +7,11 @@ _ZN4core3fmt17h0123456789abcdefE  →  _ZN4core3fmtE      _RNvCs1a2b_4core3fmt  
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.text_calls import call_for_texts
 from sizeguard.columns.text_hash import Hash, hash_texts

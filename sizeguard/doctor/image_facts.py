@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.doctor.remedies import ImageToolchain, joined_changes, toolchains_of
 from sizeguard.formats.elf import (

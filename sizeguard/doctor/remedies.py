@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.formats.dwarf.sections import unpacked
 from sizeguard.formats.elf import SHT_DYNAMIC, STT_FILE, Elf, Symbol

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os.path
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import read_input
 

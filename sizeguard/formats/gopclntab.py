@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from sizeguard.base.dataclass import dataclass
 
 # By magic: the place of the offsets, and whether functions are 32-bit offsets from the start of the
 # text.

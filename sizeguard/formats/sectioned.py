@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Bytes
 from sizeguard.formats.link_kind import LIBRARY, OBJECT, PROGRAM
 from sizeguard.formats.magics import PE

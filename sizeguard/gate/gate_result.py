@@ -8,10 +8,11 @@ by their types. Paths are strings, relative to the source tree. Sizes are intege
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from sizeguard.attribution.size_report import CORE, OUTSIDE, SHARED
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import SizeguardError
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verification

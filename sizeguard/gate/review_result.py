@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from sizeguard.base.dataclass import dataclass
 
 LENGTHS = "region_length"  # the level of the sizes of memory regions in tables of a baseline
 

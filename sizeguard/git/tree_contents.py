@@ -13,9 +13,9 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.git.trees import LINK, tree_entries
 
 _WILD = re.compile(r"[*?\[]")

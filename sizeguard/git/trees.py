@@ -11,10 +11,10 @@ import functools
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.base.fingerprint import fingerprint
 from sizeguard.git.git import git, git_bytes, is_id

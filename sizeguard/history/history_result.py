@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.builds.sizes import Sizes
 from sizeguard.diff.diff_result import DiffRow
 from sizeguard.git.commits import Commit

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.group import group
 from sizeguard.attribution.size_report import UNATTRIBUTED
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError, InconclusiveError, InputError
 from sizeguard.builds.sizes import Sizes
 from sizeguard.diff.compare import diff

@@ -5,7 +5,7 @@ An example is an entry of a registration table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sizeguard.base.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

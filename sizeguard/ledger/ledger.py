@@ -7,13 +7,13 @@ million spans, so all data is in columns: entry i of each array of a table is ro
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.sums import Sums
 from sizeguard.columns.texts import Int, Int8, Int32, Texts
 from sizeguard.formats.link_kind import OBJECT

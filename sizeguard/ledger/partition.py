@@ -7,11 +7,10 @@ dropped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.sort import packed_order
 

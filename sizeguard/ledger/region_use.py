@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from sizeguard.base.dataclass import dataclass
 
 SEVERAL_REGIONS = "(several regions)"  # if sections of one name are in different regions
 

@@ -8,10 +8,9 @@ do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.linkgraph.graph import IMPORT, SectionGraph
 

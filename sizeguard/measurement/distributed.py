@@ -10,10 +10,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError, InconclusiveError, InputError, SizeguardError
 from sizeguard.base.progress import announce, pulsing
 from sizeguard.git.worktrees import worktree

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.builds.sizes import Sizes
 from sizeguard.measurement.metric_kinds import TOTALS
 from sizeguard.measurement.metric_names import split_metric

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from sizeguard.base.dataclass import dataclass
 
 # Dimensions of a tensor: kMaxDims of native/runtime/tensor.h.
 MAXIMUM_DIMENSIONS = 16

@@ -6,9 +6,10 @@ The flatbuffers package reads without checks, and .sgp files are untrusted.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 import numpy as np
+
+from sizeguard.base.dataclass import dataclass
 
 # Vectors may share bytes, so a small file could expand into a huge program. In our files they do
 # not, so each byte is read about once.

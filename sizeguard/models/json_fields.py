@@ -6,8 +6,8 @@ Errors name the path of the field.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 
 INT64_MAX = 2**63 - 1

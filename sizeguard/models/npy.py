@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 import math
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.base.input_files import read_input

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import pickletools
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from sizeguard.base.dataclass import dataclass
 
 MAXIMUM_OPCODES = 5_000_000  # opcodes; an MLP's bytecode has 250
 MAXIMUM_SHOWN = 100  # characters of the file's text to show in a message

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, lru_cache
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.nearest import nearest_names
 from sizeguard.columns.texts import Int
 from sizeguard.names.demangle import SWIFT

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.names.demangle import ANONYMOUS
 from sizeguard.names.operator_words import OperatorNames
 

@@ -8,7 +8,7 @@ from pathlib import Path as File
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
+from sizeguard.base.yaml.nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
 from sizeguard.names.operator_words import OperatorNames
 from sizeguard.names.rules import Path, PlaceRule, Rule, Rules, identifier_of
 from sizeguard.operators.dtypes import SCALAR_TYPES

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.names.demangle import ANONYMOUS, MOST_SHOWN, demangle, function_text
 
 _ANONYMOUS_SCOPE = f"{ANONYMOUS}::"

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.names.demangle import ANONYMOUS, demangle, demangle_rust
 from sizeguard.names.rewrites import (
     is_expression,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_document
+from sizeguard.base.yaml.nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_document
 from sizeguard.operators.schema import FunctionSchema
 from sizeguard.operators.schema_parser import SchemaError, parse_schema
 

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
+from sizeguard.base.yaml.nodes import Listing, Node, Scalar, YamlTable, read_nodes
 from sizeguard.operators.library import read_operator_libraries
 
 MERGED = "merged.yaml"  # the file that `codegen --merge-yaml` writes

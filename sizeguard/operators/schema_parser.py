@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.operators.schema import (
     PLAIN_TYPES,

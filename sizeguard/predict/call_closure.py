@@ -6,11 +6,11 @@ Calls are found by the operator names that code passes to the dispatcher.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InconclusiveError, listed
 from sizeguard.columns.distinct import distinct
 from sizeguard.linkgraph.graph import ENTRY, PART, RELOCATION, START_STOP, SectionGraph

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.columns.distinct import distinct
 from sizeguard.linkgraph.edge_words import DIRECT_CALLS

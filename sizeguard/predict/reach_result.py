@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from sizeguard.base.dataclass import dataclass
 from sizeguard.selection.selection import Selection
 
 

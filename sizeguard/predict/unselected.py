@@ -5,11 +5,10 @@ The full build's graph gives the removed nodes, and the bytes that remaining cod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.linkgraph.costs import CALLS
 from sizeguard.linkgraph.graph import PART, RELOCATION, SectionGraph
 

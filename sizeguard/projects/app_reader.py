@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.yaml_nodes import Listing, Node
+from sizeguard.base.yaml.nodes import Listing, Node
 from sizeguard.projects.config_nodes import (
     is_empty,
     key_node,

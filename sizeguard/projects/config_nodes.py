@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import nearest_is
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable
+from sizeguard.base.yaml.nodes import Listing, Node, Scalar, YamlTable
 from sizeguard.projects.project import CONFIG
 
 _LONGEST = 255  # bytes of a file's name, on all usual file systems

@@ -6,11 +6,12 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 
 from sizeguard.base import OWN_FOLDER
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.files import cannot_write, locked, write_if_changed
 from sizeguard.base.fingerprint import file_hash, fingerprint, package_hash

@@ -12,9 +12,9 @@ import functools
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_write, locked, write_atomic
 from sizeguard.base.input_files import readable

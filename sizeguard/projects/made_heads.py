@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.fingerprint import file_hash
 from sizeguard.git.worktrees import Worktree
 from sizeguard.projects.any_build import AnyBuildRecipe

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.build_record import Build
 from sizeguard.projects.head_builds import HeadBuild, HeadBuilds

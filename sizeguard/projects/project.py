@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.base.nearest import did_you_mean
 from sizeguard.builds import SHIPS as SHIPS
 from sizeguard.projects import CONFIG as CONFIG
 
 if TYPE_CHECKING:
-    from sizeguard.base.yaml_nodes import Node
+    from sizeguard.base.yaml.nodes import Node
 
 
 # Modes for a change that loosens the policy, and for a surplus of a selection: note it, or fail.

@@ -12,7 +12,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import check_no_outputs
 from sizeguard.base.nearest import nearest_is
-from sizeguard.base.yaml_nodes import Node, parse_nodes, read_nodes, value_of
+from sizeguard.base.yaml.nodes import Node, parse_nodes, read_nodes, value_of
 from sizeguard.projects.app_reader import AppReader, check_target_name, limits_of
 from sizeguard.projects.config_nodes import (
     flag_of,

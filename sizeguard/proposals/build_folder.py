@@ -6,11 +6,11 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from sizeguard.base import OWN_FOLDER
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import SizeguardError
 from sizeguard.base.files import path_below
 from sizeguard.formats.sniff import MACHO, image_format

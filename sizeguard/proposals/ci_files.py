@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import SizeguardError
-from sizeguard.base.yaml_text import single_quoted
+from sizeguard.base.yaml.text import single_quoted
 from sizeguard.git.git import git
 
 GITHUB, GITLAB, NONE = "github", "gitlab", "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sizeguard.base.yaml_text import double_quoted, escaped_controls, yaml_command
+from sizeguard.base.yaml.text import double_quoted, escaped_controls, yaml_command
 from sizeguard.proposals.proposal import Proposal, ProposedImage
 
 # Room for an image to grow, less than the room at which the gate suggests a tighter limit.

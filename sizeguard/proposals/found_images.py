@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.builds.image_tools import MEASURED, is_before_lto, is_thin
 from sizeguard.builds.measured_sizes import measure

@@ -5,9 +5,9 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import SizeguardError
 from sizeguard.formats.elf import Elf, has_debug_information, read_elf
 from sizeguard.formats.linkmap import read_link_map

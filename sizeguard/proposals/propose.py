@@ -6,9 +6,10 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InconclusiveError, InputError, SizeguardError
 from sizeguard.base.files import path_below
 from sizeguard.git.git import git, git_bytes, top_folder

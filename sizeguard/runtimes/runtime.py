@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 
 # For types only: builds and rules import numpy, which takes 0.2 s, and completion and reading

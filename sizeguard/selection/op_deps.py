@@ -9,13 +9,14 @@ name stands for all overloads.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import write_if_changed
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, read_nodes
-from sizeguard.base.yaml_text import yaml_name
+from sizeguard.base.yaml.nodes import Listing, Node, Scalar, YamlTable, read_nodes
+from sizeguard.base.yaml.text import yaml_name
 from sizeguard.operators.name import family_of
 
 # PyTorch's names for operators that every build needs.

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
+
+from sizeguard.base.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.operators.dtypes import DTYPES, INTEGRAL
 from sizeguard.operators.name import family_of

@@ -8,13 +8,13 @@ writes `kernel_metadata: []`, which torchgen refuses and which is read as empty 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
+from sizeguard.base.yaml.nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
 from sizeguard.selection.finding import Level, LintFinding
 from sizeguard.selection.provenance import Provenance, read_record
 from sizeguard.selection.selection import OPERATOR_FLAGS, SelectedOperator, Selection

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.nearest import nearest_names
 from sizeguard.operators.dtypes import CODES
 from sizeguard.operators.name import family_of

@@ -7,8 +7,9 @@ its answers), because a file must mean the same build in both.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.operators.name import family_of
 from sizeguard.selection.provenance import Provenance

@@ -7,9 +7,10 @@ another. So the order of the files does not matter, and merging a file twice cha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.selection.provenance import Provenance, union_of_lists
 from sizeguard.selection.selection import SelectedOperator, Selection
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sizeguard.base.files import write_if_changed
-from sizeguard.base.yaml_text import ascii_quoted, yaml_list, yaml_table
+from sizeguard.base.yaml.text import ascii_quoted, yaml_list, yaml_table
 from sizeguard.selection.provenance import write_record
 from sizeguard.selection.selection import SelectedOperator, Selection
 

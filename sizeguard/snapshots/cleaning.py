@@ -7,10 +7,10 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.snapshots.cleaning_result import Cleaning, StorePart
 from sizeguard.snapshots.store_users import StoreUsers, running_users
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
+
+from sizeguard.base.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

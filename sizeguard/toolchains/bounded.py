@@ -8,8 +8,9 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from sizeguard.base.dataclass import dataclass
 
 LARGEST_FILE = 256 << 20  # bytes that a program may write to one file, including its output
 _SAID = 1 << 16  # bytes of its output to read

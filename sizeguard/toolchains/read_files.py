@@ -14,9 +14,9 @@ import fcntl
 import os
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.git.git import git_bytes, git_path
 from sizeguard.toolchains.links.watched_git import (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.build_inputs import BuildInputs
 from sizeguard.git.worktrees import Worktree

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 
 QEMU_SYSROOT = "/usr/aarch64-linux-gnu"

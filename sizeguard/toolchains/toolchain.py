@@ -7,9 +7,9 @@ import importlib.util
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.fingerprint import version_of
 from sizeguard.toolchains.environment import android_ndk

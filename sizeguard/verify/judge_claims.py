@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.claim import (
     Claim,
     ClaimSet,

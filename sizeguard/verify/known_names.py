@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.builds import FULL, RECORD
 from sizeguard.builds.open_build import open_build
 from sizeguard.formats import sniff

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.verdict import (
     ABSENT,
     DISCARDED_BY_LINKER,

@@ -14,7 +14,7 @@ def test_the_code_that_generates_is_what_the_generator_imports() -> None:
         "sizeguard/runtimes/sizeguard/codegen/headers.py",
         "sizeguard/operators/schema.py",
         "sizeguard/operators/library.py",
-        "sizeguard/base/yaml_nodes.py",
+        "sizeguard/base/yaml/nodes.py",
         "sizeguard/selection/union.py",
     )
     others = (

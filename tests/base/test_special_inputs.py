@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
-from sizeguard.base.yaml_nodes import MAXIMUM_FILE_SIZE
+from sizeguard.base.yaml.nodes import MAXIMUM_FILE_SIZE
 from sizeguard.cli.main import cli
 from sizeguard.formats.gc_log import check_gc_log
 from sizeguard.formats.linkmap import read_link_map

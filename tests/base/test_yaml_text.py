@@ -10,8 +10,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sizeguard.base import yaml_text
-from sizeguard.base.yaml_nodes import Scalar, YamlTable, parse_nodes, value_of
+from sizeguard.base.yaml import text as yaml_text
+from sizeguard.base.yaml.nodes import Scalar, YamlTable, parse_nodes, value_of
 from tests.support.places import ROOT
 
 WRITERS = (
@@ -71,7 +71,7 @@ def test_no_other_module_quotes_for_yaml() -> None:
     doubled = ("\"''\"", "\\\\U{")
     files = Path(ROOT / "sizeguard").rglob("*.py")
     found = [path.name for path in files if any(part in path.read_text() for part in doubled)]
-    assert found == ["yaml_text.py"]
+    assert found == ["text.py"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import yaml
 
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.plain_data import parse
-from sizeguard.base.yaml_nodes import read_nodes
+from sizeguard.base.yaml.nodes import read_nodes
 from sizeguard.builds.image_tools import described
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, Verdict, Verification
 from sizeguard.gate.causes.growth_result import Cause

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.base.errors import InconclusiveError, InputError
-from sizeguard.base.yaml_text import yaml_command
+from sizeguard.base.yaml.text import yaml_command
 from sizeguard.formats.elf.layout import PT_DYNAMIC, PT_LOAD, PT_TLS
 from sizeguard.formats.sniff import ELF
 from sizeguard.projects.reader import parse_config

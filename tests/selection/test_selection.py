@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.yaml_nodes import MAXIMUM_DEPTH
+from sizeguard.base.yaml.nodes import MAXIMUM_DEPTH
 from sizeguard.selection.provenance import Provenance, read_record, write_record
 from sizeguard.selection.read import read_selection
 from sizeguard.selection.selection import SelectedOperator, Selection

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from sizeguard.attribution.analysis import Aliases, Analysis
 from sizeguard.attribution.levels import LEVELS, unknown_level
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.label import Label
 from sizeguard.columns.sums import SumsById, sum_by
 from sizeguard.columns.text_hash import hash_texts

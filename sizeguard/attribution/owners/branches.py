@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sizeguard.attribution.owners.cuts import Cut, apart, span_end, with_cuts
 from sizeguard.attribution.owners.inlined import InlinedCases
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int32
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import signed

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.linkmap.link_map import InputSection
 from sizeguard.linkgraph.graph import CONSTANT, PART, STRING, SectionGraph
 from sizeguard.linkgraph.live import live

@@ -8,11 +8,11 @@ core.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from sizeguard.attribution.size_report import CORE, SHARED
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.pool import Pool
 from sizeguard.columns.texts import Int32
 from sizeguard.linkgraph.graph import ENTRY, RELOCATION, SectionGraph

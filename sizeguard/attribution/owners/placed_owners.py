@@ -6,7 +6,6 @@ Linkers merge strings and constants, and maps do not list them; they are found b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,7 @@ from sizeguard.attribution.owners.cuts import Cut, apart, span_end, with_cuts
 from sizeguard.attribution.owners.found_pieces import Piece, find_merged
 from sizeguard.attribution.owners.graph_owners import Reached, entries_of
 from sizeguard.attribution.size_report import CORE
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import SHF_MERGE, signed
 from sizeguard.formats.linkmap.link_map import InputSection, file_key, nearest_first

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from sizeguard.attribution.owners.cuts import Cut, apart, span_end, with_cuts
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int32
 from sizeguard.formats.elf import Elf
 from sizeguard.formats.elf.layout import signed

@@ -10,8 +10,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar, cast
+
+from sizeguard.base.dataclass import dataclass
 
 _SECONDS = 0.5  # an edit takes longer to be typed; asking for 3,000 files takes 8 ms
 _T = TypeVar("_T")

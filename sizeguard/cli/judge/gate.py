@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError, OutputError, SizeguardError
 from sizeguard.base.files import is_folder, is_there
 from sizeguard.cli import candidates

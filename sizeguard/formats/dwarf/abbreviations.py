@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_LOW_PC,
     DW_AT_RANGES,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int, Texts, without_underscore
 from sizeguard.formats.dwarf.walk import InlineTree
 from sizeguard.formats.elf import STT_FUNC, STT_IFUNC, STT_NOTYPE, Elf

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int, Texts

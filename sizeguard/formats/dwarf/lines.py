@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.dwarf.abbreviations import DwarfError, leb, sleb
 from sizeguard.formats.dwarf.dwarf_constants import (
     FORM_BLOCK,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.dwarf.abbreviations import DwarfError, leb
 from sizeguard.formats.dwarf.dwarf_constants import DW_AT_NAME, UT_SPLIT, UT_SPLIT_TYPE, UT_TYPE
 from sizeguard.formats.dwarf.function_names import FunctionNames

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.dwarf.abbreviations import Abbreviation, DwarfError, leb
 from sizeguard.formats.dwarf.dwarf_constants import (
     DW_AT_DECLARATION,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.dwarf.abbreviations import (
     ADDRESS,
     BLOCK_STEP,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.dwarf.abbreviations import (
     FUNCTION,
     INLINED,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.linkmap.link_map import (
     NO_INPUT,
     Discarded,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.linkmap.gnu import (
     DISCARDED,
     NAME,

@@ -7,10 +7,10 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import read_input
 from sizeguard.formats.linkmap.memory_region import MemoryRegion

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sizeguard.base.dataclass import dataclass
 
 # Sizes that mean the whole address space; shares of them are meaningless.
 UNBOUNDED = (0xFFFFFFFF, (1 << 64) - 1)

@@ -5,12 +5,13 @@ It has segments, sections, symbols and parts of the link-edit data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Bytes, Int, Texts
 from sizeguard.formats.link_kind import BUNDLE, LIBRARY, OBJECT, PROGRAM
 from sizeguard.formats.macho.constants import (

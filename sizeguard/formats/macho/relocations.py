@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.macho.constants import CPU_ARCH_ABI64, CPU_ARCH_ABI64_32
 from sizeguard.formats.macho.image import MachO, Section

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.wasm.stream import Stream
 
 FUNCTION, TABLE, MEMORY, GLOBAL, TAG = range(5)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.fingerprint import code_hash, file_hash, files_key
 from sizeguard.builds.build_record import Build
 from sizeguard.models.operator_info import OperatorInfo

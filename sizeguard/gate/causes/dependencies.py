@@ -7,9 +7,9 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.git.git import DIFF, git, git_bytes
 from sizeguard.git.trees import file_of, tree_entries

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.owners.library_rows import KIND as OF_LIBRARY
 from sizeguard.attribution.owners.object_names import known_object
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.label import rows_with
 from sizeguard.diff.compare import diff
 from sizeguard.diff.diff_result import CAUSES, Diff

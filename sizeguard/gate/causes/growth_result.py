@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sizeguard.base.dataclass import dataclass
 
 MOVED = "moved"  # kind of causes: bytes that only moved to another operator
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.files import text_of_file
 from sizeguard.builds.debug_lines import lines_of_functions
 from sizeguard.gate.causes.edited_lines import edited_ranges, first_edit

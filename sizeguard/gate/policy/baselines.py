@@ -11,8 +11,8 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_write, locked, write_if_changed
 from sizeguard.base.input_files import read_input
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes
-from sizeguard.base.yaml_text import single_quoted
+from sizeguard.base.yaml.nodes import Listing, Node, Scalar, YamlTable, parse_nodes
+from sizeguard.base.yaml.text import single_quoted
 from sizeguard.builds.build_record import Build
 from sizeguard.builds.sizes import Sizes
 from sizeguard.gate.review_result import LENGTHS, Baseline

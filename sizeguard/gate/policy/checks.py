@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sizeguard.attribution.size_report import CORE, UNATTRIBUTED
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, MATCHES_NOTHING, PASS
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH, Check, Offer
 from sizeguard.gate.policy.limits import Limit

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.yaml_nodes import Node, Scalar
+from sizeguard.base.yaml.nodes import Node, Scalar
 from sizeguard.gate.gate_result import ABSOLUTE, CREEP, GROWTH
 from sizeguard.gate.policy.limits import (
     CREEP_FORMS,

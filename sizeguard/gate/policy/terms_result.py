@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.verdict import PASS
 
 # First words of `what` for changes of reviewed files, which a trailer can accept.

@@ -12,8 +12,8 @@ from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, write_atomic
 from sizeguard.base.input_files import readable
 from sizeguard.base.nearest import did_you_mean, nearest_is
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
-from sizeguard.base.yaml_text import single_quoted
+from sizeguard.base.yaml.nodes import Listing, Node, Scalar, YamlTable, parse_nodes, read_nodes
+from sizeguard.base.yaml.text import single_quoted
 from sizeguard.gate.policy.baselines import FOLDER, WAIVERS, locked_baselines
 from sizeguard.gate.policy.limits import LARGEST
 from sizeguard.gate.policy.terms_result import NONE_NEAR, Waiver

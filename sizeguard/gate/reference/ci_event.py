@@ -6,8 +6,10 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+
+from sizeguard.base.dataclass import dataclass
 
 # Variables in which CI services name the target branch of a pull or merge request; other runs do
 # not set them.

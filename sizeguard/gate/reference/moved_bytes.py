@@ -6,9 +6,9 @@ An example is shared code that became exclusive.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from sizeguard.attribution.analysis import Analysis
+from sizeguard.base.dataclass import dataclass
 from sizeguard.diff.compare import diff
 from sizeguard.measurement.measurement import Measurement
 

@@ -10,10 +10,11 @@ installed. A measurement is never its own reference, unless all inputs are equal
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from sizeguard.attribution.analysis import Analysis
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.builds.build_inputs import BuildInputs, input_changes, project_hashes
 from sizeguard.builds.build_record import Build

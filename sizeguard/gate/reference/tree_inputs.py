@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.kept.moment import kept_now
 from sizeguard.builds.build_inputs import BuildInputs, glob_matches, glob_paths
 from sizeguard.git.tree_contents import (

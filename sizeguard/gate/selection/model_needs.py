@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.models.operator_info import OperatorInfo
 from sizeguard.operators.dtypes import DTYPES
 from sizeguard.predict.full_build import FullBuild

@@ -12,16 +12,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.base.files import cannot_read, path_below, write_if_changed
 from sizeguard.base.fingerprint import file_hash
 from sizeguard.base.input_files import readable
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, parse_nodes
-from sizeguard.base.yaml_text import yaml_list, yaml_table
+from sizeguard.base.yaml.nodes import Listing, Node, Scalar, parse_nodes
+from sizeguard.base.yaml.text import yaml_list, yaml_table
 from sizeguard.projects.project import App
 from sizeguard.runtimes.known import inputs_of
 

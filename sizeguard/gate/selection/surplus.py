@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import SizeguardError
 from sizeguard.base.fingerprint import code_hash, files_key
 from sizeguard.builds.build_record import Build

@@ -6,12 +6,12 @@ Pieces come from registration entries, symbols, rows of the linker map, and the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int, Int8, Int32, Texts

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.sums import WHAT, Counts, SumsById, sum_by
 from sizeguard.columns.texts import Int, Int32
 from sizeguard.formats.elf import Elf

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.compiled_code import compiled_beside
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Int

@@ -6,11 +6,12 @@ These are functions and objects, strings, slots of imports, and unwind entries.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.sort import packed_order
 from sizeguard.columns.texts import Int, Int8, Texts
 from sizeguard.formats.linkmap.link_map import InputSection

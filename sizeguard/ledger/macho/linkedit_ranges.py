@@ -6,10 +6,10 @@ These are load commands, symbol and string tables, relocations, and dyld's table
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.macho import constants as c
 from sizeguard.formats.macho.image import MachO, Segment

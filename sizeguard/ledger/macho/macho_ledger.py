@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from operator import attrgetter
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.memory import release
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.sums import ColumnSums

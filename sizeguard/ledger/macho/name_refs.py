@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.parallel import in_threads
 from sizeguard.columns.ranks import rank_hashes
 from sizeguard.columns.text_hash import Hash, hash_texts

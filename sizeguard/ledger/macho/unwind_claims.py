@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.macho.image import MachO, Section
 from sizeguard.formats.macho.unwind import UnwindRows, compact_unwind, eh_frame, unwind_info

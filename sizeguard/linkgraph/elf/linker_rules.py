@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from fnmatch import translate
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.elf import (
     SHF_GNU_RETAIN,
     SHF_GROUP,

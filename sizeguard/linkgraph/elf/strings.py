@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.elf import SHF_MERGE, SHF_STRINGS, SHF_WRITE, STT_SECTION
 from sizeguard.linkgraph.elf.object_columns import RelocationColumns, Sections, SymbolColumns

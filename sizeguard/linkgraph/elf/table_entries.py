@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import (

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.base.files import cannot_read
 from sizeguard.base.input_files import readable

@@ -6,12 +6,13 @@ Each order in which linkers search archives (search_orders) works on this state.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.archive import Archive, Member, open_archive
 from sizeguard.formats.elf import STB_WEAK
 from sizeguard.formats.elf.common_symbols import SECTION_COMMON

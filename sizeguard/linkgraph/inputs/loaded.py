@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.linkgraph.inputs.link_inputs import LinkInputs
 from sizeguard.linkgraph.inputs.objects import Object
 

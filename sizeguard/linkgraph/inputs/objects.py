@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.columns.texts import Int
 from sizeguard.formats.archive import member_starts

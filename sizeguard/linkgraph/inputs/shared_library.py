@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.formats.elf import SHT_GNU_VERDEF, SHT_GNU_VERSYM, STB_WEAK, Elf, read_elf
 from sizeguard.linkgraph.inputs.objects import names_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import cached_property
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InconclusiveError
 
 

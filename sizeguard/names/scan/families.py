@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.family_parts import family_parts
 from sizeguard.columns.sort import sorted_hashes
 from sizeguard.columns.text_hash import Hash, hash_texts

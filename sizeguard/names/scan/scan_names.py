@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.compiled_code import addresses, compiled_beside
 from sizeguard.columns.text_hash import Hash
 from sizeguard.columns.texts import Int, Int32, Texts

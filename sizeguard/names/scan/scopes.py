@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.names.demangle import ANONYMOUS
 from sizeguard.names.spellings.legacy_rust import implemented_for, unescaped
 

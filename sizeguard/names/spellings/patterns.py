@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations, product
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.names.demangle import ANONYMOUS
 from sizeguard.names.globs import glob_regex
 from sizeguard.names.rewrites import (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.names.demangle import (
     ANONYMOUS,
     MOST_COMPARED,

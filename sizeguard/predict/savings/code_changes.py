@@ -6,7 +6,7 @@ intervals with rebuilds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from sizeguard.base.dataclass import dataclass
 
 # A call of the handler takes two moves to registers (2 to 5 bytes each) and a call (5 or 6). It may
 # share the tail of another call, and then is one jump.

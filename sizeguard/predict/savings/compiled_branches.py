@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.linkgraph.graph import SectionGraph
 from sizeguard.predict.savings.case_code import CaseCode
 from sizeguard.predict.switch_edges import SwitchEdges, bare_of, source_of

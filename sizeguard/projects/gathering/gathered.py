@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError, InputError
 from sizeguard.base.files import write_atomic
 from sizeguard.builds import RECORD

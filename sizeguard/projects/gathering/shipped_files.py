@@ -9,10 +9,10 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base import OWN_FOLDER
+from sizeguard.base.dataclass import dataclass
 from sizeguard.builds.image_tools import MEASURED, image_tools, kind_of_image, spelling_for
 from sizeguard.builds.measured_sizes import measure
 from sizeguard.builds.packages.members import Package, split_pattern

@@ -10,7 +10,7 @@ from pathlib import Path
 from sizeguard.base.errors import InputError
 from sizeguard.base.input_files import readable
 from sizeguard.base.nearest import nearest_file
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable, parse_nodes, value_of
+from sizeguard.base.yaml.nodes import Listing, Node, Scalar, YamlTable, parse_nodes, value_of
 from sizeguard.projects.config_nodes import path_of
 from sizeguard.projects.project import CONFIG, App, Config
 

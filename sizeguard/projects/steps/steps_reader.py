@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from sizeguard.base.errors import InputError
-from sizeguard.base.yaml_nodes import Listing, Node, Scalar, YamlTable
+from sizeguard.base.yaml.nodes import Listing, Node, Scalar, YamlTable
 from sizeguard.projects.config_nodes import (
     flag_of,
     is_empty,

@@ -7,10 +7,10 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from sizeguard.base import OWN_FOLDER
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.files import text_of_file
 from sizeguard.proposals.build_folder import (
     BUILD_ID,

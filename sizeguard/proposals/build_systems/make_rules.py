@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.files import text_of_file
 
 STANDARD = ("GNUmakefile", "makefile", "Makefile")  # in the order in which make prefers them

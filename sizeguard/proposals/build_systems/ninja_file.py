@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from sizeguard.base.dataclass import dataclass
 
 _WORD = re.compile(r"(?:\$.|[^\s$:|])+|:|\|{1,2}@?", re.S)
 _ESCAPE = re.compile(r"\$(.)", re.S)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from sizeguard.attribution.size_report import CORE, OUTSIDE
+from sizeguard.base.dataclass import dataclass
 from sizeguard.builds.sizes import Sizes
 from sizeguard.claims.verdict import ABSENT, FAIL, INCONCLUSIVE, PASS, PRESENT
 from sizeguard.gate.causes.growth_result import Cause

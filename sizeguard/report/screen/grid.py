@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.names.short import shortened
 from sizeguard.report.screen.cells import cells, cut, first_cells, padded
 from sizeguard.report.writers.printable import middle

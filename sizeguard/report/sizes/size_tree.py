@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from sizeguard.attribution.size_report import UNATTRIBUTED, ByteSums, Report
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.label import Label
 from sizeguard.columns.sums import sum_by
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.files import cannot_write
 from sizeguard.report.writers.printable import at_most, printable
 from sizeguard.report.writers.source_place import SourcePlace

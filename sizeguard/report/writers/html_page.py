@@ -15,13 +15,13 @@ import hashlib
 import html
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.label import RowTexts, used_texts
 from sizeguard.columns.texts import Int
 from sizeguard.report.writers.plot import legend

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from xml.etree import ElementTree
+
+from sizeguard.base.dataclass import dataclass
 
 PASSED, FAILED, BROKEN, SKIPPED = "passed", "failure", "error", "skipped"
 

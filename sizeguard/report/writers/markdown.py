@@ -10,8 +10,8 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.report.writers.printable import printable
 
 _SAID = re.compile(r"[A-Za-z0-9]|^[–→·=+/]$")  # --- and the like are markup

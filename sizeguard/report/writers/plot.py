@@ -9,8 +9,8 @@ import html
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.report.screen.glossary import WORDS
 from sizeguard.report.writers.printable import printable
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import quote
 
 from sizeguard import __version__
+from sizeguard.base.dataclass import dataclass
 from sizeguard.report.writers.source_place import SourcePlace
 
 ERROR, WARNING, NOTE = "error", "warning", "note"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import quote
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.report.writers.source_place import SourcePlace, place_of
 
 _SERVER = re.compile(r"https?://[A-Za-z0-9.:/_-]+")

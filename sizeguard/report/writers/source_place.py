@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from sizeguard.base.dataclass import dataclass
 
 _PLACE = re.compile(r"(.+?)(?::(\d{1,7}))?(?::(\d{1,5}))?")
 

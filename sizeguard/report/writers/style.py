@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.report.writers.printable import inert
 
 BAR = 8  # cells of a bar

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.nearest import nearest_names
 from sizeguard.operators.dtypes import DTYPES, NAME_OF_DIGITS, SCALAR_TYPES
 from sizeguard.operators.name import family_of

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from sizeguard.base.dataclass import dataclass
 
 # States of a name in a selection.
 DESELECTED = "deselected"

@@ -9,9 +9,10 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import SizeguardError
 from sizeguard.builds.link_record import FileState, LinkRecord, image_identity, state_of_file
 from sizeguard.builds.linker_options import read_options

@@ -8,9 +8,9 @@ serves only this dtype, `Double: app::totals(char*)`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.names.demangle import function_text, without_clones
 from sizeguard.names.short import bare_name, member_of_template, template_of
 from sizeguard.verify.branches.dtype_arguments import (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.claim import Claim, DtypeBranch, SwitchHandler
 from sizeguard.claims.verdict import (
     ABSENT,

@@ -6,10 +6,10 @@ logical_and has no switch, and calls `binary_loop<bool, bool, And>`, the body of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.verify.branches.bodies import DtypeBodies, Instance
 from sizeguard.verify.branches.references import References
 from sizeguard.verify.evidence.evidence import Evidence

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import STB_GLOBAL, STB_LOCAL, Elf
 from sizeguard.linkgraph.elf.elf_graph import graph_of

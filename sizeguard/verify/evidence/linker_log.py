@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.base.input_files import readable
 from sizeguard.formats.gc_log import GcLog, parse_gc_log

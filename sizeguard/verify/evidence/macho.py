@@ -6,13 +6,13 @@ Names lose their first underscore. Objects are in `macho_objects`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.elf import (
     ET_DYN,
     SHF_ALLOC,

@@ -7,10 +7,10 @@ its name and its constructor, anywhere and under any name.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.binary import Binary
 from sizeguard.formats.elf import ET_EXEC, Elf
 from sizeguard.names.pointers import Pointers, data_words, relative_pointers, symbolic_pointers

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.verdict import Verdict
 from sizeguard.verify.evidence.evidence import Evidence
 from sizeguard.verify.leaks.deselected_code import DeselectedCode

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.verify.evidence.object_evidence import ObjectFile
 
 # Distances are relative to the next instruction: up to 8 bytes less than to the place.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.verdict import (
     ABSENT,
     FAIL,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sizeguard.attribution.owners.inlined import case_dtypes
+from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Texts
 from sizeguard.runtimes.known import runtime_named
 from sizeguard.verify.branches.bodies import Instance

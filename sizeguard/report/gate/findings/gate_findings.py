@@ -6,8 +6,8 @@ Test reports and annotations show them one by one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, MATCHES_NOTHING, PASS
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.gate.gate_result import (

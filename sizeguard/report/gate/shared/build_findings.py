@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, PASS, Verdict
 from sizeguard.gate.gate_result import AppResult, GateResult, overall
 from sizeguard.report.gate.findings.gate_findings import GateFinding, urgency

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE, Verdict
 from sizeguard.gate.gate_result import AppResult, Check
 from sizeguard.report.gate.findings.gate_findings import GateFinding

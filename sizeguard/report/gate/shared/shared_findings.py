@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.claims.verdict import FAIL, INCONCLUSIVE
 from sizeguard.gate.causes.growth_result import Cause
 from sizeguard.report.gate.findings.finding_texts import place_of_error

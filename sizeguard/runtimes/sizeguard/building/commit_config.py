@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError, InputError
-from sizeguard.base.yaml_nodes import Node, Scalar, YamlTable, parse_nodes, value_of
+from sizeguard.base.yaml.nodes import Node, Scalar, YamlTable, parse_nodes, value_of
 from sizeguard.git.file_versions import CommitFiles
 from sizeguard.runtimes.runtime import OPTIMIZATIONS
 from sizeguard.toolchains.toolchain import Toolchain, find_toolchain

@@ -11,9 +11,10 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.files import write_atomic
 from sizeguard.base.kept.hash_cache import State, state_of
 from sizeguard.builds.build_inputs import Hash

@@ -12,8 +12,9 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from sizeguard.base.dataclass import dataclass
 
 _UNTOLD = "/untold: "
 _OPTION = re.compile(r"-[A-Za-z]")

@@ -6,9 +6,10 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.fingerprint import PACKAGE, package_hash
 from sizeguard.base.kept.moment import kept_now
 from sizeguard.builds.build_inputs import BuildInputs

@@ -10,9 +10,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.build_inputs import (
     UNKNOWN,

@@ -6,9 +6,9 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import BuildError
 from sizeguard.builds.build_inputs import absent_prefixes, looked_for
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.operators.dtypes import NAMES
 from sizeguard.runtimes.sizeguard.program.program import (
     Instruction,

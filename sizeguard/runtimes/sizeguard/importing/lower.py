@@ -6,8 +6,9 @@ Each node becomes a call, torch.cond becomes jumps, symbolic sizes become scalar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.base.errors import InputError
 from sizeguard.models.exported_program import (
     Argument,

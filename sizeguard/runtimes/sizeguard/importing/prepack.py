@@ -8,8 +8,8 @@ result.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.runtimes.sizeguard.importing.builder import ProgramBuilder, ProgramStep, Ref
 from sizeguard.runtimes.sizeguard.program.program import Kind, Tag, TensorView, Value
 

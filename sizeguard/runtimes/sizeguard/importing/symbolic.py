@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.models.exported_program import SymbolBounds
 from sizeguard.models.json_fields import INT64_MAX
 from sizeguard.runtimes.sizeguard.program.program import Dim, Tag

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 
+from sizeguard.base.dataclass import dataclass
 from sizeguard.models.exported_program import MAXIMUM_DIMENSIONS
 from sizeguard.models.json_fields import INT64_MAX
 from sizeguard.operators.dtypes import NAMES, element_size

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import yaml
 
-from sizeguard.base.yaml_nodes import resolve
+from sizeguard.base.yaml.nodes import resolve
 
 # Names that YAML reads as strings anywhere, unless the resolver reads them as a number, a date or a
 # boolean.

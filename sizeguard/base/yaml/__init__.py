@@ -1,0 +1,1 @@
+"""Read YAML with limits and line numbers, and write strings as YAML."""
