@@ -150,16 +150,34 @@ def test_a_changed_operator_recompiles_no_kernels(
     assert more.fingerprint != before.fingerprint
 
 
+@pytest.mark.parametrize("is_changed", [False, True])
 @pytest.mark.parametrize("lost", ["CMakeFiles/rules.ninja", "build.ninja", "CMakeCache.txt"])
 def test_a_folder_that_lost_a_file_of_cmake_is_configured_again(
-    changing: Callable[[Selection], Build], selection: Callable[..., Path], lost: str
+    changing: Callable[[Selection], Build],
+    selection: Callable[..., Path],
+    lost: str,
+    is_changed: bool,
 ) -> None:
     """A configuration that is killed leaves parts of its files; ninja cannot go on from there."""
     chosen = read_selection(selection("mlp")).selection
     before = changing(chosen)
     (before.image.parent / lost).unlink()
-    assert changing(chosen).fingerprint == before.fingerprint
+    if is_changed:
+        entry = chosen.operators["aten::relu"]
+        chosen = replace(chosen, operators={**chosen.operators, "aten::tanh": entry})
+    assert (changing(chosen).fingerprint != before.fingerprint) == is_changed
     assert (before.image.parent / lost).is_file()
+
+
+def test_a_changed_file_in_a_folder_that_lost_a_file_of_cmake_is_made_again(
+    changing: Callable[[Selection], Build], selection: Callable[..., Path]
+) -> None:
+    chosen = read_selection(selection("mlp")).selection
+    before = changing(chosen)
+    content = before.image.read_bytes()
+    before.image.write_bytes(b"other")
+    (before.image.parent / "CMakeFiles/rules.ninja").unlink()
+    assert changing(chosen).image.read_bytes() == content
 
 
 @pytest.mark.parametrize("source", ["CMakeLists.txt", "native/runtime/tensor.h"])

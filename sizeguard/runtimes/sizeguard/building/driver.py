@@ -39,6 +39,7 @@ from sizeguard.runtimes.sizeguard.building.stale_outputs import (
     finish,
     first_moving,
     forget_everything,
+    has_cmake_files,
     recorded_inputs,
     remove_outputs,
     remove_stale,
@@ -64,9 +65,6 @@ from sizeguard.toolchains.toolchain import Toolchain, require
 _NOTHING = "ninja: no work to do."
 _ATTEMPTS = 3  # retries; files that still change then change all the time
 _TICK = 0.01  # seconds by which file times may lag behind the clock
-# Files of CMake without which ninja fails, or starts CMake a hundred times. An interruption can
-# leave a folder without them.
-_OF_CMAKE = ("build.ninja", "CMakeCache.txt", "CMakeFiles/rules.ninja")
 _STEP = re.compile(r"\[(\d+)/(\d+)\] (.*)")
 
 
@@ -164,8 +162,7 @@ def _configure(root: Path, variant: Variant, toolchain: Toolchain, folder: Path)
     command = _cmake_command(root, variant, toolchain, folder)
     text = "\n".join(command)
     record = folder / CONFIGURED
-    is_whole = all((folder / name).is_file() for name in (CONFIGURED, *_OF_CMAKE))
-    if is_whole and record.read_text() == text:
+    if has_cmake_files(folder) and record.is_file() and record.read_text() == text:
         return  # ninja configures again when CMake's files change
     # Remove the configuration until this one succeeds, because a failed one leaves partial files.
     record.unlink(missing_ok=True)

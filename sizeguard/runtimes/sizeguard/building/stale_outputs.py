@@ -29,6 +29,9 @@ from sizeguard.toolchains.environment import build_environment, code_variables
 # A file beside build.json while tools run. If a build finds it, an earlier build was interrupted.
 _UNFINISHED = ".unfinished"
 _TICK = 10_000_000  # ns by which file times may lag behind the clock
+# Files of CMake without which ninja fails, or starts CMake a hundred times. An interruption can
+# leave a folder without them.
+_OF_CMAKE = ("build.ninja", "CMakeCache.txt", "CMakeFiles/rules.ninja")
 
 
 def recorded_inputs(folder: Path) -> BuildInputs | None:
@@ -70,10 +73,15 @@ def forget_everything(folder: Path) -> None:
     shutil.rmtree(folder / "CMakeFiles", ignore_errors=True)
 
 
+def has_cmake_files(folder: Path) -> bool:
+    """Return whether a folder has the files of CMake that ninja needs."""
+    return all((folder / name).is_file() for name in _OF_CMAKE)
+
+
 def remove_stale(folder: Path, recorded: BuildInputs, changes: InputChanges) -> None:
     """Remove the files that were made from inputs that changed since the record was written."""
-    is_known = (folder / "build.ninja").is_file()
-    left = _by_products(folder) if is_known and changes else []
+    is_known = has_cmake_files(folder)
+    left = _by_products(folder) if changes else []
     for file in left:
         file.unlink()
     reaches_all = bool(changes.tools or changes.appeared or left)
@@ -104,11 +112,11 @@ def remove_stale(folder: Path, recorded: BuildInputs, changes: InputChanges) -> 
 def _by_products(folder: Path) -> list[Path]:
     """List the libraries and programs that no step declares.
 
-    They ship, but the step that made them may be gone.
+    They ship, but the step that made them may be gone. Without CMake's files, no step is known.
     """
     build = read_build(folder / RECORD)
     apart = filter(None, (build.image, build.shipped, build.model_tracer))
-    declared = step_outputs(folder)
+    declared = step_outputs(folder) if has_cmake_files(folder) else frozenset()
     return [path for path in library_files(folder, apart) if str(path) not in declared]
 
 
@@ -133,7 +141,7 @@ def remove_outputs(folder: Path, outputs: Iterable[str]) -> None:
     paths = {str(folder / output) for output in outputs}
     if not paths:
         return
-    if not paths <= step_outputs(folder):
+    if not has_cmake_files(folder) or not paths <= step_outputs(folder):
         forget_everything(folder)  # no single step makes a linker's by-products
     for path in paths:
         Path(path).unlink(missing_ok=True)
