@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import os
 import re
 from pathlib import Path
 
@@ -37,27 +38,36 @@ def import_closure(*modules: str) -> tuple[Path, ...]:
     __init__ of each package that contains a module counts, too.
     """
     waiting = list(modules)
-    found: set[Path] = set()
+    asked: set[str] = set()
+    found: set[str] = set()
     while waiting:
-        file = _file_of(waiting.pop())
+        module = waiting.pop()
+        if module in asked:
+            continue
+        asked.add(module)
+        file = _file_of(module)
         if file is None or file in found:
             continue
         found.add(file)
         waiting += _imports(file)
-        inits = (folder / "__init__.py" for folder in file.parents if PACKAGE in folder.parents)
-        found.update(each for each in (*inits, PACKAGE / "__init__.py") if each.is_file())
-    return tuple(sorted(found))
+        waiting.append(module.rpartition(".")[0])  # its package, and so on to the first
+    return tuple(sorted(map(Path, found)))
 
 
-def _file_of(module: str) -> Path | None:
+# Strings: a Path for each of the 1,000 names that the generator's files import took 30 ms.
+def _file_of(module: str) -> str | None:
     """Return the file of a module or package; None for other names."""
-    path = PACKAGE.parent.joinpath(*module.split("."))
-    return next((f for f in (path.with_suffix(".py"), path / "__init__.py") if f.is_file()), None)
+    path = f"{PACKAGE.parent}/{module.replace('.', '/')}"
+    return next((f for f in (f"{path}.py", f"{path}/__init__.py") if _is_file(f)), None)
 
 
-def _imports(file: Path) -> list[str]:
+def _is_file(path: str) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def _imports(path: str) -> list[str]:
     """Return the names that a file imports from this package."""
-    source = file.read_bytes()
+    source = Path(path).read_bytes()
     found = _scanned(source)
     names = []
     for module, asked in found if found is not None else _parsed(source):

@@ -122,7 +122,7 @@ _Quick: TypeAlias = Callable[[Any, _Tally], Any]
 
 
 def _text(value: Any, tally: _Tally) -> str:
-    if type(value) is str and len(value) <= LONGEST and _is_unicode(value):
+    if type(value) is str and len(value) <= LONGEST and (value.isascii() or _is_unicode(value)):
         return value
     raise _MismatchError
 
@@ -317,4 +317,4 @@ def _fields(kind: Any) -> tuple[_Field, ...]:
 
 def _is_unicode(text: str) -> bool:
     """Check that a string has no lone surrogate; JSON allows them, but files cannot store them."""
-    return not any("\ud800" <= c <= "\udfff" for c in text) if not text.isascii() else True
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)

@@ -96,13 +96,12 @@ def differing(root: Path, files: CommitTree, paths: Iterable[str]) -> frozenset[
 def relative_to(root: Path, path: str) -> str | None:
     """Return an absolute path relative to a root, normalized; None for a path outside."""
     top = f"{root}/"
-    if "/." in path or "//" in path:  # relpath takes 4 µs, and builds read 1,000 files
-        inside = os.path.relpath(path, root)
-    else:
-        inside = path[len(top) :] if path.startswith(top) else os.pardir
-    if inside == os.pardir or inside.startswith(f"{os.pardir}/"):
+    if "/." in path or "//" in path:  # normpath takes 2 µs, and builds read 1,000 files
+        path = os.path.normpath(path)
+    if not path.startswith(top):
         return None
-    return inside.encode("utf-8", "backslashreplace").decode()
+    inside = path[len(top) :]
+    return inside if inside.isascii() else inside.encode("utf-8", "backslashreplace").decode()
 
 
 def may_be_inside(root: Path, paths: Iterable[str]) -> Iterator[str]:
