@@ -106,11 +106,18 @@ class Report:
         self, where: npt.NDArray[np.bool_] | npt.NDArray[np.int64] | slice = slice(None)
     ) -> ByteSums:
         """Sum some rows, given as a mask, indices or a slice."""
+        row: int | None = None
+        if not isinstance(where, slice) and where.dtype.kind != "b" and len(where) == 1:
+            row = int(where[0])  # numpy needs 10 µs to sum four single numbers
+
+        def total(column: npt.NDArray[np.int64]) -> int:
+            return int(column[where].sum() if row is None else column[row])
+
         return ByteSums(
-            int(self.file[where].sum()),
-            int(self.load[where].sum()),
-            int(self.ram[where].sum()),
-            int(self.count[where].sum()),
-            None if self.exclusive is None else int(self.exclusive[where].sum()),
-            None if self.shared is None else int(self.shared[where].sum()),
+            total(self.file),
+            total(self.load),
+            total(self.ram),
+            total(self.count),
+            None if self.exclusive is None else total(self.exclusive),
+            None if self.shared is None else total(self.shared),
         )

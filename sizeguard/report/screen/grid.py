@@ -7,12 +7,12 @@ are never shortened to the same text. Output that is not for a terminal is neith
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 
 from sizeguard.base.dataclass import dataclass
 from sizeguard.names.short import shortened
-from sizeguard.report.screen.cells import cells, cut, first_cells, padded
+from sizeguard.report.screen.cells import cells, cut, first_cells, padded, widest
 from sizeguard.report.writers.printable import middle
 from sizeguard.report.writers.style import Style, in_ascii
 
@@ -91,7 +91,7 @@ def shown_heads(
     """Return the heads of the columns that a table has room for."""
     head = GridRow([column.head for column in columns], RowName(names))
     shown = [head, *rows]
-    kept = _kept(columns, _widths(columns, shown), max(map(_wanted, shown)), style)
+    kept = _kept(columns, _widths(columns, shown), shown, style)
     return {columns[i].head for i in kept}
 
 
@@ -105,7 +105,7 @@ def grid_lines(
     head = GridRow([column.head for column in columns], RowName(names), "dim")
     shown = [_in_ascii(row) if style.ascii else row for row in (head, *rows)]
     widths = _widths(columns, shown)
-    kept = _kept(columns, widths, max(map(_wanted, shown)), style)
+    kept = _kept(columns, widths, shown, style)
     room = style.width - sum(widths[i] + _GAP for i in kept)
     texts = _names(shown, max(room, _LEAST), style)
     lines = [
@@ -121,7 +121,7 @@ def grid_lines(
 
 
 def _widths(columns: Sequence[Column], rows: Sequence[GridRow]) -> list[int]:
-    return [max(cells(row.cells[i]) for row in rows) for i in range(len(columns))]
+    return [widest([row.cells[i] for row in rows]) for i in range(len(columns))]
 
 
 def _in_ascii(row: GridRow) -> GridRow:
@@ -182,11 +182,18 @@ def _by_rich(
         yield text.rstrip()
 
 
-def _kept(columns: Sequence[Column], widths: Sequence[int], names: int, style: Style) -> list[int]:
+def _kept(
+    columns: Sequence[Column], widths: Sequence[int], rows: Iterable[GridRow], style: Style
+) -> list[int]:
     """Choose columns so that names have room."""
     kept = [i for i, width in enumerate(widths) if width]
     if style.full:
         return kept
+    names = 0
+    for row in rows:
+        # Shortening takes 0.1 ms, so only names that may be the widest are shortened.
+        if _whole(row) > names:
+            names = max(names, _wanted(row))
     for i in sorted(kept, key=lambda i: -columns[i].drop):
         is_kept = style.width >= _ROOMY or columns[i].is_firm
         wanted = min(names, _ROOM) if is_kept else names
@@ -196,8 +203,13 @@ def _kept(columns: Sequence[Column], widths: Sequence[int], names: int, style: S
     return kept
 
 
+def _whole(row: GridRow) -> int:
+    """Count the cells that a row's name takes."""
+    return row.name.indent + cells(row.name.suffix) + cells(row.name.text)
+
+
 def _wanted(row: GridRow) -> int:
-    """Count the cells that a row's name needs."""
+    """Count the cells that a row's name needs, at most those that it takes."""
     name = row.name
     short = name.short or (shortened(name.text, _SHORT) if name.is_symbol else name.text)
     return name.indent + cells(name.suffix) + min(cells(short), cells(name.text))
