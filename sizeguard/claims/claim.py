@@ -157,6 +157,7 @@ class ClaimSet:
     """All claims on a build, with the facts about its runtime that judging needs.
 
     classes: known custom classes
+    handled: classes that selected operators take or return
     helpers: functions that have the name of a kernel but are not kernels
     bodies:  patterns of the functions that serve the dtypes of each tag
     others:  instances of these templates that do not belong to a branch
@@ -172,3 +173,4 @@ class ClaimSet:
     others: frozenset[str]
     users: Mapping[str, tuple[str, ...]]
     marks: Mapping[str, FeatureMarks]
+    handled: frozenset[str] = frozenset()

@@ -175,7 +175,7 @@ class Judge:
         kernels = tuple(c.question.function for c in gone if isinstance(c.question, KernelCode))
         branches = {(q.tag, q.dtype) for c in gone if isinstance(q := c.question, DtypeBranch)}
         bodies = self.branches.bodies.unused(self.branches.kept, branches) if branches else {}
-        return Deselected(named["operator"], kernels, named["class"], bodies)
+        return Deselected(named["operator"], kernels, named["class"], bodies, self.given.handled)
 
     def _nothing_found(self, claim: Claim) -> Verdict:
         """Judge a claim on the whole image for which no object has any evidence."""

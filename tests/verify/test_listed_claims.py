@@ -21,8 +21,10 @@ from sizeguard.claims.verdict import ABSENT, PRESENT
 from sizeguard.gate import verified_builds
 from sizeguard.gate.cache.requested_claims import RequestedClaims
 from sizeguard.gate.verified_builds import ListedClaims, list_claims
+from sizeguard.selection.selection import SelectedOperator, Selection
 from sizeguard.verify.evidence.gather_evidence import gather
 from tests.support.builds.recorded_builds import RecordedRuntime, recorded_runtime
+from tests.support.places import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +158,19 @@ def test_other_builds_whose_names_are_known(
         operators = {each.name for each in claims(listed) if each.kind == "operator"}
         assert {*found.operators} == operators
     assert asked == [(build.image.parent, None), (build.image.parent, base)]
+
+
+@pytest.mark.parametrize(
+    ("operator", "handled"),
+    [
+        ("prepacked::linear_clamp_prepack", {"LinearOpContext"}),  # returns one
+        ("prepacked::linear_clamp_run", {"LinearOpContext"}),  # takes one
+        ("aten::linear", set()),
+    ],
+)
+def test_classes_of_selected_operators_are_noted(operator: str, handled: set[str]) -> None:
+    universe = verified_builds.universe_of(ROOT, None)
+    chosen = Selection({operator: SelectedOperator(include_all_overloads=False)})
+    asked = universe.resolve(chosen, "app.yaml")
+    claims = verified_builds.source_tree(ROOT)[0].claims(universe, asked, None)
+    assert claims.handled == handled

@@ -18,19 +18,23 @@ from sizeguard.verify.leaks.written_names import judge_written_names
 class Deselected:
     """Names that a selection leaves out.
 
-    bodies: names of functions of dtype branches → the dtypes for which none is selected
+    bodies:  names of functions of dtype branches → the dtypes for which none is selected
+    handled: classes that selected operators take or return
     """
 
     operators: tuple[str, ...]
     kernels: tuple[str, ...]
     classes: tuple[str, ...]
     bodies: Mapping[str, frozenset[str]]
+    handled: frozenset[str] = frozenset()
 
 
 def judge_leaks(evidence: Evidence, deselected: Deselected) -> Iterator[Verdict]:
     """Judge one claim for each way in which something deselected can be in an image."""
     code = DeselectedCode(evidence, read_full(evidence))
     yield judge_copies(code)
-    yield judge_namesakes(code, deselected.kernels, deselected.classes, deselected.bodies)
+    yield judge_namesakes(
+        code, deselected.kernels, deselected.classes, deselected.bodies, deselected.handled
+    )
     yield judge_written_names(code, (*deselected.operators, *deselected.classes))
     yield from judge_explained(evidence)

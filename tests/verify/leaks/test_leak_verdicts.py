@@ -214,6 +214,23 @@ def test_a_function_of_a_class_fails_unless_the_full_build_has_it(
     assert judge_namesakes(code, ["gelu"]).verdict == PASS
 
 
+@pytest.mark.parametrize(
+    "full, handled, expected",
+    [
+        (False, ["Linear"], (PASS, 0)),
+        (False, ["Linea", "LinearOp"], (FAIL, 10)),
+        (False, [], (FAIL, 10)),
+        (True, ["Linear"], (FAIL, 10)),
+    ],
+)
+def test_a_class_of_selected_operators_is_judged_only_with_a_full_build(
+    opened: Opener, full: bool, handled: list[str], expected: Any
+) -> None:
+    """An operator that returns an object makes it, whether its class is registered or not."""
+    code = with_functions(opened("11"), [TEMPLATE], full=full)
+    assert shown(judge_namesakes(code, [], ["Linear"], handled=handled)) == expected
+
+
 def test_data_of_a_class_fails_unless_the_full_build_has_it(opened: Opener) -> None:
     """Type information, tables of functions, static members."""
     code = with_functions(opened("01"), [], full=True)

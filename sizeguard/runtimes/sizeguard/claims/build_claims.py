@@ -69,7 +69,18 @@ def build_claims(universe: Universe, asked: Selection, built: Selection | None) 
         others=names.others,
         users=names.users,
         marks=names.features,
+        handled=_handled(universe, asked),
     )
+
+
+def _handled(universe: Universe, asked: Selection) -> frozenset[str]:
+    """Return the classes that the schemas of selected operators name, without their scopes."""
+    found: set[str] = set()
+    for name, operator in universe.operators.items():
+        if asked.is_operator_selected(name):
+            found.update(each.type.name for each in operator.schema.arguments)
+            found.update(each.type.name for each in operator.schema.returns)
+    return frozenset(name.rpartition(".")[2] for name in found if "." in name)
 
 
 def _expect(kept: bool) -> str:
