@@ -13,8 +13,10 @@ from __future__ import annotations
 import random
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sizeguard.runtimes.sizeguard.native_sources import NativeSources
 from sizeguard.runtimes.sizeguard.native_tree import FOLDER, op_deps
 from sizeguard.selection.op_deps import OpDeps
 from sizeguard.selection.reachable_needs import with_callees
@@ -42,8 +44,14 @@ MODEL = "native/models/mlp/model.pt2"
 LIMIT = 0.2  # processor seconds of a warm run for an app and target, with what all share
 
 
-def drawn(deps: OpDeps, draw: random.Random) -> Selection:
-    """Select a few operators for floats, with everything that they call."""
+def drawn(deps: OpDeps, dtypes: Mapping[str, Sequence[str]], draw: random.Random) -> Selection:
+    """Select a few operators, with everything that they call.
+
+    For floats; kernels that serve none are selected for all their dtypes, since two kernels without
+    any code are one for gcc.
+
+    dtypes: of each kernel tag
+    """
     names = draw.sample(sorted(deps.calls), OPERATORS)
     entry = SelectedOperator(
         is_root_operator=True,
@@ -53,7 +61,8 @@ def drawn(deps: OpDeps, draw: random.Random) -> Selection:
     )
     asked = with_callees(Selection(dict.fromkeys(names, entry)), deps).selection
     tags = frozenset().union(*(deps.tags.get(name, frozenset()) for name in asked.operators))
-    return Selection(asked.operators, kernel_metadata=dict.fromkeys(tags, frozenset({"Float"})))
+    chosen = {tag: frozenset({"Float"}.intersection(dtypes[tag]) or dtypes[tag]) for tag in tags}
+    return Selection(asked.operators, kernel_metadata=chosen)
 
 
 def make_tree(tree: Path, apps: int, targets: list[str]) -> None:
@@ -63,6 +72,7 @@ def make_tree(tree: Path, apps: int, targets: list[str]) -> None:
     if deps is None:
         raise SystemExit("error: native/ has no op_deps.yaml")
     draw = random.Random(SEED)
+    dtypes = NativeSources(ROOT, ROOT).names().dtypes
     config = [
         "targets:\n",
         *(f"  {name}: {TARGETS[name]}\n" for name in targets),
@@ -72,7 +82,7 @@ def make_tree(tree: Path, apps: int, targets: list[str]) -> None:
     for number in range(apps):
         path = f"apps/app{number:03}/selected_operators.yaml"
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
-        write_selection(tree / path, drawn(deps, draw))
+        write_selection(tree / path, drawn(deps, dtypes, draw))
         config.append(f"  app{number:03}:\n    selection: {path}\n    models: [{MODEL}]\n")
     (tree / "sizeguard.yaml").write_text("".join(config))
     (tree / ".gitignore").write_text("build/\n.sizeguard/\n")

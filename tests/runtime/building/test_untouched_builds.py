@@ -150,6 +150,9 @@ def test_a_program_that_no_step_makes_is_removed_before_the_next_build(folder: P
     """A step that is gone may have made it; all other steps run again."""
     rule = "rule make\n command = true\n"
     (folder / "build.ninja").write_text(f"{rule}build made.so run_program: make\n")
+    (folder / "CMakeFiles").mkdir(exist_ok=True)
+    for name in ("CMakeCache.txt", "CMakeFiles/rules.ninja"):
+        (folder / name).touch()
     for name in ("made.so", "package/left", ".left"):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(shutil.which("true") or "", folder / name)
