@@ -98,6 +98,7 @@ def relative_to(root: Path, path: str) -> str | None:
     top = f"{root}/"
     if "/." in path or "//" in path:  # normpath takes 2 µs, and builds read 1,000 files
         path = os.path.normpath(path)
+        path = path[1:] if path.startswith("//") else path  # normpath keeps two slashes, not three
     if not path.startswith(top):
         return None
     inside = path[len(top) :]
