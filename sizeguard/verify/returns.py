@@ -19,10 +19,9 @@ from sizeguard.claims.verdict import (
     Verdict,
 )
 from sizeguard.formats.binary import Binary
-from sizeguard.formats.dwarf.abbreviations import DwarfError
+from sizeguard.formats.dwarf.debug_info import DwarfError, Info
 from sizeguard.formats.dwarf.noreturn import noreturn_declarations
 from sizeguard.formats.dwarf.sections import elf_sections, macho_sections
-from sizeguard.formats.dwarf.units import Info
 from sizeguard.formats.elf import read_elf
 from sizeguard.formats.macho.dsym import with_debug_information
 from sizeguard.verify.evidence.evidence import Evidence

@@ -10,7 +10,8 @@ import pytest
 from sizeguard.base.errors import InconclusiveError
 from sizeguard.formats.dwarf import inline_frames
 from sizeguard.formats.dwarf.code_sections import elf_code, without_removed
-from sizeguard.formats.dwarf.walk import NONE, InlineTree
+from sizeguard.formats.dwarf.entry_names import NONE
+from sizeguard.formats.dwarf.inline_tree import InlineTree
 from sizeguard.formats.elf import parse_elf
 from tests.support.images.made_elf import (
     SHT_STRTAB,
@@ -75,12 +76,15 @@ def test_a_label_names_no_code_of_the_next_section() -> None:
 
 
 def test_only_the_function_of_the_symbol_is_at_address_0() -> None:
-    tree = InlineTree()
-    kept = tree.add(NONE, 1, [(0, 0x10)])
-    tree.add(kept, 2, [(0, 4)])
-    removed = tree.add(NONE, 3, [(0, 0x20)])
-    tree.add(removed, 4, [(0, 0x18)])
-    tree.add(NONE, 5, [(0x10, 0x20)])
+    kept, removed = 0, 2
+    tree = InlineTree(
+        parent=np.array([NONE, kept, NONE, removed, NONE], np.int32),
+        depth=np.array([0, 1, 0, 1, 0], np.int32),
+        entry=np.arange(1, 6),
+        low=np.array([0, 0, 0, 0, 0x10]),
+        high=np.array([0x10, 4, 0x20, 0x18, 0x20]),
+        node=np.arange(5, dtype=np.int32),
+    )
     symbols = (MadeSymbol("kept", 1, 0x10), MadeSymbol("next", 0x11, 0x10))
     code = elf_code(parse_elf(Path("x"), firmware(*symbols, address=0)))
     left = without_removed(tree, code)

@@ -10,10 +10,9 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from sizeguard.base.errors import InputError
-from sizeguard.formats.dwarf.abbreviations import DwarfError
+from sizeguard.formats.dwarf.debug_info import DwarfError, Info
 from sizeguard.formats.dwarf.noreturn import noreturn_declarations
 from sizeguard.formats.dwarf.sections import elf_sections
-from sizeguard.formats.dwarf.units import Info
 from sizeguard.formats.elf import read_elf
 from sizeguard.verify.returns import declarations
 from tests.support.links.map_links import run

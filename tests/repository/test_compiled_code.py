@@ -28,6 +28,8 @@ PROPERTIES = (
     "tests/diff/test_diff.py::test_first_letters_sort_like_names_of_the_same_length",
     "tests/diff/test_diff.py::test_rows_sum_to_the_difference",
     "tests/diff/test_row_sums.py",
+    "tests/formats/dwarf/test_abbreviations.py",
+    "tests/formats/dwarf/test_drawn_entries.py",
     "tests/formats/elf/test_elf_laws.py::test_mutated_files_end_in_exact_sums_or_in_one_line",
     "tests/formats/elf/test_elf_steps.py",
     "tests/formats/elf/test_unwind_columns.py",

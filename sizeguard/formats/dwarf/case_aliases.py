@@ -7,25 +7,18 @@ branch. The same holds for each function around the lambda, up to the one that d
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterable
 
-from sizeguard.formats.dwarf.abbreviations import DwarfError, leb
-from sizeguard.formats.dwarf.dwarf_constants import (
-    DW_AT_TYPE,
-    ELSEWHERE,
-    UT_SPLIT,
-    UT_SPLIT_TYPE,
-    UT_TYPE,
-)
-from sizeguard.formats.dwarf.function_names import FunctionNames
-from sizeguard.formats.dwarf.unit_scopes import (
-    NONE,
-    Mentions,
-    UnitScopes,
-    scopes_of,
-    type_reference,
-)
-from sizeguard.formats.dwarf.units import Info, Unit
+import numpy as np
+
+from sizeguard.columns.distinct import distinct
+from sizeguard.columns.texts import Int
+from sizeguard.formats.dwarf.debug_info import DwarfError, Info
+from sizeguard.formats.dwarf.dwarf_constants import UT_SPLIT, UT_SPLIT_TYPE, UT_TYPE
+from sizeguard.formats.dwarf.entry_names import NONE, EntryNames
+from sizeguard.formats.dwarf.unit_scopes import UnitScopes, scopes_of, types_of, uses_of_aliases
 
 Key = int | bytes
 
@@ -33,14 +26,12 @@ Key = int | bytes
 # ScalarTypeToCppType<(ScalarType)6>.
 Branches = tuple[bytes, ...]
 
-LONGEST = 64  # nesting of types such as const CTYPE *const *
 LONGEST_NAME = 1 << 13  # bytes of names that identify functions by their beginning
 MOST = 16  # nesting of switches
+_END = ord("E")  # ends the part of a local name that names the function around it
 
 
-def branch_aliases(
-    info: Info, names: FunctionNames, templates: tuple[str, ...]
-) -> dict[int, Branches]:
+def branch_aliases(info: Info, templates: tuple[str, ...]) -> dict[int, Branches]:
     """Return the branches of functions, by the functions' entries.
 
     templates: names of classes that contain a branch's type; a local name for one declares a
@@ -50,41 +41,41 @@ def branch_aliases(
     found: dict[int, Branches] = {}
     if not any(word in info.data or word in info.sections.get("str", b"") for word in words):
         return found
-    mentions = Mentions(info, words)
-    types: dict[int, bytes] = {}
-    later: list[Unit] = []
-    for unit in info.units:
-        if unit.type in (UT_TYPE, UT_SPLIT_TYPE, UT_SPLIT):
-            continue
-        scopes = scopes_of(info, unit, mentions)
-        types.update(
-            {
-                place: name
-                for place, holder in scopes.holder.items()
-                if (name := names.of(holder)).startswith(words)
-            }
-        )
-        if any(not unit.start <= _type_of(info, names, place) < unit.end for place in scopes.local):
-            later.append(unit)  # with LTO, the class can be in another unit
-        elif scopes.local:
-            _Unit(info, unit, names, scopes, types).add_to(found)
-    for unit in later:
-        _Unit(info, unit, names, scopes_of(info, unit, mentions), types).add_to(found)
+    later: list[tuple[int, UnitScopes, Int, Int]] = []
+    held: list[Int] = []  # typedefs in classes, of all units
+    for unit in info.units_of(UT_TYPE, UT_SPLIT_TYPE, UT_SPLIT):
+        scopes = scopes_of(info, unit)
+        in_class = scopes.holder != NONE
+        holders = np.stack([scopes.typedef[in_class], scopes.holder[in_class]])
+        held.append(holders)
+        local = scopes.typedef[scopes.around != NONE]
+        types = types_of(info, local)
+        start, end = (int(info.units[name][unit]) for name in ("start", "end"))
+        if not np.all((start <= types) & (types < end)):
+            later.append((unit, scopes, local, types))  # with LTO, the class can be in another unit
+        elif len(local):
+            aliases = _aliases(info, local, types, holders, words)
+            _Unit(info, unit, scopes, aliases).add_to(found)
+    for unit, scopes, local, types in later:
+        aliases = _aliases(info, local, types, np.concatenate(held, axis=1), words)
+        _Unit(info, unit, scopes, aliases).add_to(found)
     return found
 
 
-def _type_of(info: Info, names: FunctionNames, place: int) -> int:
-    """Return the entry that is the type of the entry at `place`."""
-    unit = names.unit_of(place)
-    try:
-        code, position = leb(info.data, place)
-        shape = unit.abbreviations[code]
-        at = shape.fixed.get(DW_AT_TYPE)
-        if at is not None:
-            return NONE if at.form in ELSEWHERE else info.placed(unit, (at,), position)[0][2]
-        return type_reference(info, unit, shape, position)[0]
-    except (IndexError, KeyError) as error:
-        raise DwarfError(f"a reference to {place}, where there is no entry") from error
+def _aliases(
+    info: Info, local: Int, types: Int, held: Int, words: tuple[bytes, ...]
+) -> dict[int, bytes]:
+    """Return the local typedefs that name the type of a branch, with its class.
+
+    types: of the local typedefs; held: typedefs, ascending, and the class around each
+    """
+    at = np.searchsorted(held[0], types)
+    is_held = at < held.shape[1]
+    is_held[is_held] = held[0][at[is_held]] == types[is_held]
+    classes = held[1][at[is_held]]
+    names = EntryNames(info, classes).of(classes)
+    pairs = zip(local[is_held].tolist(), names, strict=True)
+    return {place: name for place, name in pairs if name.startswith(words)}
 
 
 def _inner(name: bytes) -> bytes:
@@ -95,6 +86,26 @@ def _inner(name: bytes) -> bytes:
     return name[1:].lstrip(b"Z")
 
 
+class _Around:
+    """Some functions, by the names of the functions that are local to them."""
+
+    def __init__(self, keys: Iterable[Key]) -> None:
+        self._names = {_inner(key): key for key in keys if isinstance(key, bytes)}
+        self._lengths = sorted({len(inner) for inner in self._names})
+
+    def of(self, key: Key) -> list[bytes]:
+        """Return those that are around a function according to its name, the outermost first.
+
+        _ZZ4kernvENKUlvE_clEv is local to _Z4kernv.
+        """
+        if not isinstance(key, bytes) or not key.startswith(b"_ZZ"):
+            return []
+        inner = _inner(key)
+        ends = self._lengths[: bisect_left(self._lengths, len(inner))]
+        starts = [inner[:end] for end in ends if inner[end] == _END]
+        return [self._names[start] for start in starts if start in self._names]
+
+
 class _Unit:
     """The branches of one unit.
 
@@ -102,41 +113,34 @@ class _Unit:
     """
 
     def __init__(
-        self,
-        info: Info,
-        unit: Unit,
-        names: FunctionNames,
-        scopes: UnitScopes,
-        types: dict[int, bytes],
+        self, info: Info, unit: int, scopes: UnitScopes, aliases: dict[int, bytes]
     ) -> None:
-        self.info, self.unit, self.names, self.scopes = info, unit, names, scopes
-        self.aliases = {
-            place: types[type_]
-            for place in scopes.local
-            if (type_ := _type_of(info, names, place)) in types
-        }
-        self.known: dict[int, int] = {}
-        self.keys = {place: self._key(place) for place in scopes.functions} if self.aliases else {}
-        self.local = {_inner(key): key for key in self.keys.values() if isinstance(key, bytes)}
-        self.lengths = {len(inner) for inner in self.local}
-        self.paths: dict[bytes, list[bytes]] = {}
-        self.budget = 64 * (unit.end - unit.start) + (1 << 24)
+        self.aliases = aliases
+        self.uses = uses_of_aliases(info, unit, np.array([*aliases], np.int64), scopes.uses)
+        places = scopes.function if len(self.uses) else scopes.function[:0]
+        functions = places.tolist()
+        self.parent = dict(zip(functions, scopes.parent.tolist(), strict=False))
+        names = EntryNames(info, places).of(places)
+        self.keys = dict(zip(functions, map(_key, functions, names), strict=True))
+        used = distinct(self.uses[:, 1])
+        self.names = dict(zip(used.tolist(), EntryNames(info, used).of(used), strict=True))
+        self.start, end = (int(info.units[name][unit]) for name in ("start", "end"))
+        self.budget = 64 * (end - self.start) + (1 << 24)
 
     def add_to(self, found: dict[int, Branches]) -> None:
         """Add the branches of the unit's functions to `found`."""
-        if not self.aliases:
-            return
         of_key = self._inside()
+        if not of_key:
+            return
+        around = _Around(of_key)
         size = Counter(alias for aliases in of_key.values() for alias in aliases)
         # A function inside a function of a branch is in the branch, too. Functions follow those
         # that contain them.
         of_place: dict[int, frozenset[int]] = {NONE: frozenset()}
         listed: dict[frozenset[int], Branches] = {}
         for place, key in self.keys.items():
-            more = {
-                alias for other in (key, *self._around_name(key)) for alias in of_key.get(other, ())
-            }
-            outer = of_place[self.scopes.parent[place]]
+            more = {alias for other in (key, *around.of(key)) for alias in of_key.get(other, ())}
+            outer = of_place[self.parent[place]]
             aliases = outer | more
             of_place[place] = aliases = (
                 outer if len(aliases) == len(outer) or len(aliases) > MOST else aliases
@@ -160,15 +164,14 @@ class _Unit:
         users: set[tuple[Key, int]] = set()
         within: dict[tuple[Key, bytes], set[int]] = {}
         paths: dict[Key, list[Key]] = {}
-        known = self.known
-        for function, type_ in self.scopes.uses:
-            alias = known[type_] if type_ in known else self._alias_of(type_)
+        named = _Around(self.keys.values())
+        for function, alias in self.uses.tolist():
             # Functions other than lambdas may get the type from an argument.
-            if alias == NONE or not self._is_local(function):
+            if not self._is_local(function):
                 continue
             users.add((self.keys[function], alias))
-            name = self.names.of(alias)
-            path = self._around(function)
+            name = self.names[alias]
+            path = self._around(function, named)
             self._spend(64 * len(path))
             for i, key in enumerate(path):
                 within.setdefault((key, name), set()).add(alias)
@@ -189,21 +192,14 @@ class _Unit:
         """
         self.budget -= count
         if self.budget < 0:
-            raise DwarfError(f"functions are nested without end in the unit at {self.unit.start}")
-
-    def _key(self, place: int) -> Key:
-        """Return the key of the function at `place`."""
-        name = self.names.of(place)
-        return name if name.startswith(b"_Z") and len(name) <= LONGEST_NAME else place
+            raise DwarfError(f"functions are nested without end in the unit at {self.start}")
 
     def _is_local(self, place: int) -> bool:
         """Check that a function is local to another."""
         key = self.keys[place]
-        return self.scopes.parent[place] != NONE or (
-            isinstance(key, bytes) and key.startswith(b"_ZZ")
-        )
+        return self.parent[place] != NONE or (isinstance(key, bytes) and key.startswith(b"_ZZ"))
 
-    def _around(self, place: int) -> list[Key]:
+    def _around(self, place: int, named: _Around) -> list[Key]:
         """Return a function and the functions around it, the innermost first.
 
         gcc nests their entries; for clang's functions, the names show the nesting.
@@ -211,36 +207,10 @@ class _Unit:
         found: list[Key] = []
         while place != NONE:
             found.append(self.keys[place])
-            place = self.scopes.parent[place]
-        return [*found, *reversed(self._around_name(found[0]))]
+            place = self.parent[place]
+        return [*found, *reversed(named.of(found[0]))]
 
-    def _around_name(self, key: Key) -> list[bytes]:
-        """Return the functions around a function according to its name.
 
-        _ZZ4kernvENKUlvE_clEv is local to _Z4kernv.
-        """
-        if not isinstance(key, bytes) or not key.startswith(b"_ZZ"):
-            return []
-        if key not in self.paths:
-            inner = _inner(key)
-            ends = [i for i, letter in enumerate(inner) if letter == ord("E") and i in self.lengths]
-            self._spend(sum(ends))
-            self.paths[key] = [self.local[inner[:end]] for end in ends if inner[:end] in self.local]
-        return self.paths[key]
-
-    def _alias_of(self, type_: int) -> int:
-        """Return the alias that a type is built from, or NONE."""
-        passed: list[int] = []
-        alias = NONE
-        while type_ != NONE and len(passed) < LONGEST:
-            if type_ in self.known:
-                alias = self.known[type_]
-                break
-            passed.append(type_)
-            if type_ in self.aliases:
-                alias = type_
-                break
-            type_ = _type_of(self.info, self.names, type_)
-        for place in passed:
-            self.known[place] = alias
-        return alias
+def _key(place: int, name: bytes) -> Key:
+    """Return the key of the function at `place`."""
+    return name if name.startswith(b"_Z") and len(name) <= LONGEST_NAME else place

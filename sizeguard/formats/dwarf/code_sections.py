@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int, Texts, without_underscore
-from sizeguard.formats.dwarf.walk import InlineTree
+from sizeguard.formats.dwarf.inline_tree import InlineTree
 from sizeguard.formats.elf import STT_FUNC, STT_IFUNC, STT_NOTYPE, Elf
 
 if TYPE_CHECKING:
@@ -100,15 +101,13 @@ def without_removed(tree: InlineTree, code: Code) -> InlineTree:
     """
     if not code.sections or code.sections[0][0] > 0:
         return tree
-    low, high, node = (np.array(rows, np.int64) for rows in (tree.low, tree.high, tree.node))
+    low, high, node, depth = tree.low, tree.high, tree.node, tree.depth
     end = int(code.address[0] + code.size[0]) if len(code.address) and not code.address[0] else 0
-    depth = np.array(tree.depth, np.int64)
     outermost = np.maximum.accumulate(np.where(depth == 0, np.arange(len(depth)), 0))
     removed = np.zeros(len(depth), bool)
     removed[node[(low == 0) & (high != end) & (depth[node] == 0)]] = True
     kept = ~removed[outermost[node]]
-    tree.low, tree.high, tree.node = (rows[kept].tolist() for rows in (low, high, node))
-    return tree
+    return replace(tree, low=low[kept], high=high[kept], node=node[kept])
 
 
 def _are_marks(names: Texts) -> npt.NDArray[np.bool_]:

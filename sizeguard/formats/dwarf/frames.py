@@ -13,7 +13,6 @@ from sizeguard.base.errors import InconclusiveError, InputError
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int, Texts
 from sizeguard.formats import sniff
-from sizeguard.formats.dwarf.abbreviations import DwarfError
 from sizeguard.formats.dwarf.case_aliases import Branches, branch_aliases
 from sizeguard.formats.dwarf.code_sections import (
     Code,
@@ -21,11 +20,13 @@ from sizeguard.formats.dwarf.code_sections import (
     macho_code,
     without_removed,
 )
+from sizeguard.formats.dwarf.debug_info import DwarfError, Info
 from sizeguard.formats.dwarf.dwarf_constants import UT_SKELETON
-from sizeguard.formats.dwarf.function_names import FunctionNames, scoped_names, spells
+from sizeguard.formats.dwarf.entry_names import NONE, EntryNames
+from sizeguard.formats.dwarf.inline_tree import InlineTree, read_tree
+from sizeguard.formats.dwarf.scoped_names import scoped_names
 from sizeguard.formats.dwarf.sections import NO_DSYM, damaged, elf_sections, macho_sections
-from sizeguard.formats.dwarf.units import Info
-from sizeguard.formats.dwarf.walk import NONE, InlineTree, read_tree
+from sizeguard.formats.dwarf.spelled_names import spells
 from sizeguard.formats.elf import Elf, read_elf
 
 if TYPE_CHECKING:
@@ -172,8 +173,8 @@ def _frames(
     try:
         info = Info(sections, "big" if is_big else "little")
         tree = without_removed(read_tree(info, code.sections), code)
-        if not tree.low:
-            if any(unit.type == UT_SKELETON for unit in info.units):
+        if not len(tree.low):
+            if np.any(info.units["type"] == UT_SKELETON):
                 raise InconclusiveError(
                     f"{path}: its debug information is in .dwo files; build without -gsplit-dwarf"
                 )
@@ -199,9 +200,8 @@ def _painted(tree: InlineTree) -> _Painted:
 
     Nodes overwrite the nodes that contain them, level by level.
     """
-    low, high = np.array(tree.low, np.int64), np.array(tree.high, np.int64)
-    node = np.array(tree.node, np.int64)
-    depth = np.array(tree.depth, np.int64)[node]
+    low, high, node = tree.low, tree.high, tree.node
+    depth = tree.depth[node]
     edges = distinct(np.concatenate([low, high]))
     painted = np.full(len(edges), NONE, np.int64)
     first, last = np.searchsorted(edges, low), np.searchsorted(edges, high)
@@ -229,50 +229,60 @@ def _named(
 
     DWARF has no names for cold parts.
     """
-    names = FunctionNames(info)
-    found_branches = branch_aliases(info, names, wanted.templates) if wanted.templates else {}
     first, nodes = _nodes_over(tree, painted.node)
-    used, index = np.unique(nodes, return_inverse=True)
-    places = np.array(tree.entry, np.int64)[used].tolist()
-    branches = [_branches(place, names, found_branches) for place in places]
+    places, index = _indexed(tree.entry, nodes)
+    names = EntryNames(info, places)
+    found = branch_aliases(info, wanted.templates) if wanted.templates else {}
+    listed, branches = _branches(places, names, found)
     scopes = scoped_names(info, names, places) if wanted.scoped else {}
-    ids: dict[tuple[bytes, Branches], int] = {}
-    frame = np.array(
-        [
-            ids.setdefault((scopes.get(place) or names.of(place), of), len(ids))
-            for place, of in zip(places, branches, strict=True)
-        ],
-        np.int32,
-    )[index]
+    texts = [
+        scopes.get(place) or name
+        for place, name in zip(places.tolist(), names.of(places), strict=True)
+    ]
+    ids: dict[tuple[bytes, int], int] = {}
+    pairs = zip(texts, branches.tolist(), strict=True)
+    frame = np.array([ids.setdefault(pair, len(ids)) for pair in pairs], np.int32)[index]
 
     outermost = first[1:] - 1
-    listed = list(dict.fromkeys([(), *branches]))
-    numbers = {of: i for i, of in enumerate(listed)}
-    branch = np.array([numbers[of] for of in branches], np.int64)[index[outermost]]
-    rows, known = _by_symbol(code, painted.start, branch, listed, ids)
+    branch = branches[index[outermost]]
+    rows, known = _by_symbol(code, painted.start, branch, len(listed), ids)
     at = outermost[rows]
     is_label = np.zeros(len(rows), np.bool_)
     if wanted.scoped:
-        is_label = _are_labels(names, places, index[at], [name for name, _ in ids], known)
+        symbols = [name for name, _ in ids]
+        is_label = _are_labels(names.sources(places), index[at], symbols, known)
     frame[at[~is_label]] = known[~is_label]
     # A function with a label becomes one that is inlined into the label.
     more = np.zeros(len(first), np.int64)
     more[rows[is_label] + 1] = 1
     frame = np.insert(frame, at[is_label] + 1, known[is_label])
-    return _merged(painted.start, painted.end, first + np.cumsum(more), frame, list(ids))
+    named = [(name, listed[of]) for name, of in ids]
+    return _merged(painted.start, painted.end, first + np.cumsum(more), frame, named)
+
+
+def _indexed(entry: Int, nodes: Int) -> tuple[Int, Int32]:
+    """Return the distinct entries of nodes, and the index of each node's entry among them."""
+    is_used = np.zeros(len(entry), np.bool_)
+    is_used[nodes] = True
+    used = np.flatnonzero(is_used)
+    places = distinct(entry[used])
+    where = np.zeros(len(entry), np.int32)
+    where[used] = np.searchsorted(places, entry[used])
+    return places, where[nodes]
 
 
 def _are_labels(
-    names: FunctionNames, places: list[int], function: Int, symbols: list[bytes], symbol: Int32
+    sources: list[bytes], function: Int32, symbols: list[bytes], symbol: Int32
 ) -> npt.NDArray[np.bool_]:
     """Return which symbols do not spell the source names of their functions.
 
-    function, symbol: indices into places and symbols, for each range
+    function, symbol: indices into sources and symbols, for each range
     """
-    pairs, index = np.unique(function * len(symbols) + symbol, return_inverse=True)
+    key = function.astype(np.int64) * len(symbols) + symbol
+    pairs = distinct(key)
     divided = (divmod(pair, len(symbols)) for pair in pairs.tolist())
-    is_label = [not spells(symbols[last], names.source(places[first])) for first, last in divided]
-    return np.array(is_label, np.bool_)[index]
+    is_label = [not spells(symbols[last], sources[first]) for first, last in divided]
+    return np.array(is_label, np.bool_)[np.searchsorted(pairs, key)]
 
 
 def _nodes_over(tree: InlineTree, node: Int) -> tuple[Int, Int]:
@@ -280,8 +290,7 @@ def _nodes_over(tree: InlineTree, node: Int) -> tuple[Int, Int]:
 
     Those of range i are at [first[i], first[i + 1]); first is the first result.
     """
-    parent = np.array(tree.parent, np.int64)
-    depth = np.array(tree.depth, np.int64)[node] + 1
+    depth = tree.depth[node].astype(np.int64) + 1
     first = np.append(np.int64(0), np.cumsum(depth))
     if first[-1] > MOST_FRAMES * len(depth) + (1 << 20):
         raise DwarfError(f"{first[-1]} functions over {len(depth)} ranges")
@@ -290,40 +299,42 @@ def _nodes_over(tree: InlineTree, node: Int) -> tuple[Int, Int]:
     for step in range(int(depth.max())):
         nodes[first[rows] + step] = level
         goes_on = depth[rows] > step + 1
-        rows, level = rows[goes_on], parent[level[goes_on]]
+        rows, level = rows[goes_on], tree.parent[level[goes_on]].astype(np.int64)
     return first, nodes
 
 
 def _by_symbol(
-    code: Code,
-    start: Int,
-    branch: Int,
-    listed: list[Branches],
-    ids: dict[tuple[bytes, Branches], int],
+    code: Code, start: Int, branch: Int, count: int, ids: dict[tuple[bytes, int], int]
 ) -> tuple[Int, Int32]:
     """Name ranges by the symbol at their start.
 
-    branch: index into `listed` for each range's function; ids: numbers of names, extended here.
+    branch: number of each range's function's branches, below count; ids: numbers of names, extended
+    here.
 
     Returns the ranges that have a symbol, and the number of each symbol's name.
     """
     symbol = code.symbol_at(start)
     rows = np.flatnonzero(symbol >= 0)
-    used, index = np.unique(symbol[rows] * len(listed) + branch[rows], return_inverse=True)
-    pairs = [(code.names.raw(i // len(listed)), listed[i % len(listed)]) for i in used.tolist()]
-    return rows, np.array([ids.setdefault(pair, len(ids)) for pair in pairs], np.int32)[index]
+    key = symbol[rows] * count + branch[rows]
+    used = distinct(key)
+    pairs = [(code.names.raw(i // count), i % count) for i in used.tolist()]
+    numbers = np.array([ids.setdefault(pair, len(ids)) for pair in pairs], np.int32)
+    return rows, numbers[np.searchsorted(used, key)]
 
 
-def _branches(place: int, names: FunctionNames, found: dict[int, Branches]) -> Branches:
-    """Return the branches of the function that an entry compiles or inlines.
+def _branches(
+    places: Int, names: EntryNames, found: dict[int, Branches]
+) -> tuple[list[Branches], Int]:
+    """Return different branches, and which of them contain each function, by its entry.
 
     The branches are known by this entry or by an entry that it refers to.
     """
-    return (
-        next((found[entry] for entry in names.entries(place) if entry in found), ())
-        if found
-        else ()
-    )
+    listed = list(dict.fromkeys([(), *found.values()]))
+    numbers = {of: i for i, of in enumerate(listed)}
+    known = sorted(found)
+    of_known = np.array([*(numbers[found[place]] for place in known), 0], np.int64)
+    # NONE is the last, which has no branches.
+    return listed, of_known[names.first_of(places, np.array(known, np.int64))]
 
 
 def _merged(

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 
 from sizeguard.base.dataclass import dataclass
-from sizeguard.formats.dwarf.abbreviations import DwarfError, leb, sleb
+from sizeguard.formats.dwarf.debug_info import DwarfError, Info
 from sizeguard.formats.dwarf.dwarf_constants import (
     FORM_BLOCK,
     FORM_DATA1,
@@ -22,15 +22,12 @@ from sizeguard.formats.dwarf.dwarf_constants import (
     UT_SPLIT_TYPE,
     UT_TYPE,
 )
-from sizeguard.formats.dwarf.function_names import FunctionNames
-from sizeguard.formats.dwarf.ranges import AddressRanges
 from sizeguard.formats.dwarf.sources import (
     DW_AT_COMPILATION_FOLDER,
     first_entry,
     text_of,
     unit_ranges,
 )
-from sizeguard.formats.dwarf.units import Info, Unit
 
 SECTION = "line"
 _LINES = 0x10  # DW_AT_stmt_list
@@ -39,6 +36,7 @@ _COPY, _ADVANCE, _ADVANCE_LINE, _SET_FILE, _ADD_MOST, _ADVANCE_FIXED = 1, 2, 3, 
 _END, _SET_ADDRESS = 1, 2  # extended operations
 _DATA = {FORM_DATA1: 1, FORM_DATA2: 2, FORM_DATA4: 4, FORM_DATA8: 8, FORM_DATA16: 16}
 _MOST = 4_000_000  # operations of one table
+_LONGEST = 70  # bits of a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +55,16 @@ def lines_of(
     found: dict[int, CodeLine] = {}
     try:
         info = Info(sections, "big" if is_big else "little")
-        texts, ranges = FunctionNames(info), AddressRanges(info)
-        for unit in info.units:
+        for unit in info.units_of(UT_TYPE, UT_SPLIT, UT_SPLIT_TYPE):
             if not left:
                 break
-            if unit.type in (UT_TYPE, UT_SPLIT, UT_SPLIT_TYPE):
-                continue
             entry = first_entry(info, unit)
-            covered = unit_ranges(ranges, unit, entry)
+            covered = unit_ranges(info, [unit])[:, 1:].tolist()
             mine = {each for each in left if any(low <= each < high for low, high in covered)}
             if not mine or _LINES not in entry:
                 continue
-            folder = text_of(texts, unit, entry, DW_AT_COMPILATION_FOLDER)
-            found |= _LineTable(info, unit, folder, entry[_LINES][0]).find(mine)
+            folder = text_of(info, unit, entry, DW_AT_COMPILATION_FOLDER)
+            found |= _LineTable(info, unit, folder, entry[_LINES][1]).find(mine)
             left -= mine
     except (DwarfError, IndexError, KeyError):
         pass  # keep the units before it
@@ -79,7 +74,7 @@ def lines_of(
 class _LineTable:
     """The line table of a unit."""
 
-    def __init__(self, info: Info, unit: Unit, folder: str, start: int) -> None:
+    def __init__(self, info: Info, unit: int, folder: str, start: int) -> None:
         """Read the header at `start` of .debug_line. folder: of the compilation."""
         self.info, self.unit = info, unit
         self.data = info.sections.get(SECTION, b"")
@@ -136,8 +131,7 @@ class _LineTable:
             elif code == _ADVANCE:
                 address += self._leb() * self.step
             elif code == _ADVANCE_LINE:
-                more, self.at = sleb(self.data, self.at)
-                line += more
+                line += self._signed_leb()
             elif code == _SET_FILE:
                 file = self._leb()
             elif code == _ADD_MOST:
@@ -164,8 +158,23 @@ class _LineTable:
         return value
 
     def _leb(self) -> int:
-        value, self.at = leb(self.data, self.at)
-        return value
+        """Read an unsigned LEB128 number."""
+        value = shift = 0
+        while True:
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+            if shift > _LONGEST:
+                raise DwarfError(f"a number without end at {self.at}")
+
+    def _signed_leb(self) -> int:
+        start = self.at
+        value = self._leb()
+        bits = 7 * (self.at - start)
+        return value - (1 << bits) if value >> (bits - 1) & 1 else value
 
     def _text(self) -> str:
         end = self.data.find(b"\0", self.at)
@@ -210,9 +219,7 @@ class _LineTable:
         if form == FORM_STRING:
             return self._text()
         if form in (FORM_STRP, FORM_LINE_STRP):
-            offset = self._number(self.offset_size)
-            texts = FunctionNames(self.info)
-            return texts.text(self.unit, form, offset).decode("utf-8", "backslashreplace")
+            return self.info.text_of(self.unit, form, self._number(self.offset_size))
         if form == FORM_UDATA:
             return self._leb()
         if form == FORM_BLOCK:

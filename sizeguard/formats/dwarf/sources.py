@@ -10,12 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sizeguard.base.dataclass import dataclass
-from sizeguard.formats.dwarf.abbreviations import DwarfError, leb
+from sizeguard.columns.texts import Int
+from sizeguard.formats.dwarf.debug_info import DwarfError, Info
 from sizeguard.formats.dwarf.dwarf_constants import DW_AT_NAME, UT_SPLIT, UT_SPLIT_TYPE, UT_TYPE
-from sizeguard.formats.dwarf.function_names import FunctionNames
-from sizeguard.formats.dwarf.ranges import AddressRanges
-from sizeguard.formats.dwarf.units import Info, Unit
-from sizeguard.formats.dwarf.walk import read_unit
 
 DW_AT_COMPILATION_FOLDER = 0x1B
 _IN_WORKTREE = re.compile(r"^\.sizeguard/worktrees/tree-\d+/")
@@ -42,33 +39,30 @@ class UnitSources:
 def unit_sources(sections: dict[str, bytes], *, is_big: bool) -> UnitSources:
     """Read the first entry of each unit; if later units are damaged, return those before them."""
     names: dict[str, int] = {}
-    rows: list[tuple[int, int, int]] = []
+    files: list[int] = []
+    rows = np.zeros((0, 3), np.int64)
     try:
         info = Info(sections, "big" if is_big else "little")
-        texts, ranges = FunctionNames(info), AddressRanges(info)
-        for unit in info.units:
-            if unit.type in (UT_TYPE, UT_SPLIT, UT_SPLIT_TYPE):
-                continue
-            name, covered = _unit(info, texts, ranges, unit)
-            file = names.setdefault(name, len(names))
-            rows += [(low, high, file) for low, high in covered if high < 1 << 63]
-    except (DwarfError, IndexError, KeyError):
+        units = info.units_of(UT_TYPE, UT_SPLIT, UT_SPLIT_TYPE)
+        rows = unit_ranges(info, units)
+        for unit in units:
+            files.append(names.setdefault(_source(info, unit), len(names)))
+    except DwarfError:
         pass  # keep the units before it
-    rows.sort()
-    table = np.array(rows, np.int64).reshape(-1, 3)
-    return UnitSources(table[:, 0], table[:, 1], table[:, 2].astype(np.int32), tuple(names))
+    rows = rows[rows[:, 0] < len(files)]
+    file = np.array(files, np.int32)[rows[:, 0]]
+    order = np.lexsort((file, rows[:, 2], rows[:, 1]))
+    start, end = rows[order, 1], rows[order, 2]
+    return UnitSources(start, end, file[order], tuple(names))
 
 
-def _unit(
-    info: Info, texts: FunctionNames, ranges: AddressRanges, unit: Unit
-) -> tuple[str, list[tuple[int, int]]]:
-    """Return a unit's source and its addresses."""
+def _source(info: Info, unit: int) -> str:
+    """Return the path of a unit's source."""
     found = first_entry(info, unit)
     name, folder = (
-        text_of(texts, unit, found, key) for key in (DW_AT_NAME, DW_AT_COMPILATION_FOLDER)
+        text_of(info, unit, found, key) for key in (DW_AT_NAME, DW_AT_COMPILATION_FOLDER)
     )
-    path = posixpath.normpath(posixpath.join(folder, name)) if name else ""
-    return from_here(path), unit_ranges(ranges, unit, found)
+    return from_here(posixpath.normpath(posixpath.join(folder, name)) if name else "")
 
 
 def from_here(path: str) -> str:
@@ -80,32 +74,34 @@ def from_here(path: str) -> str:
     return _IN_WORKTREE.sub("", inside)
 
 
-def unit_ranges(
-    ranges: AddressRanges, unit: Unit, entry: dict[int, tuple[int, int]]
-) -> list[tuple[int, int]]:
-    """Return the addresses of a unit's code, except at 0, where linkers leave removed code.
+def unit_ranges(info: Info, units: list[int]) -> Int:
+    """Return rows of the addresses of units' code: index in `units`, first address, end.
 
-    Firmware has code at 0: there, units that are not linked would own its vector table.
+    If a later unit is damaged, those before it are returned. Nothing begins at 0, where linkers
+    leave removed code. Firmware has code at 0: there, units that are not linked would own its
+    vector table.
     """
-    return [(low, high) for low, high in ranges.of(unit, entry) if low]
+    numbers = np.array(units, np.int64)
+    room = 2 * len(units)
+    while True:
+        rows = np.empty((room, 3), np.int64)
+        count = info.call("unit_ranges", numbers, len(numbers), rows, room)
+        if count <= room:
+            return rows[:count][rows[:count, 1] > 0]
+        room = count
 
 
-def first_entry(info: Info, unit: Unit) -> dict[int, tuple[int, int]]:
-    """Return value and form of each attribute of a unit's first entry; empty without one."""
-    read_unit(info, unit)
-    code, position = leb(info.data, unit.entries)
-    found: dict[int, tuple[int, int]] = {}
-    for attribute, form, constant in unit.abbreviations[code].attributes if code else ():
-        value, position = info.value(unit, form, constant, position)
-        found[attribute] = (value, form)
-    return found
+def first_entry(info: Info, unit: int) -> dict[int, tuple[int, int]]:
+    """Return form and value of each attribute of a unit's first entry; empty without one."""
+    room = 32
+    while True:
+        rows = np.empty((room, 3), np.int64)
+        count = info.call("own_attributes", unit, rows, room)
+        if count <= room:
+            return {attribute: (form, value) for attribute, form, value in rows[:count].tolist()}
+        room = count
 
 
-def text_of(
-    texts: FunctionNames, unit: Unit, entry: dict[int, tuple[int, int]], attribute: int
-) -> str:
+def text_of(info: Info, unit: int, entry: dict[int, tuple[int, int]], attribute: int) -> str:
     """Return the text of an entry's attribute; empty if it has none."""
-    if attribute not in entry:
-        return ""
-    value, form = entry[attribute]
-    return texts.text(unit, form, value).decode("utf-8", "backslashreplace")
+    return info.text_of(unit, *entry[attribute]) if attribute in entry else ""

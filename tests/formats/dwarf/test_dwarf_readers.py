@@ -1,4 +1,4 @@
-"""Entries whose attributes are read at once give the functions that single attributes give."""
+"""Read functions, ranges and sources of hand-made units."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sizeguard.formats.dwarf import walk
+from sizeguard.formats.dwarf.debug_info import Info
+from sizeguard.formats.dwarf.entry_names import NONE
+from sizeguard.formats.dwarf.inline_tree import InlineTree, read_tree
 from sizeguard.formats.dwarf.sources import from_here, unit_sources
-from sizeguard.formats.dwarf.units import Info
-from sizeguard.formats.dwarf.walk import NONE, InlineTree, read_tree
 
 CODE = [(0x1000, 0x2000)]
 UNIT, PLAIN, OUTER, INLINED, ABSTRACT = range(1, 6)
@@ -68,9 +68,10 @@ def sections() -> tuple[dict[str, bytes], int, list[int]]:
 
 def rows(tree: InlineTree) -> list[tuple[int, int, int, int]]:
     """Return the parent, the entry and the range of each node."""
+    columns = (column.tolist() for column in (tree.low, tree.high, tree.node))
     return [
-        (tree.parent[node], tree.entry[node], low, high)
-        for low, high, node in zip(tree.low, tree.high, tree.node, strict=True)
+        (int(tree.parent[node]), int(tree.entry[node]), low, high)
+        for low, high, node in zip(*columns, strict=True)
     ]
 
 
@@ -94,18 +95,6 @@ def test_a_removed_function_is_longer_than_code_at_0() -> None:
         struct.pack_into("<QQ", info, places[-1] + 1, 0, 0x2F)
         read = read_tree(Info(content | {"info": bytes(info)}, "little"), [(0, end)])
         assert rows(read) == found
-
-
-def test_attributes_at_once_are_those_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    content, _, _ = sections()
-    info = Info(content, "little")
-    unit = info.units[0]
-    for code in (PLAIN, OUTER, INLINED):
-        assert unit.abbreviations[code].size < 0
-        assert walk._reader(info, unit.abbreviations[code]) is not None
-    at_once = rows(read_tree(info, CODE))
-    monkeypatch.setattr(walk, "_reader", lambda *_: None)
-    assert rows(read_tree(info, CODE)) == at_once
 
 
 def test_ranges_of_a_skeleton_count_from_the_start_of_the_section() -> None:

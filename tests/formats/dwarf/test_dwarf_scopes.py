@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sizeguard.formats.dwarf import inline_frames
-from sizeguard.formats.dwarf.function_names import spells
+from sizeguard.formats.dwarf.spelled_names import spells
 from sizeguard.names.demangle import demangle
 from tests.support.links.map_links import run
 from tests.support.places import DATA
