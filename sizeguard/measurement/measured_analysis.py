@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
+import numpy as np
+
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.filters import symbol_names
-from sizeguard.attribution.group import group
 from sizeguard.builds.sizes import Sizes
 from sizeguard.measurement.measurement import (
     ASKED_LEVELS,
@@ -42,13 +43,14 @@ def measurement_of(
     for level, name in map(split_metric, metrics):
         asked[level].append(name)
     symbols, unmatched, zeros = _symbols(analysis, asked["symbol"])
+    named = _NamedBytes(analysis)
     for level in asked.keys() & {"operator", "kernel", "dtype", "component", *ASKED_LEVELS}:
-        zeros |= _zeros(analysis, level)
+        zeros |= named.zeros(level)
     wanted = {*levels, *(level for level in ASKED_LEVELS if level in asked)}
     image = analysis.image
     return Measurement(
         sizes,
-        _tables(analysis, wanted),
+        _tables(named, wanted),
         symbols,
         analysis,
         unmatched,
@@ -69,34 +71,54 @@ def sizes_of(analysis: Analysis) -> Sizes:
     return Sizes(image.load, image.ram, image.file, slack)
 
 
-def _tables(analysis: Analysis, levels: Collection[str]) -> Mapping[str, Mapping[str, int]]:
+class _NamedBytes:
+    """Loaded bytes and bytes in memory of the names of an analysis, by level.
+
+    Reports also order and count their rows, which takes four times as long; a gate asks for five
+    levels of each app and target.
+    """
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self._found: dict[str, Mapping[str, tuple[int, int]]] = {}
+
+    def of(self, level: str) -> Mapping[str, tuple[int, int]]:
+        """Return the bytes of each name, sorted by name; those without any are left out."""
+        if level not in self._found:
+            label = self.analysis.label(level)
+            sums = self.analysis.sums_by(label.ids, len(label.texts))
+            found: dict[str, tuple[int, int]] = {}
+            for i in np.flatnonzero((sums.load != 0) | (sums.ram != 0)).tolist():
+                name = label.texts[i]
+                load, ram = found.get(name, (0, 0))
+                found[name] = load + int(sums.load[i]), ram + int(sums.ram[i])
+            self._found[level] = {name: found[name] for name in sorted(found) if name}
+        return self._found[level]
+
+    def table(self, level: str) -> Mapping[str, int]:
+        """Return the bytes of names for limits."""
+        # A section of zeros has no loaded bytes, so a limit for it would pass at any size.
+        of_zeros = level == "section"
+        sizes = {name: load or ram * of_zeros for name, (load, ram) in self.of(level).items()}
+        return {name: size for name, size in sizes.items() if size}
+
+    def zeros(self, level: str) -> Mapping[str, int]:
+        """Return the bytes in memory of names without loaded bytes, by metric."""
+        named = self.of(level).items()
+        return {f"{level}/{name}": ram for name, (load, ram) in named if ram and not load}
+
+
+def _tables(named: _NamedBytes, levels: Collection[str]) -> Mapping[str, Mapping[str, int]]:
     wanted = [level for level in (*LEVELS, *ASKED_LEVELS) if level in levels]
-    found = {level: _table(analysis, level) for level in wanted}
+    found = {level: named.table(level) for level in wanted}
     # Without a map nothing names the objects; that is not an image without them
     unknown = [level for level in found if level in OF_LINK and not found[level]]
-    if unknown and not (found.get("object") or _table(analysis, "object")):
+    if unknown and not (found.get("object") or named.table("object")):
         found = {level: table for level, table in found.items() if level not in unknown}
-    regions = analysis.image.regions
+    regions = named.analysis.image.regions
     if regions is not None:
         found["region"] = {region.name: region.used for region in regions}
     return found
-
-
-def _table(analysis: Analysis, level: str) -> Mapping[str, int]:
-    rows = group(analysis, (level,)).rows
-    # A section of zeros has no loaded bytes, so a limit for it would pass at any size.
-    sizes = {
-        row.keys[0]: row.load or (row.ram if level == "section" else 0)
-        for row in rows
-        if row.keys[0]
-    }
-    return {name: size for name, size in sorted(sizes.items()) if size}
-
-
-def _zeros(analysis: Analysis, level: str) -> Mapping[str, int]:
-    """Return the bytes in memory of names without loaded bytes, by metric."""
-    named = (row for row in group(analysis, (level,)).rows if row.keys[0] and not row.load)
-    return {f"{level}/{row.keys[0]}": row.ram for row in named if row.ram}
 
 
 def _symbols(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sizeguard.attribution.analysis import Analysis
 from sizeguard.attribution.group import group
 from sizeguard.attribution.teams.team_levels import derived_label
-from sizeguard.columns.label import rows_with
+from sizeguard.columns.label import Label, rows_with
 from sizeguard.columns.sums import sum_by
 from sizeguard.measurement.metric_kinds import JOINED, OBJECTS, SOURCES
 from sizeguard.names.demangle import ANONYMOUS
@@ -41,7 +41,7 @@ def nameless_code(analysis: Analysis) -> int:
     kinds = analysis.label("kind")
     is_code = rows_with(kinds, lambda text: text == "code")
     is_start = rows_with(analysis.label("analyzer"), lambda text: text == _STARTS)
-    is_named = rows_with(analysis.label("symbol"), _is_name) & ~is_start
+    is_named = _have_names(analysis.label("symbol")) & ~is_start
     load = analysis.load
     starts, named = int(load[is_code & is_start].sum()), int(load[is_code & is_named].sum())
     is_outside = is_code & ~is_named & ~is_start
@@ -53,9 +53,17 @@ def nameless_code(analysis: Analysis) -> int:
     return int(load[rows_with(kinds, _CONTENT.__contains__) & ~is_named].sum())
 
 
-def _is_name(text: str) -> bool:
-    # Other texts in parentheses describe bytes.
-    return bool(text) and (text[0] != "(" or text.startswith(ANONYMOUS))
+def _have_names(symbols: Label) -> npt.NDArray[np.bool_]:
+    """Return a mask of the rows that have a name; other texts in parentheses describe bytes."""
+    texts = symbols.texts
+    is_name = np.zeros(len(texts), np.bool_)
+    filled = np.flatnonzero(texts.end > texts.start)
+    is_plain = texts.buffer[texts.start[filled]] != ord("(")
+    is_name[filled[is_plain]] = True
+    for i in filled[~is_plain].tolist():
+        is_name[i] = texts[i].startswith(ANONYMOUS)
+    found: npt.NDArray[np.bool_] = is_name[symbols.ids]
+    return found
 
 
 def lost_places(analysis: Analysis, rules: str) -> Mapping[str, str]:

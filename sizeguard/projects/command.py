@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from sizeguard.base.dataclass import dataclass
@@ -36,6 +36,11 @@ class CommandRecipe:
     image: str
     map: str = ""
     scope: Scope = _EVERYTHING
+
+    @property
+    def identity(self) -> tuple[Hashable, ...]:
+        """The recipe itself."""
+        return (self,)
 
     def key(self, repository: Path, commit: str, path_length: int) -> Mapping[str, object]:
         """Collect everything that the measurement depends on.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -69,6 +69,14 @@ class Recipe(Protocol):
     @property
     def build_name(self) -> str:
         """Name of the build; recipes with equal names build the same files of a commit."""
+        ...
+
+    @property
+    def identity(self) -> tuple[Hashable, ...]:
+        """Everything that decides the key of a commit in this process.
+
+        Objects may be named by their id, so the recipe must live as long as what it identifies.
+        """
         ...
 
     @property

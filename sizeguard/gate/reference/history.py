@@ -40,7 +40,6 @@ from sizeguard.measurement.measured_commits import (
     try_commit,
 )
 from sizeguard.measurement.store_place import in_ci, project_store
-from sizeguard.projects.any_build import AnyBuildRecipe
 from sizeguard.projects.project import CONFIG
 from sizeguard.projects.reader import parse_base
 from sizeguard.projects.steps.commit_steps import lacks_app
@@ -63,7 +62,7 @@ class History:
         # By id, for this run: --unshallow gives a commit the parents that it lacked
         self._parents: dict[str, str] = {}
         self._branches: dict[str, bool] = {}
-        self._keys: dict[tuple[Hashable, ...], tuple[AnyBuildRecipe, str]] = {}
+        self._keys: dict[tuple[Hashable, ...], tuple[Recipe, str]] = {}
         self.place = MeasurementPlace(
             root,
             root / ".sizeguard" / "worktrees",
@@ -327,7 +326,7 @@ class History:
     def key(self, commit: str, recipe: Recipe) -> str:
         """Return the key of the commit's measurement in the store."""
         recipe = self.recipe_at(commit, recipe)
-        if not isinstance(recipe, AnyBuildRecipe) or not is_id(commit):
+        if not is_id(commit):
             return measurement_key(self.place, commit, recipe)
         # A gate asks twelve times for each app and target, and new reads alone change a key.
         told = (commit, *recipe.identity)

@@ -18,8 +18,10 @@ from sizeguard.gate.reference.ci_event import VARIABLES, Candidate, CiEvent
 from sizeguard.gate.reference.history import History
 from sizeguard.measurement.measured_commits import MeasuredCommit, MeasurementPlace
 from sizeguard.projects.any_build import AnyBuildRecipe
+from sizeguard.runtimes.sizeguard.building.native_recipe import RuntimeRecipe
 from sizeguard.snapshots.store import Store
 from sizeguard.toolchains.recipe import DoesNotBuildError
+from sizeguard.toolchains.toolchain import Toolchain
 from tests.support.histories.drawn_history import run_git
 
 
@@ -314,12 +316,22 @@ def test_keys_of_other_projects_are_computed_once(
     identity[0] = "b"
     assert history.key(commit, recipe()) == f"{commit} 4"
 
-    class Other:
-        def at(self, repository: Path, commit: str) -> Other:
-            return self
 
-    known: Any = Other()
-    assert [history.key(commit, known) for _ in range(2)] == [f"{commit} 5", f"{commit} 6"]
+def test_keys_of_the_runtime_are_computed_once(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def computed(place: object, commit: str, recipe: RuntimeRecipe) -> str:
+        asked.append(recipe.optimize)
+        return f"{commit} {len(asked)}"
+
+    monkeypatch.setattr(module, "measurement_key", computed)
+    history, commit = History(tree), id_of(tree, "main")
+    tools = Toolchain("gcc", "bfd", "x86_64-linux", "gcc", "g++", "12.2.0", "2.40")
+    for optimize in ("s", "s", "2", "s"):
+        history.key(commit, RuntimeRecipe(tools, "app", optimize=optimize))
+    newer = replace(tools, compiler_version="13.1.0")
+    assert history.key(commit, RuntimeRecipe(newer, "app")) == f"{commit} 3"
+    assert asked == ["s", "2", "s"]
 
 
 def test_a_repository_is_new_at_its_root_until_the_first_commit(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def _hash(repository: Path, commit: str, selection: str) -> str:
 
 # The id of a commit never changes meaning. A gate hashes one commit for each app and target, and
 # each hash takes 3 ms.
-_hash_of_id = functools.lru_cache(64)(_hash)
+_hash_of_id = functools.lru_cache(512)(_hash)
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +66,11 @@ class RuntimeRecipe:
         if own == given:
             return self
         return replace(self, toolchain=own.toolchain, optimize=own.optimize, refused=own.refused)
+
+    @property
+    def identity(self) -> tuple[Hashable, ...]:
+        """The recipe itself."""
+        return (self,)
 
     def key(self, repository: Path, commit: str, path_length: int) -> Mapping[str, object]:
         """Collect everything that the measurement depends on.
