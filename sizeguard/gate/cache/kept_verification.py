@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from sizeguard.gate.cache.requested_claims import RequestedClaims, full_beside
 from sizeguard.gate.cache.stored_result import note_stored
 from sizeguard.runtimes.known import source_tree
 from sizeguard.snapshots.kept import kept_as
-from sizeguard.snapshots.store import Store
+from sizeguard.snapshots.store import Facts, Store
 
 
 def verified(
@@ -46,7 +46,7 @@ def verified(
     if store is None:
         return make()
     inputs = functools.partial(_inputs, root, build, selection, claims)
-    entry, found = kept_as(store, inputs, make, dataclasses.asdict, _read)
+    entry, found = kept_as(store, inputs, make, _written, _read)
     note_stored(entry, found)
     return found
 
@@ -76,17 +76,28 @@ def _inputs(
     }
 
 
+def _written(found: Verification) -> Facts:
+    """Write verdicts that differ in their name alone once: a build has 626 of 50 to 70 kinds."""
+    alike: dict[Verdict, int] = {}
+    rows = [alike.setdefault(replace(each, name=""), len(alike)) for each in found.verdicts]
+    plain = dataclasses.asdict(replace(found, verdicts=tuple(alike)))
+    return {**plain, "names": [each.name for each in found.verdicts], "alike": rows}
+
+
 def _read(known: Mapping[str, Any]) -> Verification:
-    verdicts = []
-    for each in known["verdicts"]:
-        evidence, chain = each.pop("evidence"), each.pop("chain")
-        steps = tuple(ChainStep(**step) for step in chain)
-        verdicts.append(Verdict(**each, evidence=tuple(evidence), chain=steps))
-    return Verification(
-        **{
-            **known,
-            "verdicts": tuple(verdicts),
-            "gaps": tuple(known["gaps"]),
-            "canary_notes": tuple(known["canary_notes"]),
-        }
+    given = dict(known)
+    names, rows = given.pop("names"), given.pop("alike")
+    alike = [_fields(each) for each in given["verdicts"]]
+    given["verdicts"] = tuple(
+        Verdict(alike[row][0], name, *alike[row][1:]) for row, name in zip(rows, names, strict=True)
     )
+    for listed in ("gaps", "canary_notes"):
+        given[listed] = tuple(given[listed])
+    return Verification(**given)
+
+
+def _fields(known: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the fields of a verdict without its name, in order."""
+    chain = tuple(ChainStep(**step) for step in known["chain"])
+    read = Verdict(**{**known, "evidence": tuple(known["evidence"]), "chain": chain})
+    return tuple(getattr(read, field.name) for field in fields(Verdict) if field.name != "name")

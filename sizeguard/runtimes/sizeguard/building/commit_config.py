@@ -39,7 +39,7 @@ def selection_of_commit(repository: Path, commit: str, app: str) -> str | None:
     return selection_in(text, app) if text is not None else None
 
 
-@functools.lru_cache(16)
+@functools.lru_cache(512)
 def selection_in(text: bytes, app: str) -> str | None:
     """Read apps: APP: selection: in a sizeguard.yaml; None if missing or malformed."""
     found = value_of(value_of(value_of(_root(text), "apps"), app), "selection")
@@ -84,6 +84,8 @@ def target_in(text: bytes, target: str) -> Mapping[str, str] | None:
 _toolchain = functools.lru_cache(16)(find_toolchain)
 
 
+# A gate asks for each app and target; parsing takes 2 ms for a hundred apps.
+@functools.lru_cache(16)
 def _root(text: bytes) -> Node | None:
     try:
         return parse_nodes(text, _CONFIG, "configuration")
