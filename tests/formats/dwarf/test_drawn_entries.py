@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +29,7 @@ from tests.support.images.drawn_dwarf import (
     MEMBER,
     NAMESPACE,
     PARAMETER,
+    POINTER,
     TYPEDEF,
     VARIABLE,
     DrawnUnit,
@@ -191,6 +194,36 @@ def test_uses_of_aliases_are_found(drawn: tuple[list[DrawnUnit], Order]) -> None
         wanted = {(user, built_from(entries[type_], aliases)) for user, type_ in uses.tolist()}
         found = uses_of_aliases(info, number, np.array(sorted(aliases), np.int64), uses)
         assert found.tolist() == sorted([u, alias] for u, alias in wanted if alias != NONE)
+
+
+def made(tag: int, children: list[Entry] | None = None, **given: Any) -> Entry:
+    """Make an entry with few attributes."""
+    forms = ("string", "addr", "data8", "ref4")
+    plain = Entry(tag, None, None, [], False, None, None, False, False, [], forms, children)
+    return replace(plain, **given)
+
+
+def test_a_use_is_found_through_several_types() -> None:
+    variable = made(VARIABLE, type=2)
+    pointers = [made(POINTER, type=3), made(POINTER, type=4), made(POINTER, type=5)]
+    alias = made(TYPEDEF)
+    function = made(FUNCTION, [variable])
+    unit = DrawnUnit(4, 8, 4, [function, *pointers, alias])
+    info = Info(written([unit], "little"), "little")
+    uses = scopes_of(info, 0).uses
+    found = uses_of_aliases(info, 0, np.array([alias.place], np.int64), uses)
+    assert found.tolist() == [[function.place, alias.place]]
+    assert not len(uses_of_aliases(info, 0, np.array([variable.place], np.int64), uses))
+
+
+def test_classes_in_code_can_contain_functions() -> None:
+    """gcc puts the functions of a class that is local to a function into the class."""
+    inner = made(FUNCTION, spans=[(0x2000, 0x20)])
+    local = made(CLASS, [made(CLASS, [inner], has_sibling=True)])
+    outer = made(FUNCTION, [local], spans=[(0x1000, 0x20)])
+    unit = DrawnUnit(4, 8, 4, [outer])
+    found = read_tree(Info(written([unit], "little"), "little"), [CODE])
+    assert found.entry.tolist() == [outer.place, inner.place]
 
 
 def outermost(entry: Entry) -> Iterator[Entry]:
