@@ -321,3 +321,25 @@ def test_what_is_read_is_refused_if_it_is_cut() -> None:
                 read_tree(Info(sections, "little"), [CODE])
         else:
             assert not len(read_tree(Info(sections, "little"), [CODE]).low)
+
+
+@pytest.mark.parametrize("depth", [8192, 8193])
+def test_entries_are_nested_to_a_bound(depth: int) -> None:
+    shapes = b"\1\x11\1\0\0" + b"\2\x39\1\0\0" + b"\0"
+    entries = b"\1" + b"\2" * depth + bytes(depth + 1)
+    length = (7 + len(entries)).to_bytes(4, "little")
+    unit = length + b"\4\0" + bytes(4) + b"\x08" + entries
+    info = Info({"info": unit, "abbrev": shapes}, "little")
+    behind, first = np.array([len(unit) - depth - 1]), np.zeros(2, np.int64)
+    scopes = np.zeros((depth, 2), np.int64)
+    for read in (
+        lambda: read_tree(info, [CODE]),
+        lambda: scopes_of(info, 0),
+        lambda: noreturn_declarations(info, b"_Z"),
+        lambda: info.call("scopes_around", 0, behind, 1, scopes, depth, first),
+    ):
+        if depth == 8192:
+            read()
+        else:
+            with pytest.raises(DwarfError, match="nested without end"):
+                read()

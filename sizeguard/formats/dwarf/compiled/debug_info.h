@@ -39,9 +39,9 @@ typedef struct {
   int64_t size;
 } Section;
 
-// A unit [start, end), whose first entry is at `entries`.
+// A unit: the bytes [start, end) of .debug_info, with its own entry at `entries`.
 //
-// children: offset of the entries in the first one; 0 until read_unit sets it and what follows
+// children: offset of the entries in its own; 0 until read_unit sets it and what follows
 typedef struct {
   int64_t start;
   int64_t entries;

@@ -70,7 +70,7 @@ static inline uint64_t signed_leb(uint64_t value, int bits) {
   return bits < 64 && value >> (bits - 1) & 1 ? value | ~(uint64_t)0 << bits : value;
 }
 
-// Whether a form refers to another file or to a type's signature.
+// Return whether a form is a reference to another file, or the signature of a type.
 static inline int is_elsewhere(int64_t form) {
   return form == FORM_GNU_REF_ALT || form == FORM_REF_SUP4 || form == FORM_REF_SUP8 ||
          form == FORM_REF_SIG8;
@@ -134,24 +134,10 @@ static inline int is_unit_reference(int64_t form) {
   return (form >= FORM_REF1 && form <= FORM_REF_UDATA);
 }
 
-// Skip a block or string at *at, whose size is known; the value is its offset.
-static inline int skip_block(Dwarf* dwarf, const Unit* unit, int64_t* at, uint64_t size,
-                             uint64_t* value) {
-  if (size > (uint64_t)(unit->end - *at)) {
-    return failed(dwarf, UNIT_CUT, unit->start);
-  }
-  *value = (uint64_t)*at;
-  *at += (int64_t)size;
-  return 0;
-}
+// Forms whose size is in the value.
+enum { LEB, BLOCK, COUNTED_BLOCK, TEXT, INDIRECT, UNKNOWN };
 
-// Read a value whose size is in it.
-static inline int read_varying(Dwarf* dwarf, const Unit* unit, int64_t form, int64_t* at,
-                               uint64_t* value) {
-  const uint8_t* data = dwarf->info.data;
-  uint64_t size = 0;
-  int bits;
-  int error = 0;
+static inline int kind_of(int64_t form) {
   switch (form) {
     case FORM_SDATA:
     case FORM_UDATA:
@@ -162,41 +148,77 @@ static inline int read_varying(Dwarf* dwarf, const Unit* unit, int64_t form, int
     case FORM_RNGLISTX:
     case FORM_GNU_ADDR_INDEX:
     case FORM_GNU_STR_INDEX:
-      error = read_leb(data, unit->end, at, value, &bits);
-      if (error != 0) {
-        return failed(dwarf, error, error == UNIT_CUT ? unit->start : *at);
+      return LEB;
+    case FORM_STRING:
+      return TEXT;
+    case FORM_EXPRLOC:
+    case FORM_BLOCK:
+      return BLOCK;
+    case FORM_BLOCK1:
+    case FORM_BLOCK2:
+    case FORM_BLOCK4:
+      return COUNTED_BLOCK;
+    case FORM_INDIRECT:
+      return INDIRECT;
+    default:
+      return UNKNOWN;
+  }
+}
+
+// Read a LEB128 number of an entry.
+static inline int entry_leb(Dwarf* dwarf, const Unit* unit, int64_t* at, uint64_t* value,
+                            int* bits) {
+  int error = read_leb(dwarf->info.data, unit->end, at, value, bits);
+  return error != 0 ? failed(dwarf, error, error == UNIT_CUT ? unit->start : *at) : 0;
+}
+
+// Read a value whose size is in it. Of a block or string it is its offset.
+static inline int read_varying(Dwarf* dwarf, const Unit* unit, int64_t form, int64_t* at,
+                               uint64_t* value) {
+  const uint8_t* data = dwarf->info.data;
+  uint64_t size = 0;
+  int bits;
+  int error = 0;
+  switch (kind_of(form)) {
+    case LEB:
+      error = entry_leb(dwarf, unit, at, value, &bits);
+      if (error == 0 && form == FORM_SDATA) {
+        *value = signed_leb(*value, bits);
+      } else if (error == 0 && form == FORM_REF_UDATA) {
+        *value += (uint64_t)unit->start;
       }
-      *value = form == FORM_SDATA ? signed_leb(*value, bits) : *value;
-      *value += form == FORM_REF_UDATA ? (uint64_t)unit->start : 0;
-      return 0;
-    case FORM_STRING: {
+      return error;
+    case TEXT: {
       const uint8_t* end = memchr(data + *at, 0, (size_t)(unit->end - *at));
       if (end == NULL) {
         return failed(dwarf, TEXT_WITHOUT_END, *at);
       }
-      return skip_block(dwarf, unit, at, (uint64_t)(end + 1 - data - *at), value);
+      size = (uint64_t)(end + 1 - data - *at);
+      break;
     }
-    case FORM_EXPRLOC:
-    case FORM_BLOCK:
-      error = read_leb(data, unit->end, at, &size, &bits);
-      if (error != 0) {
-        return failed(dwarf, error, error == UNIT_CUT ? unit->start : *at);
-      }
-      return skip_block(dwarf, unit, at, size, value);
-    case FORM_BLOCK1:
-    case FORM_BLOCK2:
-    case FORM_BLOCK4: {
+    case BLOCK:
+      error = entry_leb(dwarf, unit, at, &size, &bits);
+      break;
+    case COUNTED_BLOCK: {
       int width = form == FORM_BLOCK1 ? 1 : form == FORM_BLOCK2 ? 2 : 4;
       if (unit->end - *at < width) {
         return failed(dwarf, UNIT_CUT, unit->start);
       }
       size = number_at(data + *at, width, (int)dwarf->is_swapped);
       *at += width;
-      return skip_block(dwarf, unit, at, size, value);
+      break;
     }
     default:
       return failed(dwarf, UNKNOWN_FORM, form);
   }
+  if (error == 0 && size > (uint64_t)(unit->end - *at)) {
+    error = failed(dwarf, UNIT_CUT, unit->start);
+  }
+  if (error == 0) {
+    *value = (uint64_t)*at;
+    *at += (int64_t)size;
+  }
+  return error;
 }
 
 // Read an attribute's value at *at, which is not behind the unit's end.
@@ -206,9 +228,9 @@ static inline int read_value(Dwarf* dwarf, const Unit* unit, const Attribute* at
   if (form == FORM_INDIRECT) {
     uint64_t actual;
     int bits;
-    int error = read_leb(dwarf->info.data, unit->end, at, &actual, &bits);
+    int error = entry_leb(dwarf, unit, at, &actual, &bits);
     if (error != 0) {
-      return failed(dwarf, error, error == UNIT_CUT ? unit->start : *at);
+      return error;
     }
     if (actual > INT32_MAX || actual == FORM_INDIRECT || actual == FORM_IMPLICIT) {
       return failed(dwarf, UNKNOWN_FORM, actual > INT32_MAX ? INT32_MAX : (int64_t)actual);
@@ -259,9 +281,9 @@ static inline const Shape* shape_of(const Dwarf* dwarf, const Unit* unit, uint64
 static inline int read_shape(Dwarf* dwarf, const Unit* unit, int64_t* at, const Shape** shape) {
   uint64_t code;
   int bits;
-  int error = read_leb(dwarf->info.data, unit->end, at, &code, &bits);
+  int error = entry_leb(dwarf, unit, at, &code, &bits);
   if (error != 0) {
-    return failed(dwarf, error, error == UNIT_CUT ? unit->start : *at);
+    return error;
   }
   *shape = code != 0 ? shape_of(dwarf, unit, code) : NULL;
   return code != 0 && *shape == NULL ? failed(dwarf, UNIT_CUT, unit->start) : 0;
@@ -293,8 +315,8 @@ static inline int is_structure(int64_t tag) {
   return tag == TAG_CLASS || tag == TAG_STRUCTURE || tag == TAG_UNION;
 }
 
-// Whether entries of a tag are types, which contain no code: functions with code are outside their
-// class.
+// Return whether entries of a tag are types. They contain no code: functions with code are outside
+// their class.
 static inline int is_type(int64_t tag) {
   return is_structure(tag) || tag == TAG_ARRAY || tag == TAG_ENUMERATION ||
          tag == TAG_SUBROUTINE_TYPE || tag == TAG_INTERFACE || tag == TAG_RVALUE_REFERENCE;
@@ -308,11 +330,50 @@ static inline int indexed_address(Dwarf* dwarf, const Unit* unit, uint64_t index
                    unit->address_size, address);
 }
 
-// Read the attributes of the unit's own entry that its other entries need, once.
+// Read the attributes of a unit's own entry that its other entries need, once.
 int read_unit(Dwarf* dwarf, Unit* unit);
 
-// Find the unit whose entries contain a place. Returns its index, NONE if there is none.
-int64_t unit_at(const Dwarf* dwarf, uint64_t place, int64_t guess);
+// Read the shape of a unit's own entry, NULL if it has none; *at: its attributes.
+int read_own_shape(Dwarf* dwarf, const Unit* unit, int64_t* at, const Shape** shape);
+
+// Read the shape of the entry at a place; *at: its attributes. *which: its unit; before, a guess.
+int find_entry(Dwarf* dwarf, int64_t place, int64_t* which, int64_t* at, const Shape** shape);
+
+// A position among the entries below a unit's own. place: the entry that was read last
+typedef struct {
+  Dwarf* dwarf;
+  const Unit* unit;
+  int64_t at;
+  int64_t place;
+  int64_t depth;
+} Walk;
+
+static inline int begin_walk(Dwarf* dwarf, Unit* unit, Walk* walk) {
+  int error = read_unit(dwarf, unit);
+  *walk = (Walk){dwarf, unit, unit->children, unit->children, 0};
+  return error;
+}
+
+// Read the shape and the wanted attributes of the next entry. shape: NULL where a list of children
+// ends; walk->depth is that of the entry with this list then.
+static inline int next_entry(Walk* walk, const int* wanted, int count, const Shape** shape,
+                             Value* found) {
+  walk->place = walk->at;
+  int error = read_shape(walk->dwarf, walk->unit, &walk->at, shape);
+  if (error == 0 && *shape != NULL) {
+    error = read_values(walk->dwarf, walk->unit, *shape, &walk->at, wanted, count, found);
+  } else if (error == 0 && walk->depth > 0) {
+    walk->depth--;
+  } else if (error == 0) {
+    walk->at = walk->unit->end;
+  }
+  return error;
+}
+
+// Go on with the children of the entry that was read.
+static inline int descend(Walk* walk) {
+  return ++walk->depth > MOST_NESTED ? failed(walk->dwarf, NESTED, walk->place) : 0;
+}
 
 // Called with each range of a list; a result other than 0 ends the reading.
 typedef int RangeSink(void* to, uint64_t low, uint64_t high);

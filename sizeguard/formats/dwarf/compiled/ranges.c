@@ -59,7 +59,8 @@ static int read_old(Dwarf* dwarf, const Unit* unit, uint64_t at, RangeSink* sink
   }
 }
 
-// Read a number of a list in .debug_rnglists: an index of an address, an address, or a LEB128.
+// Read an operand of a range list of DWARF 5: an index into .debug_addr, an address, or a LEB128
+// number.
 static int read_part(Dwarf* dwarf, const Unit* unit, int64_t* at, int is_indexed, int is_address,
                      uint64_t* value) {
   int bits;
@@ -189,12 +190,12 @@ EXPORT int64_t unit_ranges(Dwarf* dwarf, const int64_t* units, int64_t count, in
   static const int wanted[] = {AT_LOW_PC, AT_HIGH_PC, AT_RANGES};
   for (; found.entry < count; found.entry++) {
     Unit* unit = dwarf->units + units[found.entry];
-    int64_t at = unit->entries;
+    int64_t at;
     int64_t before = found.count;
-    const Shape* shape;
+    const Shape* shape = NULL;
     Value of[3] = {{0, 0}};
     int error = read_unit(dwarf, unit);
-    error = error != 0 ? error : read_shape(dwarf, unit, &at, &shape);
+    error = error != 0 ? error : read_own_shape(dwarf, unit, &at, &shape);
     if (error == 0 && shape != NULL) {
       error = read_values(dwarf, unit, shape, &at, wanted, 3, of);
     }

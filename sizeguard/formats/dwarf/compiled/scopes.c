@@ -27,15 +27,11 @@ static int is_user(int64_t tag) {
   return tag == TAG_PARAMETER || tag == TAG_MEMBER || tag == TAG_VARIABLE;
 }
 
-// Read an entry's attributes: its type, NONE if it has none here, and whether it is a declaration.
-static int read_type(Dwarf* dwarf, const Unit* unit, const Shape* shape, int64_t* at, int64_t* type,
-                     int* is_declaration) {
-  static const int wanted[] = {AT_TYPE, AT_DECLARATION};
-  Value found[2];
-  int error = read_values(dwarf, unit, shape, at, wanted, 2, found);
-  *type = found[0].form != 0 && !is_elsewhere(found[0].form) ? (int64_t)found[0].value : NONE;
-  *is_declaration = found[1].form != 0;
-  return error;
+// The attributes that are read, and the type in their values; NONE if the entry has none here.
+static const int WANTED[] = {AT_TYPE, AT_DECLARATION};
+
+static int64_t type_in(const Value found[2]) {
+  return found[0].form != 0 && !is_elsewhere(found[0].form) ? (int64_t)found[0].value : NONE;
 }
 
 // Read what contains what in a unit.
@@ -47,44 +43,35 @@ static int read_type(Dwarf* dwarf, const Unit* unit, const Shape* shape, int64_t
 EXPORT int64_t read_scopes(Dwarf* dwarf, int64_t which, const int64_t* room, int64_t* functions,
                            int64_t* typedefs, int64_t* uses, int64_t* counts) {
   Scopes to = {{functions, typedefs, uses}, {room[0], room[1], room[2]}, {0}};
-  Unit* unit = dwarf->units + which;
-  Scope outer[MOST_NESTED];
-  int error = read_unit(dwarf, unit);
-  Scope scope = {NONE, NONE};
-  int64_t depth = 0;
-  for (int64_t at = unit->children; error == 0 && at < unit->end;) {
-    int64_t place = at;
+  Walk walk;
+  Scope outer[MOST_NESTED + 1];
+  Scope scope = outer[0] = (Scope){NONE, NONE};
+  int error = begin_walk(dwarf, dwarf->units + which, &walk);
+  while (error == 0 && walk.at < walk.unit->end) {
     const Shape* shape;
-    error = read_shape(dwarf, unit, &at, &shape);
-    if (error == 0 && shape == NULL) {
-      if (depth == 0) {
-        break;
-      }
-      scope = outer[--depth];
-      continue;
-    }
-    int64_t type = NONE;
-    int is_declaration = 0;
-    error = error != 0 ? error : read_type(dwarf, unit, shape, &at, &type, &is_declaration);
+    Value found[2];
+    error = next_entry(&walk, WANTED, 2, &shape, found);
     if (error != 0) {
       break;
     }
-    int is_function = shape->tag == TAG_SUBPROGRAM && !is_declaration;
+    if (shape == NULL) {
+      scope = outer[walk.depth];
+      continue;
+    }
+    int64_t type = type_in(found);
+    int is_function = shape->tag == TAG_SUBPROGRAM && found[1].form == 0;
     if (is_user(shape->tag) && scope.function != NONE && type != NONE) {
       add(&to, USES, (int64_t[]){scope.function, type});
     } else if (shape->tag == TAG_TYPEDEF && (scope.structure != NONE || scope.function != NONE)) {
-      add(&to, TYPEDEFS, (int64_t[]){place, scope.structure, scope.function});
+      add(&to, TYPEDEFS, (int64_t[]){walk.place, scope.structure, scope.function});
     } else if (is_function) {
-      add(&to, FUNCTIONS, (int64_t[]){place, scope.function});
+      add(&to, FUNCTIONS, (int64_t[]){walk.place, scope.function});
     }
     if (shape->has_children) {
-      if (depth == MOST_NESTED) {
-        error = failed(dwarf, NESTED, place);
-        break;
-      }
-      outer[depth++] = scope;
-      scope.structure = is_structure(shape->tag) ? place : NONE;
-      scope.function = is_function ? place : scope.function;
+      outer[walk.depth] = scope;
+      scope.structure = is_structure(shape->tag) ? walk.place : NONE;
+      scope.function = is_function ? walk.place : scope.function;
+      error = descend(&walk);
     }
   }
   memcpy(counts, to.count, sizeof to.count);
@@ -94,18 +81,15 @@ EXPORT int64_t read_scopes(Dwarf* dwarf, int64_t which, const int64_t* room, int
 // Read the type of the entry at a place; NONE if it has none here.
 static int type_at(Dwarf* dwarf, int64_t place, int64_t* which, int64_t* type) {
   const Shape* shape;
-  int64_t at = place;
-  int ignored = 0;
-  *which = unit_at(dwarf, (uint64_t)place, *which);
-  if (*which == NONE) {
-    return failed(dwarf, NO_ENTRY, place);
+  int64_t at;
+  Value found[2];
+  int error = find_entry(dwarf, place, which, &at, &shape);
+  if (error != 0) {
+    return error;
   }
-  const Unit* unit = dwarf->units + *which;
-  int error = read_shape(dwarf, unit, &at, &shape);
-  if (error != 0 || shape == NULL) {
-    return failed(dwarf, NO_ENTRY, place);
-  }
-  return read_type(dwarf, unit, shape, &at, type, &ignored);
+  error = read_values(dwarf, dwarf->units + *which, shape, &at, WANTED, 2, found);
+  *type = type_in(found);
+  return error;
 }
 
 // Write the types of the entries at places[count]. Returns 0, or an error with its sign changed.
@@ -120,7 +104,7 @@ EXPORT int64_t types_of(Dwarf* dwarf, const int64_t* places, int64_t count, int6
   return 0;
 }
 
-// Find the alias that a type is built from; NONE if there is none.
+// Find the alias that a type refers to through other types, such as const CTYPE *.
 //
 // alias_of: of each place in the unit, as far as it is known: 0 unknown, 1 none, 2 + i for alias i
 static int find_alias(Dwarf* dwarf, const Unit* unit, int64_t longest, int64_t type,
@@ -145,7 +129,7 @@ static int find_alias(Dwarf* dwarf, const Unit* unit, int64_t longest, int64_t t
   return 0;
 }
 
-// Keep the uses whose type is built from an alias, at the beginning of uses[count].
+// Keep the uses whose type refers to an alias, at the beginning of uses[count].
 //
 // aliases[alias_count]: places of typedefs; each use that is kept gets the alias in place of its
 // type. longest: the number of types between a use and its alias. alias_of: a zero for each byte of

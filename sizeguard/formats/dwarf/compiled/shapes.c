@@ -22,27 +22,7 @@ static int64_t limited(uint64_t value) {
 
 static int is_known(int64_t form) {
   const Unit any = {.address_size = 8, .offset_size = 4, .version = 4};
-  switch (form) {
-    case FORM_SDATA:
-    case FORM_UDATA:
-    case FORM_REF_UDATA:
-    case FORM_STRX:
-    case FORM_ADDRX:
-    case FORM_LOCLISTX:
-    case FORM_RNGLISTX:
-    case FORM_GNU_ADDR_INDEX:
-    case FORM_GNU_STR_INDEX:
-    case FORM_STRING:
-    case FORM_EXPRLOC:
-    case FORM_BLOCK:
-    case FORM_BLOCK1:
-    case FORM_BLOCK2:
-    case FORM_BLOCK4:
-    case FORM_INDIRECT:
-      return 1;
-    default:
-      return fixed_size(&any, form) >= 0;
-  }
+  return fixed_size(&any, form) >= 0 || kind_of(form) != UNKNOWN;
 }
 
 // Read the attributes of a shape, up to two zeros.

@@ -109,25 +109,19 @@ static int add_node(Tree* tree, const Unit* unit, int64_t place, const Value of[
 // Add the functions of a unit to the tree, in the order of the entries.
 static int walk_unit(Tree* tree, Unit* unit, Context* outer) {
   static const int wanted[] = {AT_LOW_PC, AT_HIGH_PC, AT_RANGES, AT_ABSTRACT_ORIGIN, AT_SIBLING};
-  Dwarf* dwarf = tree->dwarf;
-  Context context = {TOP, 0};
-  int64_t depth = 0;
-  int error = read_unit(dwarf, unit);
-  for (int64_t at = unit->children; error == 0 && at < unit->end;) {
-    int64_t place = at;
+  Walk walk;
+  Context context = outer[0] = (Context){TOP, 0};
+  int error = begin_walk(tree->dwarf, unit, &walk);
+  while (error == 0 && walk.at < unit->end) {
     const Shape* shape;
-    error = read_shape(dwarf, unit, &at, &shape);
-    if (error == 0 && shape == NULL) {
-      if (depth == 0) {
-        return 0;
-      }
-      context = outer[--depth];
-      continue;
-    }
-    Value of[5] = {{0, 0}};
-    error = error != 0 ? error : read_values(dwarf, unit, shape, &at, wanted, 5, of);
+    Value of[5];
+    error = next_entry(&walk, wanted, 5, &shape, of);
     if (error != 0) {
-      return error;
+      break;
+    }
+    if (shape == NULL) {
+      context = outer[walk.depth];
+      continue;
     }
     int is_placed = of[0].form != 0 || of[2].form != 0;
     uint64_t sibling = of[4].value;
@@ -137,24 +131,22 @@ static int walk_unit(Tree* tree, Unit* unit, Context* outer) {
     // function into the class.
     Context inner = context;
     if (is_type(shape->tag)) {
-      if (context.node == TOP && sibling > (uint64_t)at && sibling < (uint64_t)unit->end) {
-        at = (int64_t)sibling;
+      if (context.node == TOP && sibling > (uint64_t)walk.at && sibling < (uint64_t)unit->end) {
+        walk.at = (int64_t)sibling;
         continue;
       }
       inner.node = context.node == TOP ? TOP : NONE;
     } else if (is_placed && (is_function || (is_inlined && context.node >= 0))) {
       Context around = {is_inlined ? context.node : NONE, context.depth};
       of[3].form = is_inlined ? of[3].form : 0;
-      error = add_node(tree, unit, place, of, around, &inner);
+      error = add_node(tree, unit, walk.place, of, around, &inner);
     } else if (is_function) {
       inner.node = NONE;
     }
     if (error == 0 && shape->has_children) {
-      if (depth == MOST_NESTED) {
-        return failed(dwarf, NESTED, place);
-      }
-      outer[depth++] = context;
+      outer[walk.depth] = context;
       context = inner;
+      error = descend(&walk);
     }
   }
   return error;
@@ -172,7 +164,7 @@ EXPORT int64_t read_tree(Dwarf* dwarf, const int64_t* start, const int64_t* end,
                          int64_t* counts) {
   Columns columns = {parent, depth, entry, low, high, node, node_room, row_room, 0, 0};
   Tree tree = {dwarf, {start, end, sections, 0}, columns};
-  Context outer[MOST_NESTED];
+  Context outer[MOST_NESTED + 1];
   int error = 0;
   for (int64_t i = 0; i < dwarf->unit_count && error == 0; i++) {
     Unit* unit = dwarf->units + i;

@@ -1,15 +1,21 @@
 #include "entries.h"
 
+int read_own_shape(Dwarf* dwarf, const Unit* unit, int64_t* at, const Shape** shape) {
+  *at = unit->entries;
+  *shape = NULL;
+  return *at < unit->end ? read_shape(dwarf, unit, at, shape) : 0;
+}
+
 int read_unit(Dwarf* dwarf, Unit* unit) {
   static const int wanted[] = {AT_LOW_PC, AT_STR_OFFSETS_BASE, AT_RNGLISTS_BASE, AT_ADDR_BASE,
                                AT_GNU_ADDR_BASE};
   if (unit->children != 0) {
     return 0;
   }
-  int64_t at = unit->entries;
-  const Shape* shape = NULL;
+  int64_t at;
+  const Shape* shape;
   Value found[5] = {{0, 0}};
-  int error = at < unit->end ? read_shape(dwarf, unit, &at, &shape) : 0;
+  int error = read_own_shape(dwarf, unit, &at, &shape);
   if (error == 0 && shape != NULL) {
     error = read_values(dwarf, unit, shape, &at, wanted, 5, found);
   }
@@ -26,7 +32,8 @@ int read_unit(Dwarf* dwarf, Unit* unit) {
   return error;
 }
 
-int64_t unit_at(const Dwarf* dwarf, uint64_t place, int64_t guess) {
+// Find the unit whose entries include the one at a place; NONE if there is none.
+static int64_t unit_at(const Dwarf* dwarf, uint64_t place, int64_t guess) {
   const Unit* units = dwarf->units;
   int64_t which = guess;
   if (which < 0 || place < (uint64_t)units[which].start || place >= (uint64_t)units[which].end) {
@@ -91,9 +98,7 @@ static int find_text(Dwarf* dwarf, const Unit* unit, Value from, Text* text) {
   return dwarf->text_budget < 0 ? failed(dwarf, NAMES_OVERLAP, text->start) : 0;
 }
 
-// Read the shape of the entry at a place, whose unit is a guess; *at: its attributes.
-static int find_entry(Dwarf* dwarf, int64_t place, int64_t* which, int64_t* at,
-                      const Shape** shape) {
+int find_entry(Dwarf* dwarf, int64_t place, int64_t* which, int64_t* at, const Shape** shape) {
   *which = unit_at(dwarf, (uint64_t)place, *which);
   if (*which == NONE) {
     return failed(dwarf, NO_ENTRY, place);
@@ -160,12 +165,10 @@ EXPORT int64_t entry_names(Dwarf* dwarf, const int64_t* places, int64_t count, N
 // with its sign changed.
 EXPORT int64_t own_attributes(Dwarf* dwarf, int64_t which, int64_t* rows, int64_t room) {
   Unit* unit = dwarf->units + which;
-  int error = read_unit(dwarf, unit);
   const Shape* shape = NULL;
-  int64_t at = unit->entries;
-  if (error == 0 && at < unit->end) {
-    error = read_shape(dwarf, unit, &at, &shape);
-  }
+  int64_t at;
+  int error = read_unit(dwarf, unit);
+  error = error != 0 ? error : read_own_shape(dwarf, unit, &at, &shape);
   int64_t count = shape != NULL ? shape->count : 0;
   for (int64_t i = 0; i < count && error == 0; i++) {
     const Attribute* attribute = dwarf->attributes + shape->first + i;
