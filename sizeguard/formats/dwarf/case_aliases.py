@@ -16,7 +16,6 @@ import numpy as np
 from sizeguard.columns.distinct import distinct
 from sizeguard.columns.texts import Int
 from sizeguard.formats.dwarf.debug_info import DwarfError, Info
-from sizeguard.formats.dwarf.dwarf_constants import UT_SPLIT, UT_SPLIT_TYPE, UT_TYPE
 from sizeguard.formats.dwarf.entry_names import NONE, EntryNames
 from sizeguard.formats.dwarf.unit_scopes import UnitScopes, scopes_of, types_of, uses_of_aliases
 
@@ -43,14 +42,14 @@ def branch_aliases(info: Info, templates: tuple[str, ...]) -> dict[int, Branches
         return found
     later: list[tuple[int, UnitScopes, Int, Int]] = []
     held: list[Int] = []  # typedefs in classes, of all units
-    for unit in info.units_of(UT_TYPE, UT_SPLIT_TYPE, UT_SPLIT):
+    for unit in info.code_units().tolist():
         scopes = scopes_of(info, unit)
         in_class = scopes.holder != NONE
         holders = np.stack([scopes.typedef[in_class], scopes.holder[in_class]])
         held.append(holders)
         local = scopes.typedef[scopes.around != NONE]
         types = types_of(info, local)
-        start, end = (int(info.units[name][unit]) for name in ("start", "end"))
+        start, end = info.extent(unit)
         if not np.all((start <= types) & (types < end)):
             later.append((unit, scopes, local, types))  # with LTO, the class can be in another unit
         elif len(local):
@@ -124,7 +123,7 @@ class _Unit:
         self.keys = dict(zip(functions, map(_key, functions, names), strict=True))
         used = distinct(self.uses[:, 1])
         self.names = dict(zip(used.tolist(), EntryNames(info, used).of(used), strict=True))
-        self.start, end = (int(info.units[name][unit]) for name in ("start", "end"))
+        self.start, end = info.extent(unit)
         self.budget = 64 * (end - self.start) + (1 << 24)
 
     def add_to(self, found: dict[int, Branches]) -> None:

@@ -132,9 +132,32 @@ class Info:
             raise DwarfError(f"a place outside its section: {position}")
         return int.from_bytes(data[position : position + size], self.order)
 
-    def units_of(self, *other: int) -> list[int]:
-        """Return the indices of all units but those of some types."""
-        return np.flatnonzero(~np.isin(self.units["type"], other)).tolist()
+    def rows(
+        self, name: str, width: int, room: int, *arguments: npt.NDArray[np.generic] | int
+    ) -> Int:
+        """Return the rows that a C function writes, which takes an array and its room last.
+
+        width: numbers in a row; room: rows to begin with
+        """
+        while True:
+            rows = np.empty((room, width), np.int64)
+            count = self.call(name, *arguments, rows, room)
+            if count <= room:
+                return rows[:count]
+            room = count
+
+    def extent(self, unit: int) -> tuple[int, int]:
+        """Return the places of .debug_info where a unit begins and ends."""
+        row = self.units[unit]
+        return int(row["start"]), int(row["end"])
+
+    def units_except(self, *types: int) -> Int:
+        """Return the indices of the units that are of none of the types."""
+        return np.flatnonzero(~np.isin(self.units["type"], types))
+
+    def code_units(self) -> Int:
+        """Return the indices of the units that describe code in this file."""
+        return self.units_except(UT_TYPE, UT_SPLIT, UT_SPLIT_TYPE)
 
     def _given_to_c(self) -> Int:
         """Return Dwarf of debug_info.h."""

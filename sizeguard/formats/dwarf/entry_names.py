@@ -21,7 +21,7 @@ NONE = -1
 class EntryNames:
     """Names of some entries, each read once with the entries that it refers to in turn.
 
-    Names in a file that dwz shares between packages are empty.
+    A name is empty if dwz moved it to a file that several packages share.
     """
 
     def __init__(self, info: Info, places: Int) -> None:
@@ -42,13 +42,12 @@ class EntryNames:
 
     def of(self, places: Int) -> list[bytes]:
         """Return the names of functions: a linkage name, else the name in the source."""
-        first = self._first(self._at(places), self._has_linkage)
-        plain = self._first(self._at(places), self._has_source)
+        rows = self._at(places)
+        first = self._first(rows, self._has_linkage)
         texts = self._texts(self._linkage, first)
         missing = np.flatnonzero(first == NONE)
-        for i, text in zip(
-            missing.tolist(), self._texts(self._source, plain[missing]), strict=True
-        ):
+        plain = self._texts(self._source, self._first(rows[missing], self._has_source))
+        for i, text in zip(missing.tolist(), plain, strict=True):
             texts[i] = text
         return texts
 
@@ -65,8 +64,9 @@ class EntryNames:
 
         The linkage name is empty if there is none; the entry is NONE without a source name.
         """
-        linkage = self._first(self._at(places), self._has_linkage)
-        source = self._first(self._at(places), self._has_source)
+        rows = self._at(places)
+        linkage = self._first(rows, self._has_linkage)
+        source = self._first(rows, self._has_source)
         entries = np.where(source == NONE, NONE, self._place[source])
         return list(
             zip(

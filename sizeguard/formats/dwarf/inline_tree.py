@@ -15,7 +15,7 @@ _ROOM = 24  # bytes of .debug_info for each node that room is made for; real one
 
 @dataclass(frozen=True, slots=True)
 class InlineTree:
-    """Functions, and the functions inlined into them.
+    """Functions, and the calls that are inlined into them.
 
     Node n is inlined into node parent[n], or a function if that is NONE. depth: 0 for a function;
     entry: the entry with the node's name. Nodes follow those that contain them.
@@ -41,10 +41,11 @@ def read_tree(info: Info, sections: Sequence[tuple[int, int]]) -> InlineTree:
     """
     starts, ends = np.array(sections, np.int64).reshape(-1, 2).T.copy()
     nodes = rows = len(info.data) // _ROOM + 1
+    units = info.code_units()
     while True:
         parent, depth, node = (np.empty(size, np.int32) for size in (nodes, nodes, rows))
         entry, low, high = (np.empty(size, np.int64) for size in (nodes, rows, rows))
-        code = (starts, ends, len(starts))
+        code = (units, len(units), starts, ends, len(starts))
         counts = np.zeros(2, np.int64)
         of_nodes, of_rows = (parent, depth, entry, nodes), (low, high, node, rows)
         info.call("read_tree", *code, *of_nodes, *of_rows, counts)

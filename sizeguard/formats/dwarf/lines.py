@@ -5,6 +5,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 
+import numpy as np
+
 from sizeguard.base.dataclass import dataclass
 from sizeguard.formats.dwarf.debug_info import DwarfError, Info
 from sizeguard.formats.dwarf.dwarf_constants import (
@@ -18,9 +20,6 @@ from sizeguard.formats.dwarf.dwarf_constants import (
     FORM_STRING,
     FORM_STRP,
     FORM_UDATA,
-    UT_SPLIT,
-    UT_SPLIT_TYPE,
-    UT_TYPE,
 )
 from sizeguard.formats.dwarf.sources import (
     DW_AT_COMPILATION_FOLDER,
@@ -55,11 +54,11 @@ def lines_of(
     found: dict[int, CodeLine] = {}
     try:
         info = Info(sections, "big" if is_big else "little")
-        for unit in info.units_of(UT_TYPE, UT_SPLIT, UT_SPLIT_TYPE):
+        for unit in info.code_units().tolist():
             if not left:
                 break
             entry = first_entry(info, unit)
-            covered = unit_ranges(info, [unit])[:, 1:].tolist()
+            covered = unit_ranges(info, np.array([unit]))[:, 1:].tolist()
             mine = {each for each in left if any(low <= each < high for low, high in covered)}
             if not mine or _LINES not in entry:
                 continue

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sizeguard.formats.dwarf.debug_info import Info
 from sizeguard.formats.dwarf.dwarf_constants import DW_AT_NAME, UT_SPLIT_TYPE, UT_TYPE
 from sizeguard.formats.dwarf.entry_names import EntryNames
@@ -19,10 +17,8 @@ def noreturn_declarations(info: Info, wanted: bytes) -> list[tuple[str, bool]]:
     DwarfError for damaged debug information.
     """
     found: list[tuple[str, bool]] = []
-    for unit in info.units_of(UT_TYPE, UT_SPLIT_TYPE):
-        count = info.call("outermost_functions", unit, np.zeros(0, np.int64), 0)
-        rows = np.empty((count, 2), np.int64)
-        info.call("outermost_functions", unit, rows, count)
+    for unit in info.units_except(UT_TYPE, UT_SPLIT_TYPE).tolist():
+        rows = info.rows("outermost_functions", 2, 256, unit)
         places = rows[:, 0].copy()
         linkages = EntryNames(info, places).linkages(places)
         known = [

@@ -55,13 +55,10 @@ def _scopes(info: Info, wanted: Int) -> dict[int, tuple[bytes, ...]]:
 
 def _around(info: Info, unit: int, entries: Int) -> tuple[list[int], Int]:
     """Return rows of the place and tag of scopes; those of entry i are first[i]:first[i + 1]."""
-    room = 8 * len(entries)
-    while True:
-        first, scopes = np.zeros(len(entries) + 1, np.int64), np.empty((room, 2), np.int64)
-        count = info.call("scopes_around", unit, entries, len(entries), scopes, room, first)
-        if count <= room:
-            return first.tolist(), scopes[:count]
-        room = count
+    first = np.zeros(len(entries) + 1, np.int64)
+    asked = (unit, entries, len(entries), first)
+    scopes = info.rows("scopes_around", 2, 8 * len(entries), *asked)
+    return first.tolist(), scopes
 
 
 def _named(source: bytes, tag: int) -> bytes:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.dwarf.debug_info import DwarfError, Info
-from sizeguard.formats.dwarf.dwarf_constants import DW_AT_NAME, UT_SPLIT, UT_SPLIT_TYPE, UT_TYPE
+from sizeguard.formats.dwarf.dwarf_constants import DW_AT_NAME
 
 DW_AT_COMPILATION_FOLDER = 0x1B
 _IN_WORKTREE = re.compile(r"^\.sizeguard/worktrees/tree-\d+/")
@@ -43,9 +43,9 @@ def unit_sources(sections: dict[str, bytes], *, is_big: bool) -> UnitSources:
     rows = np.zeros((0, 3), np.int64)
     try:
         info = Info(sections, "big" if is_big else "little")
-        units = info.units_of(UT_TYPE, UT_SPLIT, UT_SPLIT_TYPE)
+        units = info.code_units()
         rows = unit_ranges(info, units)
-        for unit in units:
+        for unit in units.tolist():
             files.append(names.setdefault(_source(info, unit), len(names)))
     except DwarfError:
         pass  # keep the units before it
@@ -74,32 +74,21 @@ def from_here(path: str) -> str:
     return _IN_WORKTREE.sub("", inside)
 
 
-def unit_ranges(info: Info, units: list[int]) -> Int:
+def unit_ranges(info: Info, units: Int) -> Int:
     """Return rows of the addresses of units' code: index in `units`, first address, end.
 
     If a later unit is damaged, those before it are returned. Nothing begins at 0, where linkers
     leave removed code. Firmware has code at 0: there, units that are not linked would own its
     vector table.
     """
-    numbers = np.array(units, np.int64)
-    room = 2 * len(units)
-    while True:
-        rows = np.empty((room, 3), np.int64)
-        count = info.call("unit_ranges", numbers, len(numbers), rows, room)
-        if count <= room:
-            return rows[:count][rows[:count, 1] > 0]
-        room = count
+    rows = info.rows("unit_ranges", 3, 2 * len(units), units, len(units))
+    return rows[rows[:, 1] > 0]
 
 
 def first_entry(info: Info, unit: int) -> dict[int, tuple[int, int]]:
     """Return form and value of each attribute of a unit's first entry; empty without one."""
-    room = 32
-    while True:
-        rows = np.empty((room, 3), np.int64)
-        count = info.call("own_attributes", unit, rows, room)
-        if count <= room:
-            return {attribute: (form, value) for attribute, form, value in rows[:count].tolist()}
-        room = count
+    rows = info.rows("own_attributes", 3, 32, unit)
+    return {attribute: (form, value) for attribute, form, value in rows.tolist()}
 
 
 def text_of(info: Info, unit: int, entry: dict[int, tuple[int, int]], attribute: int) -> str:

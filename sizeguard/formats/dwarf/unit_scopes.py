@@ -58,7 +58,8 @@ def uses_of_aliases(info: Info, unit: int, aliases: Int, uses: Int) -> Int:
     if not len(aliases):
         return uses[:0]
     kept = uses.copy()
-    known = np.zeros(int(info.units["end"][unit] - info.units["start"][unit]), np.int32)
+    start, end = info.extent(unit)
+    known = np.zeros(end - start, np.int32)
     of_aliases = (aliases, len(aliases), _LONGEST, known)
     count = info.call("uses_of_aliases", unit, *of_aliases, kept, len(kept))
     found = kept[:count]

@@ -336,7 +336,7 @@ def test_entries_are_nested_to_a_bound(depth: int) -> None:
         lambda: read_tree(info, [CODE]),
         lambda: scopes_of(info, 0),
         lambda: noreturn_declarations(info, b"_Z"),
-        lambda: info.call("scopes_around", 0, behind, 1, scopes, depth, first),
+        lambda: info.call("scopes_around", 0, behind, 1, first, scopes, depth),
     ):
         if depth == 8192:
             read()

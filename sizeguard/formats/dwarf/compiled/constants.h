@@ -1,4 +1,4 @@
-// The tags, attributes, forms and types of units that C code reads.
+// The tags, attributes and forms that C code reads.
 #pragma once
 
 enum {
@@ -87,5 +87,3 @@ enum {
   FORM_GNU_REF_ALT = 0x1f20,
   FORM_GNU_STRP_ALT = 0x1f21,
 };
-
-enum { UNIT_TYPE = 2, UNIT_SPLIT = 5, UNIT_SPLIT_TYPE = 6 };

@@ -14,7 +14,7 @@ static const int WANTED[] = {AT_SIBLING, AT_NORETURN};
 // they are within the first `room` scopes; first[count + 1] gets where those of each entry begin.
 // Returns the number of scopes, or an error with its sign changed.
 EXPORT int64_t scopes_around(Dwarf* dwarf, int64_t which, const int64_t* wanted, int64_t count,
-                             int64_t* scopes, int64_t room, int64_t* first) {
+                             int64_t* first, int64_t* scopes, int64_t room) {
   Walk walk;
   int64_t scope[MOST_NESTED + 1][2];
   int64_t outer[MOST_NESTED + 1];

@@ -154,11 +154,12 @@ static int walk_unit(Tree* tree, Unit* unit, Context* outer) {
 
 // Read all functions with an address in code, and those inlined into them.
 //
-// start[sections], end[sections]: of the code sections, ascending and disjoint. Functions that the
-// linker removed are at 0 or at a marker, outside all code. Writes the columns of the first
-// node_room nodes and row_room rows, and the numbers of nodes and rows to counts. Returns 0, or an
-// error with its sign changed.
-EXPORT int64_t read_tree(Dwarf* dwarf, const int64_t* start, const int64_t* end, int64_t sections,
+// units[unit_count]: indices. start[sections], end[sections]: of the code sections, ascending and
+// disjoint. Functions that the linker removed are at 0 or at a marker, outside all code. Writes the
+// columns of the first node_room nodes and row_room rows, and the numbers of nodes and rows to
+// counts. Returns 0, or an error with its sign changed.
+EXPORT int64_t read_tree(Dwarf* dwarf, const int64_t* units, int64_t unit_count,
+                         const int64_t* start, const int64_t* end, int64_t sections,
                          int32_t* parent, int32_t* depth, int64_t* entry, int64_t node_room,
                          int64_t* low, int64_t* high, int32_t* node, int64_t row_room,
                          int64_t* counts) {
@@ -166,11 +167,8 @@ EXPORT int64_t read_tree(Dwarf* dwarf, const int64_t* start, const int64_t* end,
   Tree tree = {dwarf, {start, end, sections, 0}, columns};
   Context outer[MOST_NESTED + 1];
   int error = 0;
-  for (int64_t i = 0; i < dwarf->unit_count && error == 0; i++) {
-    Unit* unit = dwarf->units + i;
-    int is_other =
-        unit->type == UNIT_TYPE || unit->type == UNIT_SPLIT || unit->type == UNIT_SPLIT_TYPE;
-    error = is_other ? 0 : walk_unit(&tree, unit, outer);
+  for (int64_t i = 0; i < unit_count && error == 0; i++) {
+    error = walk_unit(&tree, dwarf->units + units[i], outer);
   }
   counts[0] = tree.to.nodes;
   counts[1] = tree.to.rows;

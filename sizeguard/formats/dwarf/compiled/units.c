@@ -32,7 +32,8 @@ int read_unit(Dwarf* dwarf, Unit* unit) {
   return error;
 }
 
-// Find the unit whose entries include the one at a place; NONE if there is none.
+// Return the index of the unit that contains the entry at a place, or NONE. guess: a unit to try
+// first
 static int64_t unit_at(const Dwarf* dwarf, uint64_t place, int64_t guess) {
   const Unit* units = dwarf->units;
   int64_t which = guess;
