@@ -8,8 +8,6 @@ from sizeguard.base.dataclass import dataclass
 from sizeguard.columns.texts import Int
 from sizeguard.formats.dwarf.debug_info import Info
 
-_LONGEST = 64  # nesting of types such as const CTYPE *const *
-
 
 @dataclass(frozen=True, slots=True)
 class UnitScopes:
@@ -60,7 +58,7 @@ def uses_of_aliases(info: Info, unit: int, aliases: Int, uses: Int) -> Int:
     kept = uses.copy()
     start, end = info.extent(unit)
     known = np.zeros(end - start, np.int32)
-    of_aliases = (aliases, len(aliases), _LONGEST, known)
+    of_aliases = (aliases, len(aliases), known)
     count = info.call("uses_of_aliases", unit, *of_aliases, kept, len(kept))
     found = kept[:count]
     order = np.lexsort((found[:, 1], found[:, 0]))

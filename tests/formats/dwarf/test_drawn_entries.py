@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -343,3 +344,25 @@ def test_entries_are_nested_to_a_bound(depth: int) -> None:
         else:
             with pytest.raises(DwarfError, match="nested without end"):
                 read()
+
+
+def test_a_long_name_that_all_types_lead_to_is_not_read_for_ever() -> None:
+    """20,000 variables of a type in another unit, whose 2 MB name was read 64 times for each."""
+    shapes = b"\1\x11\1\0\0" + b"\2\x2e\1\0\0" + b"\3\x34\0\x49\x10\0\0"
+    shapes += b"\4\x16\0\0\0" + b"\5\x0f\0\x03\x08\x49\x10\0\0" + b"\0"
+    count, head = 20_000, 11
+    pointer = (head + 2 + 5 * count + 3) + head + 1
+    reference = pointer.to_bytes(4, "little")
+    user = b"\1\2" + (b"\3" + reference) * count + b"\4" + b"\0\0"
+    named = b"\1\5" + b"x" * 2_000_000 + b"\0" + reference + b"\0"
+    units = b"".join(
+        (7 + len(each)).to_bytes(4, "little") + b"\4\0" + bytes(4) + b"\x08" + each
+        for each in (user, named)
+    )
+    info = Info({"info": units, "abbrev": shapes}, "little")
+    scopes = scopes_of(info, 0)
+    assert len(scopes.uses) == count
+    began = time.process_time()
+    with pytest.raises(DwarfError, match="names that overlap"):
+        uses_of_aliases(info, 0, scopes.typedef, scopes.uses)
+    assert time.process_time() - began < 5

@@ -330,6 +330,12 @@ static inline int indexed_address(Dwarf* dwarf, const Unit* unit, uint64_t index
                    unit->address_size, address);
 }
 
+// Count bytes of names that were read at a place, which other entries may read again.
+static inline int spend_text(Dwarf* dwarf, int64_t size, int64_t at) {
+  dwarf->text_budget -= size > 0 ? size : 0;
+  return dwarf->text_budget < 0 ? failed(dwarf, NAMES_OVERLAP, at) : 0;
+}
+
 // Read the attributes of a unit's own entry that its other entries need, once.
 int read_unit(Dwarf* dwarf, Unit* unit);
 

@@ -30,6 +30,11 @@ static int is_user(int64_t tag) {
 // The attributes that are read, and the type in their values; NONE if the entry has none here.
 static const int WANTED[] = {AT_TYPE, AT_DECLARATION};
 
+enum {
+  USUAL_ENTRY = 64,  // bytes of a type's entry; a longer one has a long name in it
+  LONGEST = 64,      // nesting of types such as const CTYPE *const *
+};
+
 static int64_t type_in(const Value found[2]) {
   return found[0].form != 0 && !is_elsewhere(found[0].form) ? (int64_t)found[0].value : NONE;
 }
@@ -89,7 +94,7 @@ static int type_at(Dwarf* dwarf, int64_t place, int64_t* which, int64_t* type) {
   }
   error = read_values(dwarf, dwarf->units + *which, shape, &at, WANTED, 2, found);
   *type = type_in(found);
-  return error;
+  return error != 0 ? error : spend_text(dwarf, at - place - USUAL_ENTRY, place);
 }
 
 // Write the types of the entries at places[count]. Returns 0, or an error with its sign changed.
@@ -107,24 +112,29 @@ EXPORT int64_t types_of(Dwarf* dwarf, const int64_t* places, int64_t count, int6
 // Find the alias that a type refers to through other types, such as const CTYPE *.
 //
 // alias_of: of each place in the unit, as far as it is known: 0 unknown, 1 none, 2 + i for alias i
-static int find_alias(Dwarf* dwarf, const Unit* unit, int64_t longest, int64_t type,
-                      int32_t* alias_of, int32_t* found) {
+static int find_alias(Dwarf* dwarf, const Unit* unit, int64_t type, int32_t* alias_of,
+                      int32_t* found) {
   int64_t which = unit - dwarf->units;
-  int64_t here = type;
+  int64_t passed[LONGEST];
+  int count = 0;
   *found = 1;
-  for (int64_t i = 0; i < longest && here != NONE; i++) {
+  int64_t here = type;
+  for (int i = 0; i < LONGEST && here != NONE; i++) {
     int is_inside = here >= unit->start && here < unit->end;
     if (is_inside && alias_of[here - unit->start] != 0) {
       *found = alias_of[here - unit->start];
       break;
+    }
+    if (is_inside) {
+      passed[count++] = here;
     }
     int error = type_at(dwarf, here, &which, &here);
     if (error != 0) {
       return error;
     }
   }
-  if (type >= unit->start && type < unit->end) {
-    alias_of[type - unit->start] = *found;
+  for (int i = 0; i < count; i++) {
+    alias_of[passed[i] - unit->start] = *found;
   }
   return 0;
 }
@@ -132,11 +142,11 @@ static int find_alias(Dwarf* dwarf, const Unit* unit, int64_t longest, int64_t t
 // Keep the uses whose type refers to an alias, at the beginning of uses[count].
 //
 // aliases[alias_count]: places of typedefs; each use that is kept gets the alias in place of its
-// type. longest: the number of types between a use and its alias. alias_of: a zero for each byte of
-// the unit. Returns the number of uses, or an error with its sign changed.
+// type. alias_of: a zero for each byte of the unit. Returns the number of uses, or an error with
+// its sign changed.
 EXPORT int64_t uses_of_aliases(Dwarf* dwarf, int64_t which, const int64_t* aliases,
-                               int64_t alias_count, int64_t longest, int32_t* alias_of,
-                               int64_t* uses, int64_t count) {
+                               int64_t alias_count, int32_t* alias_of, int64_t* uses,
+                               int64_t count) {
   const Unit* unit = dwarf->units + which;
   int64_t kept = 0;
   for (int64_t i = 0; i < alias_count; i++) {
@@ -144,7 +154,7 @@ EXPORT int64_t uses_of_aliases(Dwarf* dwarf, int64_t which, const int64_t* alias
   }
   for (int64_t i = 0; i < count; i++) {
     int32_t found;
-    int error = find_alias(dwarf, unit, longest, uses[2 * i + 1], alias_of, &found);
+    int error = find_alias(dwarf, unit, uses[2 * i + 1], alias_of, &found);
     if (error != 0) {
       return -error;
     }

@@ -95,8 +95,7 @@ static int find_text(Dwarf* dwarf, const Unit* unit, Value from, Text* text) {
   }
   text->start = (int64_t)from.value;
   text->end = end - section.data;
-  dwarf->text_budget -= text->end - text->start;
-  return dwarf->text_budget < 0 ? failed(dwarf, NAMES_OVERLAP, text->start) : 0;
+  return spend_text(dwarf, text->end - text->start, text->start);
 }
 
 int find_entry(Dwarf* dwarf, int64_t place, int64_t* which, int64_t* at, const Shape** shape) {
