@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -88,9 +88,12 @@ def _inner(name: bytes) -> bytes:
 class _Around:
     """Some functions, by the names of the functions that are local to them."""
 
-    def __init__(self, keys: Iterable[Key]) -> None:
+    def __init__(self, keys: Iterable[Key], spend: Callable[[int], None]) -> None:
+        """Store the functions; spend: called with the bytes that are compared."""
         self._names = {_inner(key): key for key in keys if isinstance(key, bytes)}
         self._lengths = sorted({len(inner) for inner in self._names})
+        self._spend = spend
+        self._found: dict[bytes, list[bytes]] = {}
 
     def of(self, key: Key) -> list[bytes]:
         """Return those that are around a function according to its name, the outermost first.
@@ -99,10 +102,14 @@ class _Around:
         """
         if not isinstance(key, bytes) or not key.startswith(b"_ZZ"):
             return []
-        inner = _inner(key)
-        ends = self._lengths[: bisect_left(self._lengths, len(inner))]
-        starts = [inner[:end] for end in ends if inner[end] == _END]
-        return [self._names[start] for start in starts if start in self._names]
+        if key not in self._found:
+            inner = _inner(key)
+            lengths = self._lengths[: bisect_left(self._lengths, len(inner))]
+            ends = [end for end in lengths if inner[end] == _END]
+            self._spend(sum(ends))
+            starts = (inner[:end] for end in ends)
+            self._found[key] = [self._names[start] for start in starts if start in self._names]
+        return self._found[key]
 
 
 class _Unit:
@@ -131,7 +138,7 @@ class _Unit:
         of_key = self._inside()
         if not of_key:
             return
-        around = _Around(of_key)
+        around = _Around(of_key, self._spend)
         size = Counter(alias for aliases in of_key.values() for alias in aliases)
         # A function inside a function of a branch is in the branch, too. Functions follow those
         # that contain them.
@@ -163,7 +170,7 @@ class _Unit:
         users: set[tuple[Key, int]] = set()
         within: dict[tuple[Key, bytes], set[int]] = {}
         paths: dict[Key, list[Key]] = {}
-        named = _Around(self.keys.values())
+        named = _Around(self.keys.values(), self._spend)
         for function, alias in self.uses.tolist():
             # Functions other than lambdas may get the type from an argument.
             if not self._is_local(function):
