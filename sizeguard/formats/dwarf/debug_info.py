@@ -67,6 +67,7 @@ _WRONG = (
     "an unknown kind of range {0}",
     "abbreviations that are cut",
     "abbreviations that overlap",
+    "more attributes or scopes than real entries have at {0}",
 )
 
 _CODE = compiled_beside(__file__)
@@ -168,6 +169,7 @@ class Info:
         budgets = (
             4 * (size["ranges"] + size["rnglists"]) + 4096,
             16 * (size["info"] + size["str"]) + (1 << 20),
+            64 * size["info"] + (1 << 20),
         )
         return np.array(
             [

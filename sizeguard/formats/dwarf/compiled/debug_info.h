@@ -28,6 +28,7 @@ enum {
   UNKNOWN_RANGE,
   SHAPES_CUT,
   SHAPES_OVERLAP,
+  TOO_MUCH,
 };
 
 #define NONE (-1)
@@ -77,9 +78,9 @@ typedef struct {
 // All that is read of a file.
 //
 // tables: the first shape of each table, and their number
-// range_budget, text_budget: ranges, and bytes of names, that may still be read. Few entries share
-// a list or a name: a file whose entries all share a long one is designed to exhaust time and
-// memory.
+// range_budget, text_budget, entry_budget: ranges, bytes of names, and attributes and scopes, that
+// may still be read. Few entries share a list or a name, and few attributes have no bytes: a file
+// whose entries all share a long one is designed to exhaust time and memory.
 typedef struct {
   Section info;
   Section abbrev;
@@ -97,6 +98,7 @@ typedef struct {
   Attribute* attributes;
   int64_t range_budget;
   int64_t text_budget;
+  int64_t entry_budget;
   int64_t error_at;
 } Dwarf;
 

@@ -289,6 +289,12 @@ static inline int read_shape(Dwarf* dwarf, const Unit* unit, int64_t* at, const 
   return code != 0 && *shape == NULL ? failed(dwarf, UNIT_CUT, unit->start) : 0;
 }
 
+// Count attributes or scopes of the entry at a place.
+static inline int spend_entry(Dwarf* dwarf, int64_t count, int64_t at) {
+  dwarf->entry_budget -= count;
+  return dwarf->entry_budget < 0 ? failed(dwarf, TOO_MUCH, at) : 0;
+}
+
 // Read an entry's attributes at *at. found[count]: the values of those that are wanted.
 static inline int read_values(Dwarf* dwarf, const Unit* unit, const Shape* shape, int64_t* at,
                               const int* wanted, int count, Value* found) {
@@ -296,19 +302,17 @@ static inline int read_values(Dwarf* dwarf, const Unit* unit, const Shape* shape
   for (int i = 0; i < count; i++) {
     found[i] = (Value){0, 0};
   }
-  for (int64_t i = 0; i < shape->count; i++) {
+  int error = spend_entry(dwarf, shape->count, *at);
+  for (int64_t i = 0; i < shape->count && error == 0; i++) {
     Value value = {0, 0};
-    int error = read_value(dwarf, unit, attribute + i, at, &value);
-    if (error != 0) {
-      return error;
-    }
+    error = read_value(dwarf, unit, attribute + i, at, &value);
     for (int j = 0; j < count; j++) {
       if (attribute[i].attribute == wanted[j]) {
         found[j] = value;
       }
     }
   }
-  return 0;
+  return error;
 }
 
 static inline int is_structure(int64_t tag) {

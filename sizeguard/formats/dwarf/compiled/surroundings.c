@@ -38,13 +38,14 @@ EXPORT int64_t scopes_around(Dwarf* dwarf, int64_t which, const int64_t* wanted,
     }
     if (next < count && wanted[next] == walk.place) {
       first[next++] = found;
+      error = spend_entry(dwarf, scope_count, walk.place);
       for (int64_t i = 0; i < scope_count; i++, found++) {
         if (found < room) {
           memcpy(scopes + 2 * found, scope[i], sizeof scope[i]);
         }
       }
     }
-    if (!shape->has_children) {
+    if (error != 0 || !shape->has_children) {
       continue;
     }
     int64_t sibling = (int64_t)of[0].value;
