@@ -46,6 +46,13 @@ class Texts:
         r"""Return one string, decoded; damaged UTF-8 is shown as \x escapes."""
         return self.raw(index).decode("utf-8", "backslashreplace")
 
+    def initials(self) -> Bytes:
+        """Return the first byte of each string; 0 for an empty one."""
+        found = np.zeros(len(self), np.uint8)
+        filled = np.flatnonzero(self.end > self.start)
+        found[filled] = self.buffer[self.start[filled]]
+        return found
+
     def take(self, indices: npt.ArrayLike) -> Texts:
         """Select strings by index, sharing the buffer."""
         where = np.asarray(indices, np.int64)
@@ -81,8 +88,5 @@ class Texts:
 
 def without_underscore(texts: Texts) -> Texts:
     """Remove one underscore from the beginning of the texts that have it."""
-    if not len(texts.buffer):
-        return texts
-    first = texts.buffer[np.minimum(texts.start, len(texts.buffer) - 1)]
-    begins = (first == ord("_")) & (texts.end > texts.start)
+    begins = texts.initials() == ord("_")
     return Texts(texts.buffer, texts.start + begins, texts.end)

@@ -56,11 +56,9 @@ def nameless_code(analysis: Analysis) -> int:
 def _have_names(symbols: Label) -> npt.NDArray[np.bool_]:
     """Return a mask of the rows that have a name; other texts in parentheses describe bytes."""
     texts = symbols.texts
-    is_name = np.zeros(len(texts), np.bool_)
-    filled = np.flatnonzero(texts.end > texts.start)
-    is_plain = texts.buffer[texts.start[filled]] != ord("(")
-    is_name[filled[is_plain]] = True
-    for i in filled[~is_plain].tolist():
+    initials = texts.initials()
+    is_name = (texts.lengths() > 0) & (initials != ord("("))
+    for i in np.flatnonzero(initials == ord("(")).tolist():
         is_name[i] = texts[i].startswith(ANONYMOUS)
     found: npt.NDArray[np.bool_] = is_name[symbols.ids]
     return found

@@ -112,10 +112,8 @@ def without_removed(tree: InlineTree, code: Code) -> InlineTree:
 
 def _are_marks(names: Texts) -> npt.NDArray[np.bool_]:
     """Check which names mark a place in a function, such as $d and .L1."""
-    if not len(names):
-        return np.zeros(0, bool)
-    initial = names.buffer[np.minimum(names.start, len(names.buffer) - 1)]
-    found: npt.NDArray[np.bool_] = (initial == ord("$")) | (initial == ord("."))
+    initials = names.initials()
+    found: npt.NDArray[np.bool_] = (initials == ord("$")) | (initials == ord("."))
     return found
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sizeguard.formats.dwarf.debug_info import DwarfError, Info
+from tests.support.images.drawn_dwarf import leb
 from tests.support.images.made_dwarf import unit_of
 
 FORM_IMPLICIT = 0x21
@@ -17,14 +18,7 @@ FORMS = (0x01, 0x03, 0x08, 0x0B, 0x0D, 0x0E, 0x13, 0x16, 0x17, 0x18, 0x19, 0x1F0
 
 def number(value: int, needless: int = 0) -> bytes:
     """Encode a number as LEB128, with needless bytes of zeros at its end."""
-    digits = []
-    while True:
-        digits.append(value & 0x7F)
-        value >>= 7
-        if not value:
-            break
-    digits += [0] * needless
-    return bytes(digit | 0x80 for digit in digits[:-1]) + bytes(digits[-1:])
+    return leb(value, len(leb(value)) + needless)
 
 
 def signed(value: int) -> bytes:
